@@ -1,0 +1,33 @@
+"""The words every other floor speaks: arrays, box, privacy claims, runs and knobs."""
+
+from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core.box import Box
+from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
+from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee
+from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
+
+__all__ = [
+    "Adjacency",
+    "Box",
+    "Budget",
+    "Centers",
+    "CentersRelease",
+    "Claim",
+    "Counts",
+    "Event",
+    "FloatArray",
+    "Guarantee",
+    "Knob",
+    "KnobError",
+    "Labels",
+    "Points",
+    "PointsRelease",
+    "Release",
+    "Result",
+    "Step",
+    "as_points",
+    "check_params",
+    "frozen",
+    "knob",
+    "knobs",
+]

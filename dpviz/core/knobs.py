@@ -1,0 +1,130 @@
+"""Knobs: a parameter with its range, scale, label and help, written once beside its default.
+
+Sidebars, command lines and the URL are made from knobs. A value has two ranges: `low..high` is what a slider
+offers, `minimum..maximum` is what the mathematics allows; code may use the second, a page stays in the first.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any, Literal
+
+Value = float | int | str | bool | None
+Kind = Literal["float", "int", "choice", "bool"]
+
+
+class KnobError(ValueError):
+    """A knob was given a value it cannot take; the message says what was given, what is allowed, the way out."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Knob:
+    """One parameter that a person can move."""
+
+    name: str
+    kind: Kind
+    default: Value
+    label: str
+    help: str
+    low: float = -math.inf  # offered by sliders
+    high: float = math.inf
+    minimum: float = -math.inf  # allowed at all
+    maximum: float = math.inf
+    log: bool = False  # equal steps of the slider are equal ratios
+    unit: str = ""
+    choices: tuple[tuple[str, str], ...] = ()  # (value, label)
+
+    def check(self, value: Any) -> Value:
+        """Return `value` as this knob's type; raise KnobError when it is of another type or not allowed."""
+        if self.kind == "bool":
+            return self._check_bool(value)
+        if self.kind == "choice":
+            return self._check_choice(value)
+        return self._check_number(value)
+
+    def parse(self, text: str) -> Value:
+        """Read a URL's or command line's `text`, within the range that the page offers; raise KnobError."""
+        if self.kind == "bool":
+            if text not in ("0", "1"):
+                raise KnobError(f"{self.name} was {text!r}, but it must be 0 or 1.")
+            return text == "1"
+        if self.kind == "choice":
+            return self._check_choice(text)
+        try:
+            number: float = int(text) if self.kind == "int" else float(text)
+        except ValueError:
+            wanted = "a whole number" if self.kind == "int" else "a number"
+            raise KnobError(f"{self.name} was {text!r}, but it must be {wanted} {self._range()}.") from None
+        if not self.low <= number <= self.high:
+            raise KnobError(f"{self.name} was {text}, but it must be {self._range()}.")
+        return self._check_number(number)
+
+    def format(self, value: Value) -> str:
+        """Write `value` so that `parse` gives back exactly this value."""
+        if isinstance(value, bool):
+            return "1" if value else "0"
+        return repr(value) if isinstance(value, float) else str(value)
+
+    def _range(self) -> str:
+        return f"from {self.low:g} to {self.high:g}"
+
+    def _check_bool(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise KnobError(f"{self.name} was {value!r}, but it must be True or False.")
+        return value
+
+    def _check_choice(self, value: Any) -> str:
+        allowed = [choice for choice, _ in self.choices]
+        if value not in allowed:
+            raise KnobError(f"{self.name} was {value!r}, but it must be one of {', '.join(allowed)}.")
+        return str(value)
+
+    def _check_number(self, value: Any) -> float | int:
+        # bool is an int to Python, never to a person.
+        is_integer = hasattr(value, "__index__") and not isinstance(value, bool)
+        is_number = is_integer or isinstance(value, float)
+        if not is_number or (self.kind == "int" and not is_integer):
+            wanted = "a whole number" if self.kind == "int" else "a number"
+            raise KnobError(f"{self.name} was {value!r}, but it must be {wanted}.")
+        # NaN fails every comparison and so lands here too.
+        if not self.minimum <= value <= self.maximum:
+            raise KnobError(f"{self.name} was {value}, but it must be from {self.minimum:g} to {self.maximum:g}.")
+        return int(value) if self.kind == "int" else float(value)
+
+
+def knob(default: Value, label: str, help: str, **options: Any) -> Any:
+    """Declare a dataclass field with a knob; the kind follows from the default and `choices`.
+
+    `options` are the other fields of `Knob`. A float knob with `low=0.05` still allows what `minimum` and `maximum`
+    allow, so that tests and code can go where no slider goes.
+    """
+    kind: Kind
+    if "choices" in options:
+        kind = "choice"
+    elif isinstance(default, bool):
+        kind = "bool"
+    elif isinstance(default, int):
+        kind = "int"
+    else:
+        kind = "float"
+    made = Knob(name="", kind=kind, default=default, label=label, help=help, **options)
+    return dataclasses.field(default=default, metadata={"knob": made})
+
+
+def knobs(params: Any) -> tuple[Knob, ...]:
+    """Return the knobs of a dataclass (class or instance) in the order of its fields."""
+    return tuple(_knobs_of(params))
+
+
+def _knobs_of(params: Any) -> Iterator[Knob]:
+    for field in dataclasses.fields(params):
+        made = field.metadata.get("knob")
+        if isinstance(made, Knob):
+            yield dataclasses.replace(made, name=field.name)
+
+
+def check_params(params: Any) -> None:
+    """Check every knob of a dataclass instance; call it from `__post_init__`. Raises KnobError."""
+    for made in _knobs_of(params):
+        value = made.check(getattr(params, made.name))
+        object.__setattr__(params, made.name, value)

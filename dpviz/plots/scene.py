@@ -1,0 +1,240 @@
+"""A picture as data: frozen layers of arrays, each with its audience and its colour's meaning.
+
+One scene feeds the live canvas, its data table and, unchanged, any other renderer. Coordinates are the scene's own
+(for a scatter the box scaled to [0, 1]); `Axis` says which data values its ends stand for. A scene has frames, the
+stops of its scrubber; every array has a leading axis of rows, and `Layer.rows[frame]` says which row a frame shows
+(-1: none), so that a trace of T steps is packed once and scrubbed without the server.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import frozen
+
+PACK_VERSION = 1
+ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
+
+
+class Audience(Enum):
+    """Who may see a layer. Everything but CURATOR survives `Scene.public`."""
+
+    CURATOR = "curator"  # exact values, memberships, records
+    RELEASED = "released"  # computed from the release alone
+    PUBLIC = "public"  # bounds, start, targets, prior
+    NOISE = "noise"  # the law a mechanism draws from, computed from releases and public inputs
+
+
+class Role(Enum):
+    """What a layer's colour means; the renderer's theme holds the colours, light and dark."""
+
+    EXACT = "exact"  # grey, dashed or hollow
+    RELEASED = "released"  # blue, filled
+    NOISE = "noise"  # orange
+    PUBLIC = "public"  # green
+    VIOLATION = "violation"  # red
+    CLUSTER = "cluster"  # categorical palette by group
+    REFERENCE = "reference"  # text colour, faint: axes, Lloyd's line
+
+
+class Kind(Enum):
+    """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks)."""
+
+    POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
+    MARKS = "marks"  # xy (R, m, 2): a symbol each
+    CIRCLES = "circles"  # center (R, m, 2), radius (R, m)
+    ARROWS = "arrows"  # tail (R, m, 2), head (R, m, 2)
+    SEGMENTS = "segments"  # ends (R, m, 4): x0 y0 x1 y1, NaN rows are skipped
+    TRAILS = "trails"  # xy (R, m, 2): each mark's path through the rows up to the shown one
+    HEAT = "heat"  # center (R, m, 2), radius (R, m), value (R, m, g, g) uint8 over the circle's square, row 0 at low y
+    LINES = "lines"  # xy (R, m, p, 2): m curves of p vertices, NaN vertices break a curve
+    BARS = "bars"  # rect (R, m, 4): x0 y0 x1 y1
+    CURSOR = "cursor"  # x (R,): a vertical rule
+
+
+_ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, the row axis included
+    Kind.POINTS: (("xy", 3), ("group", 2)),
+    Kind.MARKS: (("xy", 3),),
+    Kind.CIRCLES: (("center", 3), ("radius", 2)),
+    Kind.ARROWS: (("tail", 3), ("head", 3)),
+    Kind.SEGMENTS: (("ends", 3),),
+    Kind.TRAILS: (("xy", 3),),
+    Kind.HEAT: (("center", 3), ("radius", 2), ("value", 4)),
+    Kind.LINES: (("xy", 4),),
+    Kind.BARS: (("rect", 3),),
+    Kind.CURSOR: (("x", 1),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis: its label and unit, what is shown of it, and how scene coordinates map to data values."""
+
+    label: str
+    unit: str = ""
+    view: tuple[float, float] = (0.0, 1.0)  # scene coordinates shown at first
+    values: tuple[float, float] = (0.0, 1.0)  # data values of scene coordinates 0 and 1
+    ticks: bool = True  # False: the axis has no meaning (a jittered strip)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One stop of the scrubber."""
+
+    label: str  # "Iteration 2 of 7: zone"
+    detail: str = ""  # one plain sentence; public, so it carries no exact value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One kind of mark with one meaning for one audience."""
+
+    name: str  # the legend's words
+    kind: Kind
+    role: Role
+    audience: Audience
+    arrays: Mapping[str, NDArray[Any]]
+    rows: NDArray[np.int16]  # (n_frames,) row shown, -1 hides the layer
+    symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock
+    size: float = 6.0  # CSS pixels: symbol's diameter or line's width
+    dash: bool = False
+    fill: float = 0.0  # opacity of a circle's or bar's inside
+    names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
+    legend: bool = True
+    isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for missing arrays or rows that do not exist."""
+        for name, n_axes in _ARRAYS[self.kind]:
+            array = self.arrays.get(name)
+            if array is None or array.ndim != n_axes:
+                found = "nothing" if array is None else f"shape {array.shape}"
+                raise ValueError(
+                    f"Layer {self.name!r} ({self.kind.value}) had {found} for {name!r}, but it needs {n_axes} axes."
+                )
+        n_rows = max(array.shape[0] for array in self.arrays.values())
+        if self.rows.ndim != 1 or (self.rows >= n_rows).any() or (self.rows < -1).any():
+            raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """A whole picture: axes, layers from back to front, frames, and its words for people who cannot see it."""
+
+    title: str
+    alt: str
+    caption: str
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    frames: tuple[Frame, ...] = (Frame(""),)
+    start_frame: int = 0
+    equal: bool = True  # one unit is as long on both axes, so that balls are round
+    scrubber: bool = True  # False for a chart that follows another picture's frames
+    group_names: tuple[str, ...] = ()  # clusters, for legend and hover
+
+    def public(self) -> "Scene":
+        """Return the picture without everything that only the curator may see."""
+        kept = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
+        return replace(self, layers=kept)
+
+
+def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:
+    """Return a layer's row per frame from {frame: row}; frames not named hide the layer."""
+    made = np.full(n_frames, -1, dtype=np.int16)
+    for frame, row in rows.items():
+        made[frame] = row
+    return frozen(made)
+
+
+def always(n_frames: int) -> NDArray[np.int16]:
+    """Show row 0 in every frame."""
+    return frozen(np.zeros(n_frames, dtype=np.int16))
+
+
+def pack(scene: Scene) -> bytes:
+    """Write a scene as bytes: 4-byte little-endian header length, JSON directory, then 8-byte aligned arrays.
+
+    Floats travel as float32: a screen has fewer pixels than that has digits. The directory carries the SHA-256 of
+    everything else as `hash`; equal hashes mean equal pictures.
+    """
+    chunks: list[bytes] = []
+    offset = 0
+    layers: list[dict[str, Any]] = []
+    for layer in scene.layers:
+        directory: dict[str, Any] = {}
+        for name, array in layer.arrays.items():
+            wire = np.ascontiguousarray(array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype)
+            data = wire.tobytes()
+            data += b"\0" * (-len(data) % ALIGNMENT)
+            directory[name] = {"dtype": wire.dtype.name, "shape": wire.shape, "offset": offset}
+            chunks.append(data)
+            offset += len(data)
+        layers.append(_layer_header(layer, directory))
+    body = b"".join(chunks)
+    header = {**_scene_header(scene), "layers": layers}
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode() + body).hexdigest()
+    text = json.dumps({**header, "hash": digest}).encode()
+    text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
+    return len(text).to_bytes(4, "little") + text + body
+
+
+def read_header(packed: bytes) -> dict[str, Any]:
+    """Return the JSON directory of `pack`'s bytes: titles, axes, layers, `hash`."""
+    length = int.from_bytes(packed[:4], "little")
+    header: dict[str, Any] = json.loads(packed[4 : 4 + length])
+    return header
+
+
+def _axis_header(axis: Axis) -> dict[str, Any]:
+    return {
+        "label": axis.label,
+        "unit": axis.unit,
+        "view": _numbers(axis.view),
+        "values": _numbers(axis.values),
+        "ticks": axis.ticks,
+    }
+
+
+def _numbers(values: Sequence[float]) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _scene_header(scene: Scene) -> dict[str, Any]:
+    return {
+        "version": PACK_VERSION,
+        "title": scene.title,
+        "alt": scene.alt,
+        "caption": scene.caption,
+        "x": _axis_header(scene.x),
+        "y": _axis_header(scene.y),
+        "frames": [[frame.label, frame.detail] for frame in scene.frames],
+        "start_frame": scene.start_frame,
+        "equal": scene.equal,
+        "scrubber": scene.scrubber,
+        "group_names": list(scene.group_names),
+    }
+
+
+def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": layer.name,
+        "kind": layer.kind.value,
+        "role": layer.role.value,
+        "audience": layer.audience.value,
+        "rows": layer.rows.tolist(),
+        "symbol": layer.symbol,
+        "size": layer.size,
+        "dash": layer.dash,
+        "fill": layer.fill,
+        "names": list(layer.names),
+        "legend": layer.legend,
+        "isolate": layer.isolate,
+        "arrays": arrays,
+    }
