@@ -1,0 +1,52 @@
+"""The privacy boundary is a type: the checker accepts a release and refuses a step, whatever the step looks like."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SNIPPET = ROOT / "tests" / "types" / "release_boundary.py"
+IGNORE = "  # type: ignore[arg-type]"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mypy")
+
+
+def check(path: Path, cache: Path) -> tuple[int, str]:
+    command = [sys.executable, "-m", "mypy", "--strict", "--warn-unused-ignores", "--no-pretty"]
+    command += ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache), str(path)]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_release_is_accepted_and_everything_else_is_refused(cache: Path) -> None:
+    code, output = check(SNIPPET, cache)
+    assert code == 0, output
+
+
+def test_without_the_ignores_every_refused_line_is_an_error(cache: Path, tmp_path: Path) -> None:
+    lines = SNIPPET.read_text().splitlines()
+    ignored = [number for number, line in enumerate(lines, start=1) if line.endswith(IGNORE)]
+    copy = tmp_path / "release_boundary.py"
+    copy.write_text("\n".join(line.removesuffix(IGNORE) for line in lines) + "\n")
+    code, output = check(copy, cache)
+    assert code == 1, output
+    assert len(ignored) >= 7
+    found = {int(line.split(":")[1]) for line in output.splitlines() if line.endswith("[arg-type]")}
+    assert found == set(ignored), output
+
+
+def test_an_ignore_on_an_accepted_line_is_reported(cache: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "release_boundary.py"
+    copy.write_text(
+        SNIPPET.read_text().replace("    attack(centers)\n    attack(points)", "    attack(centers)" + IGNORE)
+    )
+    code, output = check(copy, cache)
+    assert code == 1, output
+    assert 'Unused "type: ignore" comment' in output
