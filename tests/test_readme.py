@@ -1,0 +1,90 @@
+"""What the README says is true: its commands are the ones that run, its files exist, its example works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, f"the README has no section {title}"
+    return found[1]
+
+
+def quick_start() -> list[str]:
+    return [line for _, block in FENCE.findall(section("Quick start")) for line in block.splitlines() if line.strip()]
+
+
+def blocks(language: str) -> list[str]:
+    return [block for name, block in FENCE.findall(README) if name == language]
+
+
+def mentioned_files() -> set[str]:
+    text = FENCE.sub("", README)
+    links = re.findall(r"\]\(([^)#]+)\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    quoted = [word for word in re.findall(r"`([^`\s]+)`", text) if re.search(r"/|\.(py|txt|md|toml)$", word)]
+    return {name for name in [*links, *quoted] if not name.startswith(("http:", "https:", ".venv"))}
+
+
+def test_there_are_exactly_two_commands() -> None:
+    run, test = quick_start()
+    assert "requirements.txt" in run
+    assert run.endswith("streamlit run app.py")
+    assert "tests/run" in test
+    assert blocks("sh") == [run + "\n", test + "\n"]
+    assert blocks("") == []
+
+
+def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    code = [line for line in lines if line and not line.startswith(("#", "set ", "cd ", "export "))]
+    assert code == [quick_start()[1]]
+
+
+def test_every_file_of_the_commands_exists() -> None:
+    words = [word for command in quick_start() for word in command.split()]
+    files = [word for word in words if re.search(r"\.(py|txt)$", word)]
+    assert files == ["requirements.txt", "app.py", "tests/run.py"]
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_every_file_it_mentions_exists() -> None:
+    mentioned = mentioned_files()
+    assert {"assets/convergent_kmeans.png", "LICENSE", "dpviz/core", "tests/test_floors.py"} <= mentioned
+    assert sorted(name for name in mentioned if not (ROOT / name).exists()) == []
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in ROOT.glob("dpviz/*/__init__.py")))
+def test_it_shows_where_every_package_lives(folder: str) -> None:
+    assert f"`dpviz/{folder}`" in section("How the repository is laid out")
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in ROOT.glob("pages/*.py")))
+def test_it_names_every_page(page: str) -> None:
+    words = re.sub(r"\W", " ", section("What you can do today").lower())
+    assert page.replace("_", " ").strip("0123456789 ") in words
+
+
+def test_the_benchmarks_can_be_run() -> None:
+    assert "python -m benchmarks" in section("Benchmarks")
+    assert (ROOT / "benchmarks" / "__main__.py").is_file()
+
+
+def test_the_example_runs_and_prints_what_it_says() -> None:
+    (example,) = blocks("python")
+    assert len([line for line in example.splitlines() if line]) <= 12
+    done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[") == 6  # five centers, one array
+    assert "Claim(epsilon=1.0, delta=0.0" in done.stdout
+
+
+def test_every_exclamation_mark_belongs_to_code() -> None:
+    assert "!" not in FENCE.sub("", README).replace("![", "[")
