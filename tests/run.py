@@ -159,8 +159,11 @@ def prepare_browser() -> str:
     named = os.environ.get("DPVIZ_CHROMIUM")
     if named:
         problem = browser_problem(named)
-        if problem and not (install_by_apt() and not browser_problem(named)):
-            raise SetupError(f"DPVIZ_CHROMIUM was {named}, but that browser does not start: {problem}")
+        # The named browser can be sound and the driver's library missing.
+        if problem and Path(named).exists() and install_by_apt():
+            problem = browser_problem(named)
+        if problem:
+            raise SetupError(f"DPVIZ_CHROMIUM was {named}, but that browser does not start:\n{problem}")
         return named
     for install in (lambda: True, install_by_apt, install_by_playwright):
         if not install():
@@ -177,7 +180,8 @@ def prepare_browser() -> str:
 def browser_problem(path: str) -> str:
     """Start the browser at `path`; return what went wrong, or nothing."""
     done = quiet([str(PYTHON), "-c", PROBE, path])
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return "" if done.returncode == 0 else "\n".join(lines[-3:])
 
 
 def own_browser() -> str | None:
@@ -194,9 +198,13 @@ def install_by_apt() -> bool:
     if not is_root and quiet(["sudo", "-n", "true"]).returncode != 0:
         return False
     prefix = [*([] if is_root else ["sudo", "-n"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+    print(f"Installing {', '.join(DEBIAN_PACKAGES)} with apt-get ...", flush=True)
     # The lists may be partly out of reach and still name the browser, so a failing update is not the end.
-    loud([*prefix, "update"])
-    return loud([*prefix, "install", "-y", "--no-install-recommends", *DEBIAN_PACKAGES])
+    quiet([*prefix, "update"], timeout=300.0)
+    done = quiet([*prefix, "install", "-y", "--no-install-recommends", *DEBIAN_PACKAGES], timeout=600.0)
+    if done.returncode != 0:
+        print(done.stdout + done.stderr, flush=True)
+    return done.returncode == 0
 
 
 def install_by_playwright() -> bool:
@@ -231,8 +239,8 @@ def run_pytest(suite: str, arguments: list[str], *, slow: bool, marker: str, env
         code = run_suite(command, environment)
         passed, failed, skipped = read_counts(report)
     note = ""
-    if code == 0 and passed == 0:
-        code, note = 1, "no test ran"
+    if passed + failed == 0:
+        code, note = code or 1, "no test ran"
     return Outcome(suite, passed, max(failed, int(code != 0)), skipped, time.monotonic() - start, note)
 
 
@@ -240,7 +248,7 @@ def read_counts(report: Path) -> tuple[int, int, int]:
     """Return passed, failed and skipped from a JUnit report; zeros when pytest wrote none."""
     if not report.exists():
         return 0, 0, 0
-    suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
+    suites = list(ElementTree.fromstring(report.read_bytes()).iter("testsuite"))
     total, failures, errors, skipped = (
         sum(int(suite.get(name, "0")) for suite in suites) for name in ("tests", "failures", "errors", "skipped")
     )
@@ -313,6 +321,8 @@ def main() -> int:
     except SetupError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":
