@@ -1,0 +1,12 @@
+"""The catalogue: one module per paper, all with the same protocol: TITLE, Params, fit, steps.
+
+A new algorithm is one module here and one line in the catalogue; navigation and contract tests find it by themselves.
+"""
+
+from types import MappingProxyType, ModuleType
+
+from dpviz.algorithms import convergent_kmeans
+
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans})
+
+__all__ = ["CATALOGUE", "convergent_kmeans"]

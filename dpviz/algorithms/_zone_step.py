@@ -1,0 +1,165 @@
+"""One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
+from dpviz.mechanisms import laplace
+from dpviz.solvers import (
+    ClusterSums,
+    assign,
+    cluster_costs,
+    cluster_sums,
+    cluster_totals,
+    controller_angle,
+    draw_in_zone,
+    means,
+    past_controller,
+    su_split,
+    zone_offset,
+)
+
+EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
+BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What stays the same over the iterations."""
+
+    unit: Points  # (n, d) clipped and scaled to [0, 1]^d
+    squares: FloatArray  # (n,) |x|^2
+    n_clusters: int
+    repaired: bool
+    orientation: str  # "past" or "future"
+    n_iterations: int  # T, or the most in published mode
+    epsilon: float  # of each iteration: budget in repaired mode, the paper's epsilon_t in published mode
+    temperature: float  # epsilon inside a zone; the same number in published mode
+    plan_events: tuple[Event, ...] = ()  # what fixing `n_iterations` cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneStep(Step):
+    """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+
+    iteration: int  # 1, 2, ...
+    epsilon: float  # of this iteration: budget in repaired mode, the paper's epsilon_t in published mode
+    previous_centers: Centers  # (k, d) S_prev
+    nonprivate_counts: Counts  # (k,)
+    nonprivate_mean: Centers  # (k, d) S; an empty cluster's is S_prev
+    noisy_counts: Counts | None  # (k,) repaired mode
+    zone_mean: Centers  # (k, d) the mean the zone stands on: S, or the noisy mean in repaired mode
+    convergent_radius: FloatArray  # (k,) a = |S_prev - zone_mean|
+    far_point: Centers  # (k, d) Y = 2 zone_mean - S_prev
+    gamma: FloatArray  # (k,) angle from Y to X, radians; NaN with orientation "future"
+    controller: Centers  # (k, d) X
+    lam: FloatArray  # (k,)
+    zone_center: Centers  # (k, d) P
+    zone_radius: FloatArray  # (k,) r
+    reach: FloatArray  # (k,) delta
+    angle: FloatArray  # (k,) alpha, radians
+    released_centers: Centers  # (k, d) S_hat
+    nonprivate_labels: Labels  # (n,) nearest previous center
+    nonprivate_cost_before: FloatArray  # (k,) of the clusters at S_prev, box units squared
+    nonprivate_cost_after: FloatArray  # (k,) of the same clusters at S_hat
+    lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
+    outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stand:
+    """The means that the zones of one iteration stand on."""
+
+    mean: Centers
+    noisy_counts: Counts | None
+    events: tuple[Event, ...]
+
+
+def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int, *, rng: np.random.Generator) -> ZoneStep:
+    """Do steps 1 to 5 of one iteration, for all clusters at once."""
+    noise_rng, zone_rng, sample_rng = rng.spawn(3)
+    k = problem.n_clusters
+    sums = cluster_sums(problem.unit, labels, k)
+    exact = means(sums, centers)
+    if problem.repaired:
+        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rng=noise_rng)
+    else:
+        stand = _exact_stand(exact, problem.epsilon, iteration)
+    far_point = 2.0 * stand.mean - centers  # Y
+    gamma, lam, controller = _aim(problem, stand.mean, far_point, rng=zone_rng)
+    sample = draw_in_zone(stand.mean, controller, lam, problem.temperature, rng=sample_rng)
+    squares = cluster_totals(problem.squares, labels, k)
+    return ZoneStep(
+        iteration=iteration,
+        outcome="moving",
+        lloyd_rounds=2 if problem.orientation == "future" else 1,
+        epsilon=problem.epsilon,
+        events=problem.plan_events + stand.events if iteration == 1 else stand.events,
+        previous_centers=frozen(centers),
+        nonprivate_labels=frozen(labels),
+        nonprivate_counts=frozen(sums.nonprivate_counts),
+        nonprivate_mean=frozen(exact),
+        noisy_counts=stand.noisy_counts,
+        zone_mean=frozen(stand.mean),
+        convergent_radius=frozen(lengths(stand.mean - centers)),
+        far_point=frozen(far_point),
+        gamma=frozen(gamma),
+        controller=frozen(controller),
+        lam=frozen(lam),
+        zone_center=frozen(stand.mean + lam[:, None] * (controller - stand.mean)),
+        zone_radius=frozen((1.0 - lam) * lengths(controller - stand.mean)),
+        reach=frozen(sample.reach),
+        angle=frozen(sample.angle),
+        released_centers=frozen(sample.points),
+        nonprivate_cost_before=frozen(cluster_costs(sums, squares, centers)),
+        nonprivate_cost_after=frozen(cluster_costs(sums, squares, sample.points)),
+    )
+
+
+def _aim(
+    problem: Problem, mean: Centers, far_point: Centers, *, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, Centers]:
+    """Draw gamma and lambda, and place the controller X (steps 3 and 4)."""
+    k, d = mean.shape
+    uniforms = rng.random((k, 2))
+    lam = zone_offset(uniforms[:, 0])
+    if problem.orientation == "past":
+        gamma = controller_angle(uniforms[:, 1]) if d > 1 else np.zeros(k)
+        return gamma, lam, past_controller(mean, far_point, gamma, rng.standard_normal((k, d)))
+    ahead = cluster_sums(problem.unit, assign(problem.unit, mean), k)
+    return np.full(k, np.nan), lam, means(ahead, mean)
+
+
+def _noisy_stand(
+    sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rng: np.random.Generator
+) -> _Stand:
+    """Release noisy counts and centered sums; their mean is 1/2 + sum~ / max(count~, 1), clipped into the box."""
+    k, d = centers.shape
+    split = su_split(epsilon, d)
+    count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count)
+    total = LaplaceEvent("sums", sensitivity=BOX_MIDDLE, scale=BOX_MIDDLE / split.sum_per_axis, n_coordinates=d)
+    count_rng, sum_rng = rng.spawn(2)
+    noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
+    centered = sums.nonprivate_sums - BOX_MIDDLE * sums.nonprivate_counts[:, None]
+    noisy_sums = laplace(centered, scale=total.scale, rng=sum_rng)
+    mean = np.clip(BOX_MIDDLE + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
+    # The threshold is public: it follows from the noise scale alone.
+    seen = noisy_counts >= max(1.0, EMPTY_SCALES * count.scale)
+    one_cluster = SequenceEvent("one cluster", (count, total))
+    event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
+    return _Stand(np.where(seen[:, None], mean, centers), frozen(noisy_counts), (event,))
+
+
+def _exact_stand(exact: Centers, epsilon: float, iteration: int) -> _Stand:
+    """Stand on the exact means, as the paper does. The event is the paper's claim, not a proved fact."""
+    claimed = PureEvent("one cluster (claimed)", epsilon)
+    return _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
+
+
+def lengths(vectors: FloatArray) -> FloatArray:
+    """Return the Euclidean length of each row."""
+    squares: FloatArray = np.einsum("ij,ij->i", vectors, vectors)
+    return np.sqrt(squares)

@@ -1,0 +1,38 @@
+"""Cores that algorithms and baselines share: Lloyd's step, sphere packing, sampling zones."""
+
+from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
+from dpviz.solvers.noisy_lloyd import LloydBudget, su_iterations, su_split
+from dpviz.solvers.packing import sphere_packing
+from dpviz.solvers.zones import (
+    SCORE_SENSITIVITY,
+    ZoneSample,
+    controller_angle,
+    draw_in_zone,
+    past_controller,
+    sample_in_zone,
+    zone_density,
+    zone_offset,
+)
+
+__all__ = [
+    "SCORE_SENSITIVITY",
+    "ClusterSums",
+    "LloydBudget",
+    "LloydRun",
+    "ZoneSample",
+    "assign",
+    "cluster_costs",
+    "cluster_sums",
+    "cluster_totals",
+    "controller_angle",
+    "draw_in_zone",
+    "lloyd",
+    "means",
+    "past_controller",
+    "sample_in_zone",
+    "sphere_packing",
+    "su_iterations",
+    "su_split",
+    "zone_density",
+    "zone_offset",
+]

@@ -1,0 +1,42 @@
+"""The budget rules of DPLloyd (Su, Cao, Li, Bertino & Jin, CODASPY 2016; extended in TOPS 2017), section 3.
+
+They are stated for a box scaled to [-1, 1]^d, where one record moves a coordinate's sum by at most 1.
+"""
+
+import math
+from dataclasses import dataclass
+
+RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error formula
+MIN_ITERATIONS = 2
+MAX_ITERATIONS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class LloydBudget:
+    """How one iteration's epsilon is split: `count + d * sum_per_axis` is all of it."""
+
+    count: float  # epsilon of the k counts together (disjoint clusters)
+    sum_per_axis: float  # epsilon of the k sums along one axis
+
+
+def _count_weight(d: int) -> float:
+    """c = (4 d rho^2)^(1/3), the weight of the count against 1 for each axis."""
+    return math.cbrt(4.0 * d * RHO**2)
+
+
+def su_split(epsilon: float, d: int) -> LloydBudget:
+    """Split one iteration's `epsilon`: eps_sum = eps / (d + c) on each axis, eps_count = c eps / (d + c)."""
+    weight = _count_weight(d)
+    return LloydBudget(count=weight * epsilon / (d + weight), sum_per_axis=epsilon / (d + weight))
+
+
+def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int) -> int:
+    """Return T = clip(floor(eps / eps_m), 2, 7), eps_m = sqrt(500 k^3 / N^2 (d + (4 d rho^2)^(1/3))^3).
+
+    `n_records` must be public or a noisy count; below 1 it counts as 1.
+    """
+    if math.isinf(epsilon):
+        return MAX_ITERATIONS
+    records = max(n_records, 1.0)
+    epsilon_m = math.sqrt(500.0 * n_clusters**3 / records**2 * (d + _count_weight(d)) ** 3)
+    return int(min(max(math.floor(epsilon / epsilon_m), MIN_ITERATIONS), MAX_ITERATIONS))

@@ -1,0 +1,205 @@
+"""Sampling zones and the exponential mechanism inside them (Lu & Shen, sections 5 and 6.1, algorithm 2).
+
+Notation, paper -> code: S -> mean, X -> controller, lambda -> lam, P -> zone center, r -> zone radius,
+delta = |S - S_hat| / |S - X| -> reach, alpha = angle(S_hat, S, X) -> angle. Everything works row by row on (k, d)
+arrays of box coordinates. All randomness comes from a fixed number of draws a row, without rejection: with the same
+generator state the result is continuous in epsilon.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.core import Centers, FloatArray
+
+SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
+CELLS = 64  # of the marginal's integration; Simpson's rule in each
+CUT = 36.0  # e-folds kept of the marginal's tail: exp(-36) is below rounding
+_SHRINK = 1.0 - 1.0 / math.e
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneSample:
+    """One draw per zone."""
+
+    points: Centers  # (k, d) S_hat
+    reach: FloatArray  # (k,) delta in (0, 1)
+    angle: FloatArray  # (k,) alpha >= 0, radians
+
+
+def controller_angle(uniforms: FloatArray) -> FloatArray:
+    """|gamma| in [0, pi/2] with density proportional to exp(1 - 2|gamma|/pi): -(pi/2) ln(1 - u (1 - 1/e))."""
+    return -0.5 * math.pi * np.log1p(-uniforms * _SHRINK)
+
+
+def zone_offset(uniforms: FloatArray) -> FloatArray:
+    """Lambda in [1/2, 1) with density proportional to exp(2 - 2 lambda): 1/2 - (1/2) ln(1 - u (1 - 1/e))."""
+    return 0.5 - 0.5 * np.log1p(-uniforms * _SHRINK)
+
+
+def past_controller(mean: Centers, far: Centers, gamma: FloatArray, sides: FloatArray) -> Centers:
+    """Rotate the far point Y about S by |gamma| in the plane of Y - S and the direction `sides` (k, d).
+
+    For d = 1 there is nothing to rotate in and Y itself is returned.
+    """
+    if mean.shape[1] == 1:
+        return far
+    axis, length = _unit(far - mean)
+    side = _orthogonal(sides, axis)
+    turned = np.cos(gamma)[:, None] * axis + np.sin(gamma)[:, None] * side
+    return np.asarray(mean + length[:, None] * turned)
+
+
+def sample_in_zone(
+    mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
+) -> Centers:
+    """Draw S_hat, one point (k, d) per row, from the zone with center S + lam (X - S), radius (1 - lam)|X - S|.
+
+    Density proportional to exp(epsilon q / 4) over (delta, alpha), q = (1 - delta) + (1 - 2|alpha|/pi); the base
+    measure is uniform in (delta, alpha), and for d > 2 the direction off the axis is uniform. epsilon = inf gives the
+    zone's nearest point to S. Rows with X = S stay at S. Raises ValueError for lam outside [1/2, 1] or epsilon < 0.
+    """
+    return draw_in_zone(mean, controller, lam, epsilon, rng=rng).points
+
+
+def draw_in_zone(
+    mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
+) -> ZoneSample:
+    """Do what `sample_in_zone` does, and return delta and alpha beside the points."""
+    lams, epsilons = _checked(len(mean), lam, epsilon)
+    uniforms = rng.random((len(mean), 3))
+    sides = _side_directions(mean.shape, uniforms[:, 2], rng)
+    angle = _angles(lams, epsilons, uniforms[:, 0]) if mean.shape[1] > 1 else np.zeros(len(mean))
+    reach = _reaches(lams, epsilons, angle, uniforms[:, 1])
+    axis, length = _unit(controller - mean)
+    if mean.shape[1] == 1:
+        return ZoneSample(mean + (reach * length)[:, None] * axis, reach, angle)
+    side = _orthogonal(sides, axis)
+    turned = np.cos(angle)[:, None] * axis + np.sin(angle)[:, None] * side
+    return ZoneSample(mean + (reach * length)[:, None] * turned, reach, angle)
+
+
+def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon: float) -> FloatArray:
+    """Return the density per area, up to a factor for each zone, at `offsets` (k, m, 2) = (z - S) / |X - S|, d = 2.
+
+    Area is delta d(delta) d(alpha), hence the factor 1 / delta; outside the zone it is 0. `axis` (k, 2) is the unit
+    vector of X - S. epsilon = inf has no density: the caller draws a point.
+    """
+    reach = np.linalg.norm(offsets, axis=2)  # (k, m)
+    along = np.einsum("kmj,kj->km", offsets, axis)
+    gap = np.linalg.norm(offsets - lam[:, None, None] * axis[:, None, :], axis=2)
+    inside = (gap <= 1.0 - lam[:, None]) & (reach > 0)
+    safe = np.where(inside, reach, 1.0)
+    angle = np.arccos(np.clip(along / safe, -1.0, 1.0))
+    score = -safe - 2.0 * angle / math.pi
+    # The best point of a zone, delta = 2 lam - 1 on the axis, has the score that keeps the exponent at or below 0.
+    log_density = epsilon * (score + 2.0 * lam[:, None] - 1.0) / (2.0 * SCORE_SENSITIVITY)
+    return np.where(inside, np.exp(np.minimum(log_density, 0.0)) / safe, 0.0)
+
+
+def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    lams = np.broadcast_to(np.asarray(lam, dtype=np.float64), n_rows)
+    epsilons = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), n_rows)
+    if not ((lams >= 0.5) & (lams <= 1.0)).all():
+        raise ValueError(f"lam ran from {lams.min()} to {lams.max()}, but it must be in [1/2, 1].")
+    if not (epsilons >= 0.0).all():
+        raise ValueError(f"epsilon was {epsilons.min()}, but it must be >= 0. Use math.inf for the best point.")
+    return lams, epsilons
+
+
+def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return a random direction (k, d) to leave the axis by; in the plane only its side matters, a random sign."""
+    if shape[1] > 2:
+        return rng.standard_normal(shape)
+    return np.where(uniforms < 0.5, -1.0, 1.0)[:, None] * np.ones(shape)
+
+
+def _unit(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return unit vectors (k, d) and lengths (k,); a zero vector stays zero."""
+    length: FloatArray = np.linalg.norm(vectors, axis=1)
+    return vectors / np.where(length > 0, length, 1.0)[:, None], length
+
+
+def _orthogonal(sides: FloatArray, axis: FloatArray) -> FloatArray:
+    """Return the unit vectors of `sides` with their part along `axis` removed; exact quarter turns for d = 2."""
+    if axis.shape[1] == 2:
+        sign = np.sign(sides[:, :1])
+        return sign * np.stack([-axis[:, 1], axis[:, 0]], axis=1)
+    along = np.einsum("ij,ij->i", sides, axis)
+    return _unit(sides - along[:, None] * axis)[0]
+
+
+def _chord(lam: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return alpha, the chord's first delta and its length at the parameter phi, lam sin(alpha) = (1-lam) sin(phi).
+
+    delta runs over lam cos(alpha) -+ sqrt((1-lam)^2 - lam^2 sin^2(alpha)), and that root is (1-lam) cos(phi): smooth
+    where the chord shrinks to a point.
+    """
+    ratio = (1.0 - lam) / lam
+    half = (1.0 - lam) * np.cos(phi)
+    sine = ratio * np.sin(phi)
+    return np.arcsin(np.minimum(sine, 1.0)), lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half
+
+
+def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
+    """Density of phi up to a factor: d(alpha)/d(phi) exp(-eps |alpha| / (2 pi)) times the integral over delta.
+
+    With c = eps / 4 the integral of exp(-c delta) over the chord is exp(-c first) (1 - exp(-c length)) / c.
+    """
+    angle, first, length = _chord(lam, phi)
+    ratio = (1.0 - lam) / lam
+    slope: FloatArray = ratio * np.cos(phi) / np.sqrt(np.maximum(1.0 - (ratio * np.sin(phi)) ** 2, 1e-300))
+    tilted = -np.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
+    over_delta = np.where(rate > 0, tilted, length)
+    nearest = 2.0 * lam - 1.0
+    return np.asarray(slope * over_delta * np.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+
+
+def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Draw |alpha| (k,) by inverting the numerically integrated marginal."""
+    finite = np.isfinite(epsilon)
+    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)  # c
+    ratio = (1.0 - lam) / lam
+    # The tail beyond CUT e-folds is left out, so that the nodes stay where the mass is, whatever epsilon.
+    with np.errstate(divide="ignore"):
+        last = np.minimum(np.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
+    end = np.arcsin(np.clip(np.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
+    nodes = end[:, None] * np.linspace(0.0, 1.0, 2 * CELLS + 1) ** 2  # finer where exp(-eps alpha) is steep
+    edges = nodes[:, ::2]
+    middles = 0.5 * (edges[:, :-1] + edges[:, 1:])
+    at_edges = _marginal(lam[:, None], rate[:, None], edges)
+    at_middles = _marginal(lam[:, None], rate[:, None], middles)
+    masses = (at_edges[:, :-1] + 4.0 * at_middles + at_edges[:, 1:]) / 6.0 * np.diff(edges, axis=1)
+    phi = _invert(edges, at_edges, masses, uniforms)
+    angle = _chord(lam, phi)[0]
+    return np.where(finite & (ratio > 0), angle, 0.0)
+
+
+def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Return phi (k,) with the given share of the mass below it; the density is linear inside a cell."""
+    rows = np.arange(len(edges))
+    below = np.concatenate([np.zeros((len(edges), 1)), np.cumsum(masses, axis=1)], axis=1)
+    wanted = uniforms * below[:, -1]
+    cell = np.clip((below <= wanted[:, None]).sum(axis=1) - 1, 0, masses.shape[1] - 1)
+    mass = masses[rows, cell]
+    share = np.clip((wanted - below[rows, cell]) / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
+    left, right = density[rows, cell], density[rows, cell + 1]
+    # Solve left t + (right - left) t^2 / 2 = share (left + right) / 2 for t in [0, 1], without cancellation.
+    root = np.sqrt(np.maximum(left**2 + (right**2 - left**2) * share, 0.0))
+    t = share * (left + right) / np.maximum(left + root, 1e-300)
+    first = edges[rows, cell]
+    return np.asarray(first + np.clip(t, 0.0, 1.0) * (edges[rows, cell + 1] - first))
+
+
+def _reaches(lam: FloatArray, epsilon: FloatArray, angle: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Draw delta (k,) on the chord at `angle`, density proportional to exp(-c delta)."""
+    sine = np.sin(angle)
+    half = np.sqrt(np.maximum((1.0 - lam) ** 2 - (lam * sine) ** 2, 0.0))
+    first = lam * np.cos(angle) - half
+    finite = np.isfinite(epsilon)
+    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)
+    tilted = -np.log1p(uniforms * np.expm1(-rate * 2.0 * half)) / np.where(rate > 0, rate, 1.0)
+    step = np.where(rate > 0, tilted, uniforms * 2.0 * half)
+    return first + np.where(finite, np.minimum(step, 2.0 * half), 0.0)
