@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,8 +166,9 @@ def prepare_browser() -> str:
         if problem:
             raise SetupError(f"DPVIZ_CHROMIUM was {named}, but that browser does not start:\n{problem}")
         return named
-    for install in (lambda: True, install_by_apt, install_by_playwright):
-        if not install():
+    installs: tuple[Callable[[], bool] | None, ...] = (None, install_by_apt, install_by_playwright)
+    for install in installs:
+        if install and not install():
             continue
         for candidate in (*map(shutil.which, BROWSERS), own_browser()):
             if candidate and not browser_problem(candidate):
