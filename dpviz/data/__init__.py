@@ -1,0 +1,25 @@
+"""Named data sets with their public boxes, and uploads."""
+
+from dpviz.data.dataset import Dataset, Image
+from dpviz.data.decoding import MAX_BYTES, TableError
+from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits
+from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
+from dpviz.data.table import Bounds, Missing, Table, read_table
+
+__all__ = [
+    "DATASETS",
+    "MAX_BYTES",
+    "MAX_COLUMNS",
+    "MAX_ROWS",
+    "Bounds",
+    "Dataset",
+    "Image",
+    "Missing",
+    "SizeLimits",
+    "Table",
+    "TableError",
+    "data_knobs",
+    "load",
+    "read_table",
+    "size_limits",
+]

@@ -1,0 +1,162 @@
+"""From an uploaded file to text: limits, refusal of what is no table, compression, encoding.
+
+Nothing is written to disk, and every failure is a `TableError` that a person can read.
+"""
+
+import gzip
+import hashlib
+import io
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 50_000_000  # ours, also of what a .gz unpacks to
+MAX_SHOWN = 40  # characters of a cell or name that a message repeats
+DIGEST_LENGTH = 16  # hex digits of SHA-256
+PROBE = 4_096  # characters looked at to tell text from binary
+MAX_CONTROL_SHARE = 0.01  # of control characters in the probe; a text file has next to none
+
+GZIP_MAGIC = b"\x1f\x8b"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# First bytes of files that are sometimes renamed to .csv, with what they are.
+MAGICS = (
+    (b"PK\x03\x04", "an Excel workbook or a ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+
+
+class TableError(ValueError):
+    """A file is no usable table; the message says what was given, what is allowed, the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text of a file, curator only."""
+
+    name: str  # of the file, without folder, shortened
+    digest: str  # first DIGEST_LENGTH hex digits of the SHA-256 of the bytes as given
+    text: str
+    notes: tuple[str, ...]
+
+
+def shown(value: object) -> str:
+    """Return `value` quoted and shortened to about MAX_SHOWN characters, safe to repeat in a message."""
+    text = str(value)
+    return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
+
+
+def decode(file_or_path: Any) -> Decoded:
+    """Read a path (str, Path) or a binary file object to the end, at most MAX_BYTES, and decode it.
+
+    Raises TableError when it cannot be read, is too large, is binary, or is empty.
+    """
+    name, data = _read(file_or_path)
+    digest = hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH]
+    if data.startswith(GZIP_MAGIC):
+        data = _unpack(data)
+    _refuse_binary(data)
+    text, notes = _text(data)
+    if not text.strip():
+        raise TableError("The file was empty, but it must hold a header line and records. Choose another file.")
+    _refuse_control_characters(text)
+    return Decoded(name, digest, text, notes)
+
+
+def _read(source: Any) -> tuple[str, bytes]:
+    """Return the name and the bytes of `source`, reading no further than one byte past the limit."""
+    try:
+        if isinstance(source, str | Path):
+            with Path(source).open("rb") as file:
+                return _file_name(source), _within_limit(file.read(MAX_BYTES + 1))
+        # An upload keeps its place between reruns: getvalue gives all of it each time.
+        data = source.getvalue() if hasattr(source, "getvalue") else source.read(MAX_BYTES + 1)
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        if isinstance(error, TableError):
+            raise
+        reason = type(error).__name__
+        raise TableError(f"The file could not be read ({reason}). Pass a path or an open binary file.") from None
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TableError(f"The file gave {type(data).__name__}, but it must give bytes. Open it in mode 'rb'.")
+    return _file_name(getattr(source, "name", "table")), _within_limit(bytes(data))
+
+
+def _file_name(name: Any) -> str:
+    last = str(name).replace("\\", "/").rsplit("/", maxsplit=1)[-1]
+    printable = "".join(character for character in last if character.isprintable()).strip()
+    return printable[:MAX_SHOWN] or "table"
+
+
+def _within_limit(data: bytes) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise TableError(
+            f"The file had more than {MAX_BYTES // 1_000_000} MB, but that is the most. "
+            "Keep fewer rows, or only the columns you need."
+        )
+    return data
+
+
+def _unpack(data: bytes) -> bytes:
+    """Unpack gzip; stops one byte past the limit, whatever the file promises to become."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _within_limit(file.read(MAX_BYTES + 1))
+    except (OSError, EOFError, zlib.error):
+        raise TableError("The compressed file was damaged, but it must be complete gzip. Compress it again.") from None
+
+
+def _refuse_binary(data: bytes) -> None:
+    for magic, kind in MAGICS:
+        if data.startswith(magic):
+            raise TableError(f"The file was {kind}, but it must be CSV text. Save the table as CSV first.")
+
+
+def _text(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """Decode by mark, else as UTF-8, else as Latin-1, which takes any byte; NUL characters mean binary."""
+    notes: tuple[str, ...] = ()
+    if data.startswith(UTF16_MARKS):
+        text = _utf16(data, "utf-16")
+    elif guess := _utf16_without_mark(data):
+        text = _utf16(data, guess)
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+            notes = ("The file is not UTF-8, so it was read as Latin-1: check accented letters.",)
+    if "\x00" in text:
+        raise TableError("The file was binary (it holds NUL bytes), but it must be CSV text. Save the table as CSV.")
+    return text.removeprefix("\ufeff"), notes
+
+
+def _utf16(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        raise TableError("The file looked like UTF-16 but was damaged. Save the table as CSV in UTF-8.") from None
+
+
+def _utf16_without_mark(data: bytes) -> str | None:
+    """Guess UTF-16 from where the NUL bytes are: plain Latin text has one in every pair, always on one side."""
+    probe = data[:PROBE]
+    n_even, n_odd = probe[0::2].count(0), probe[1::2].count(0)
+    mostly = 0.4 * len(probe)  # of at most half the bytes
+    if n_odd > mostly and n_even == 0:
+        return "utf-16-le"
+    if n_even > mostly and n_odd == 0:
+        return "utf-16-be"
+    return None
+
+
+def _refuse_control_characters(text: str) -> None:
+    probe = text[:PROBE]
+    n_control = sum(character < " " and character not in "\t\r\n\f\v" for character in probe)
+    if n_control > MAX_CONTROL_SHARE * len(probe):
+        raise TableError("The file looked binary (control characters), but it must be CSV text. Save it as CSV.")

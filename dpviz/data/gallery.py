@@ -1,0 +1,131 @@
+"""The named data sets, in the order a person meets them, and the one function that loads them."""
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import Knob, KnobError, knobs
+from dpviz.data import bundled, city, synthetic
+from dpviz.data.dataset import Dataset
+
+DEFAULT_RECORDS = 2_000  # of a synthetic set, ours: enough for a picture, quick enough for a slider
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimits:
+    """How many records a set can have; `n=None` loads `default`."""
+
+    minimum: int
+    default: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A synthetic set makes n records from knobs; a real one has all its records and no knobs."""
+
+    sizes: SizeLimits
+    make: Callable[..., Dataset]
+    knobs: type[Any] | None = None
+
+
+def _synthetic(make: Callable[..., Dataset], knobs_type: type[Any]) -> _Entry:
+    return _Entry(SizeLimits(0, DEFAULT_RECORDS, synthetic.MAX_RECORDS), make, knobs_type)
+
+
+def _real(make: Callable[[], Dataset], n_records: int) -> _Entry:
+    return _Entry(SizeLimits(0, n_records, n_records), make)
+
+
+_GALLERY: Mapping[str, _Entry] = MappingProxyType(
+    {
+        "blobs": _synthetic(synthetic.blobs, synthetic.BlobsKnobs),
+        "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs),
+        "circles": _synthetic(synthetic.circles, synthetic.CirclesKnobs),
+        "null": _synthetic(synthetic.null, synthetic.NullKnobs),
+        "city": _synthetic(city.city, city.CityKnobs),
+        "iris": _real(bundled.iris, bundled.N_IRIS),
+        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER),
+        "image": _real(bundled.photograph, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
+    }
+)
+DATASETS: tuple[str, ...] = tuple(_GALLERY)
+
+
+def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: Any) -> Dataset:
+    """Return the data set `name` of DATASETS; the same arguments give the same bits.
+
+    `n` is the number of records, within `size_limits(name)`; None means its default. A synthetic set is drawn with
+    `seed` and the `knobs` that `data_knobs(name)` lists. Of a real set, a smaller `n` takes a uniform subsample
+    without replacement in the original order, and an image's sample comes without the image. Raises ValueError for
+    an unknown name, a size out of range or a seed that is not a whole number >= 0, KnobError for a knob.
+    """
+    entry = _entry(name)
+    size = entry.sizes.default if n is None else _checked_size(name, n, entry.sizes)
+    rng = np.random.default_rng(_checked_seed(seed))
+    _check_knob_names(name, knobs)
+    if entry.knobs is not None:
+        return entry.make(size, entry.knobs(**knobs), rng=rng)
+    return _subsample(entry.make(), size, rng=rng)
+
+
+def data_knobs(name: str) -> tuple[Knob, ...]:
+    """Return the knobs of the data set `name`, () when nothing can be moved; raises ValueError for an unknown name."""
+    made = _entry(name).knobs
+    return () if made is None else knobs(made)
+
+
+def size_limits(name: str) -> SizeLimits:
+    """Return how many records `load(name, n=...)` takes; raises ValueError for an unknown name."""
+    return _entry(name).sizes
+
+
+def _entry(name: str) -> _Entry:
+    if not isinstance(name, str) or name not in _GALLERY:
+        raise ValueError(f"The data set was {name!r:.40}, but it must be one of {', '.join(DATASETS)}. Pick one.")
+    return _GALLERY[name]
+
+
+def _checked_size(name: str, n: Any, sizes: SizeLimits) -> int:
+    size = _whole_number("n", n)
+    if not sizes.minimum <= size <= sizes.maximum:
+        raise ValueError(
+            f"n was {size!r:.40}, but {name} has from {sizes.minimum} to {sizes.maximum} records. "
+            f"Pass n=None for its default of {sizes.default}."
+        )
+    return size
+
+
+def _checked_seed(seed: Any) -> int:
+    checked = _whole_number("seed", seed)
+    if checked < 0:
+        raise ValueError("seed was negative, but it must be a whole number >= 0. Pass seed=0 for the default.")
+    return checked
+
+
+def _whole_number(name: str, value: Any) -> int:
+    # bool is an int to Python, never to a person.
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise ValueError(f"{name} was {value!r:.40}, but it must be a whole number. Pass an int.")
+    return operator.index(value)
+
+
+def _check_knob_names(name: str, given: Mapping[str, Any]) -> None:
+    known = [made.name for made in data_knobs(name)]
+    for unknown in given:
+        if unknown not in known:
+            listed = f"its knobs are {', '.join(known)}" if known else "it has none"
+            raise KnobError(f"{name} was given the knob {unknown!r:.40}, but {listed}. Leave it out.")
+
+
+def _subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
+    """Keep `n` records of `dataset`, drawn uniformly without replacement, in their original order."""
+    if n == dataset.n:
+        return dataset
+    kept = np.sort(rng.choice(dataset.n, size=n, replace=False))
+    labels = None if dataset.labels is None else dataset.labels[kept]
+    return replace(dataset, points=dataset.points[kept], labels=labels, image=None)

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from dpviz.core import KnobError
+from dpviz.data import DATASETS, data_knobs, load, size_limits
+
+SYNTHETIC = ("blobs", "moons", "circles", "null", "city")
+REAL = {"iris": (150, 4), "breast_cancer": (569, 30), "image": (17_120, 3)}
+
+
+def test_gallery_order():
+    assert DATASETS == ("blobs", "moons", "circles", "null", "city", "iris", "breast_cancer", "image")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_set_is_well_formed(name):
+    dataset = load(name)
+    assert dataset.n == size_limits(name).default
+    assert dataset.points.dtype == np.float64
+    assert not dataset.points.flags.writeable
+    assert (dataset.points >= dataset.box.low).all()
+    assert (dataset.points <= dataset.box.high).all()
+    assert len(dataset.feature_names) == len(dataset.units) == dataset.d == dataset.box.d
+    assert dataset.note.endswith(".")
+    assert not dataset.bounds_from_data
+    if dataset.labels is not None:
+        assert dataset.labels.dtype == np.intp
+        classes = np.unique(dataset.labels)
+        np.testing.assert_array_equal(classes, np.arange(len(classes)))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_same_seed_same_bits_other_seed_other_records(name):
+    first, again, other = (load(name, n=100, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.points, again.points)
+    if first.labels is not None:
+        np.testing.assert_array_equal(first.labels, again.labels)
+    assert not np.array_equal(first.points, other.points)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_box_depends_on_neither_records_nor_seed(name):
+    assert load(name).box == load(name, n=0, seed=5).box == load(name, n=1, seed=7).box
+
+
+@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("n", [0, 1, np.int64(7)])
+def test_small_sizes(name, n):
+    assert load(name, n=n).n == n
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_a_million_records(name):
+    assert load(name, n=1_000_000).n == 1_000_000
+
+
+@pytest.mark.parametrize(("name", "shape"), REAL.items())
+def test_real_sets_are_subsampled_in_their_order(name, shape):
+    whole, part = load(name), load(name, n=40, seed=2)
+    assert whole.points.shape == shape
+    assert part.points.shape == (40, shape[1])
+    assert part.image is None
+    # Each record of the part is found after the one before it.
+    place = -1
+    for record in part.points:
+        later = np.flatnonzero((whole.points[place + 1 :] == record).all(axis=1))
+        assert later.size
+        place += 1 + int(later[0])
+
+
+def test_subsample_is_without_replacement():
+    part = load("image", n=17_119)
+    whole = load("image")
+    assert part.n == whole.n - 1
+    # Dropping one record only: the two agree up to it and, moved by one, after it.
+    agree = (part.points == whole.points[:-1]).all(axis=1)
+    gone = part.n if agree.all() else int(np.argmin(agree))
+    np.testing.assert_array_equal(part.points[gone:], whole.points[gone + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "nope"}, "data set was 'nope', but it must be one of blobs, moons"),
+        ({"name": ["blobs"]}, "but it must be one of"),
+        ({"name": "iris", "n": 151}, "n was 151, but iris has from 0 to 150 records. Pass n=None"),
+        ({"name": "blobs", "n": -1}, "n was -1, but blobs has from 0 to 1000000"),
+        ({"name": "blobs", "n": 10**400}, "but blobs has from 0 to 1000000"),
+        ({"name": "blobs", "n": 2.0}, "n was 2.0, but it must be a whole number"),
+        ({"name": "blobs", "n": True}, "n was True, but it must be a whole number"),
+        ({"name": "blobs", "seed": -1}, "seed was negative"),
+        ({"name": "blobs", "seed": "0"}, "seed was '0'"),
+        ({"name": "blobs", "n": 1_000_000, "n_features": 50}, "Lower n to 200000"),
+        ({"name": "null", "n": 1_000_000, "n_features": 50}, "Lower n to 200000"),
+    ],
+)
+def test_errors_say_the_way_out(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        load(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs", "message"),
+    [
+        ("blobs", {"noise": 1.0}, "blobs was given the knob 'noise', but its knobs are n_clusters, overlap"),
+        ("iris", {"noise": 1.0}, "but it has none"),
+        ("city", {"noise": 1.0}, "but it has none"),
+        ("blobs", {"overlap": 1.5}, "overlap was 1.5, but it must be from 0 to 1"),
+        ("blobs", {"n_clusters": 2.5}, "n_clusters was 2.5, but it must be a whole number"),
+        ("blobs", {"imbalance": 0.96}, "imbalance was 0.96"),
+        ("moons", {"noise": -0.1}, "noise was -0.1"),
+        ("circles", {"noise": "much"}, "noise was 'much'"),
+        ("null", {"n_features": 51}, "n_features was 51"),
+    ],
+)
+def test_knob_errors(name, knobs, message):
+    with pytest.raises(KnobError, match=message):
+        load(name, **knobs)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_knobs_at_their_ends_load(name):
+    for made in data_knobs(name):
+        for value in (made.low, made.high):
+            value = int(value) if made.kind == "int" else value
+            assert made.parse(made.format(value)) == value
+            assert load(name, n=50, **{made.name: value}).n == 50
+
+
+@pytest.mark.parametrize("function", [data_knobs, size_limits])
+def test_other_lookups_refuse_unknown_names(function):
+    with pytest.raises(ValueError, match="one of blobs"):
+        function("nope")
