@@ -1,0 +1,1 @@
+"""The pages' parts: live picture, sliders, cards."""

@@ -1,0 +1,229 @@
+// The privacy slider: a native range input over the index of a list of values, sent while it is dragged.
+// Values, notes and marks come from the page; every text is set as text.
+
+const SEND_MS = 40; // at most one message in this time ...
+const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
+const THUMB_PX = 18;
+const MARK_PX = 11; // a mark's width: closer ones stand in another lane
+const SVG = "http://www.w3.org/2000/svg";
+
+const instances = new WeakMap(); // parentElement -> Slider
+let count = 0; // for ids
+
+/** Lanes for marks at these x positions so that no two in one lane overlap. */
+export function lanesOf(positions, width) {
+  const ends = [];
+  return positions.map((x) => {
+    let lane = ends.findIndex((end) => x - end >= width);
+    if (lane < 0) lane = ends.length;
+    ends[lane] = x;
+    return lane;
+  });
+}
+
+/** Marks of one index become one. */
+export function gather(marks) {
+  const byIndex = new Map();
+  for (const mark of marks) byIndex.set(mark.index, [...(byIndex.get(mark.index) ?? []), mark]);
+  return [...byIndex].sort(([a], [b]) => a - b).map(([index, all]) => ({
+    index,
+    name: all.map(({ name }) => name).join(", "),
+    text: all.map(({ name, value, description }) => `${name}, ${value}: ${description}`).join(" "),
+  }));
+}
+
+function make(tag, className = "", attributes = {}) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+function triangle() {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 10 8", width: 10, height: 8, "aria-hidden": "true" })) {
+    svg.setAttribute(name, value);
+  }
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", "M5 0.5L9.5 7.5H0.5Z");
+  svg.append(path);
+  return svg;
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+class Slider {
+  constructor(parent) {
+    this.data = null;
+    this.lastMove = null; // the last move sent, answered when the page's data carry it
+    this.lastSent = 0;
+    this.dragging = false;
+    this.build(parent);
+  }
+
+  build(parent) {
+    count += 1;
+    const id = `dpviz-epsilon-${count}`;
+    this.root = make("div", "dpviz-epsilon");
+    this.label = make("label", "label", { for: id });
+    this.helpButton = make("button", "help", { type: "button", "aria-expanded": "false", "aria-label": "What is this?" });
+    this.helpButton.textContent = "?";
+    this.value = make("output", "value", { for: id, "aria-hidden": "true" });
+    const head = make("div", "head");
+    head.append(this.label, this.helpButton, this.value);
+    this.help = make("p", "help-text");
+    this.help.hidden = true;
+    this.input = make("input", "", { type: "range", min: "0", step: "1", id, "aria-describedby": `${id}-note` });
+    this.marks = make("div", "marks", { role: "group", "aria-label": "Real deployments" });
+    this.left = make("span");
+    this.right = make("span");
+    const ends = make("div", "ends");
+    ends.append(this.left, this.right);
+    this.note = make("p", "note", { id: `${id}-note` });
+    this.about = make("p", "about", { "aria-live": "polite" });
+    this.root.append(head, this.help, this.input, this.marks, ends, this.note, this.about);
+    parent.append(this.root);
+    this.input.addEventListener("input", () => this.onInput());
+    this.input.addEventListener("change", () => this.onChange());
+    this.input.addEventListener("pointerdown", () => { this.dragging = true; });
+    for (const type of ["pointerup", "pointercancel", "blur"]) {
+      this.input.addEventListener(type, () => { this.dragging = false; });
+    }
+    this.helpButton.addEventListener("click", () => {
+      this.help.hidden = !this.help.hidden;
+      this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
+    });
+    this.observer = new ResizeObserver(() => this.placeMarks());
+    this.observer.observe(this.root);
+  }
+
+  update({ data, setStateValue }) {
+    this.setStateValue = setStateValue;
+    const before = this.data;
+    this.data = data;
+    setText(this.label, data.label);
+    setText(this.left, data.left);
+    setText(this.right, data.right);
+    setText(this.help, data.help);
+    this.helpButton.hidden = data.help === "";
+    this.note.hidden = data.notes.length === 0;
+    this.input.max = String(data.values.length - 1);
+    if (JSON.stringify(before?.marks) !== JSON.stringify(data.marks)) this.buildMarks();
+    const answered = this.lastMove === null || data.move === this.lastMove;
+    if (answered && !this.dragging) this.put(data.index);
+    else this.show();
+    if (answered) this.answered = true;
+  }
+
+  get index() {
+    return Number(this.input.value);
+  }
+
+  put(index) {
+    if (this.index !== index) this.input.value = String(index);
+    this.show();
+  }
+
+  show() {
+    const { texts, notes, values } = this.data;
+    const { index } = this;
+    setText(this.value, texts[index]);
+    setText(this.note, notes[index] ?? "");
+    this.input.setAttribute("aria-valuetext", texts[index]);
+    this.input.style.setProperty("--done", `${(100 * index) / Math.max(1, values.length - 1)}%`);
+    this.root.dataset.value = texts[index];
+    this.root.dataset.index = String(index);
+    this.tell();
+  }
+
+  // -- Sending --
+
+  onInput() {
+    this.show();
+    this.unsent = true;
+    this.sendSoon();
+  }
+
+  onChange() { // released, or a key: always the last word
+    this.dragging = false;
+    if (this.unsent) this.send();
+  }
+
+  sendSoon() {
+    clearTimeout(this.timer);
+    const waited = performance.now() - this.lastSent;
+    const needed = this.answered === false ? ANSWER_MS : SEND_MS;
+    if (waited >= needed) this.send();
+    else this.timer = setTimeout(() => this.unsent && this.sendSoon(), Math.max(4, Math.min(SEND_MS, needed - waited)));
+  }
+
+  send() {
+    clearTimeout(this.timer);
+    this.unsent = false;
+    this.answered = false;
+    this.lastSent = performance.now();
+    this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
+    this.setStateValue("moved", [this.index, this.lastMove]);
+  }
+
+  // -- Marks of real deployments --
+
+  buildMarks() {
+    this.gathered = gather(this.data.marks);
+    this.marks.replaceChildren(...this.gathered.map((mark) => {
+      const button = make("button", "mark", { type: "button", "aria-label": mark.text, title: mark.name });
+      button.append(triangle());
+      const tell = () => { this.told = mark; this.tell(); };
+      const forget = () => { this.told = null; this.tell(); };
+      button.addEventListener("pointerenter", tell);
+      button.addEventListener("focus", tell);
+      button.addEventListener("click", tell);
+      button.addEventListener("pointerleave", forget);
+      button.addEventListener("blur", forget);
+      return button;
+    }));
+    this.marks.hidden = this.about.hidden = this.gathered.length === 0;
+    this.placeMarks();
+  }
+
+  placeMarks() {
+    if (!this.gathered) return;
+    const room = this.input.clientWidth - THUMB_PX;
+    const last = Math.max(1, this.data.values.length - 1);
+    const positions = this.gathered.map(({ index }) => THUMB_PX / 2 + (index / last) * room);
+    const lanes = lanesOf(positions, MARK_PX);
+    [...this.marks.children].forEach((button, i) => {
+      button.style.left = `${positions[i]}px`;
+      button.style.top = `${lanes[i] * 10}px`;
+    });
+    this.marks.style.height = `${10 * (1 + Math.max(0, ...lanes))}px`;
+  }
+
+  /** One line: the mark under the pointer or focus, else the one the thumb stands at, else what the marks are. */
+  tell() {
+    if (!this.gathered?.length) return;
+    const here = this.told ?? this.gathered.find(({ index }) => index === this.index);
+    setText(this.about, here ? here.text : "Triangles mark real deployments.");
+    this.about.classList.toggle("quiet", !here);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+    this.observer.disconnect();
+    this.root.remove();
+  }
+}
+
+export default function mount(component) {
+  const { parentElement } = component;
+  if (!component.data) return undefined;
+  if (!instances.has(parentElement)) instances.set(parentElement, new Slider(parentElement));
+  const slider = instances.get(parentElement);
+  slider.update(component);
+  return () => {
+    slider.destroy();
+    instances.delete(parentElement);
+  };
+}

@@ -1,0 +1,119 @@
+"""The slider of the privacy parameter: friendly values, named ends, real deployments as marks, live while dragging."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the last run passed and answered, and the reader's move that the page has overruled since."""
+
+    start: int
+    index: int
+    ignored: float | None
+
+
+_HERE = Path(__file__).parent
+_EPSILON = st.components.v2.component(
+    "dpviz_epsilon",
+    js=(_HERE / "epsilon.js").read_text(encoding="utf-8"),
+    css=(_HERE / "epsilon.css").read_text(encoding="utf-8"),
+)
+
+
+def epsilon_slider(
+    *,
+    key: str,
+    value: float,
+    label: str,
+    values: Sequence[float],
+    marks: Sequence[tuple[float, str, str]] = (),
+    left: str = "more privacy",
+    right: str = "more accuracy",
+    help: str = "",
+    note: Sequence[str] = (),
+) -> float:
+    """Draw the slider and return the chosen value, always one of `values`.
+
+    `value` is where the thumb stands at first, and where it moves when a later run passes another value that is not
+    simply the answer given back; `set_epsilon` moves it in any case.
+    `marks` are (value, short name, description) of real deployments. `note` has one line for each value, shown at
+    once while dragging.
+    """
+    choices = tuple(float(choice) for choice in values)
+    if not choices:
+        raise ValueError("The slider had no values, but it needs at least one.")
+    if note and len(note) != len(choices):
+        raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
+    sent = _sent(st.session_state.get(key), len(choices))
+    memory = _answer(st.session_state.get(_memory_key(key)), nearest(choices, value), sent)
+    wanted = st.session_state.pop(_wanted_key(key), None)
+    if wanted is not None:
+        memory = _Memory(memory.start, nearest(choices, wanted), None if sent is None else sent[1])
+    st.session_state[_memory_key(key)] = memory
+    data = {
+        "label": label,
+        "values": choices,
+        "texts": [f"{choice:.3g}" for choice in choices],
+        "marks": [
+            {"index": nearest(choices, at), "value": f"{at:.3g}", "name": name, "description": description}
+            for at, name, description in marks
+        ],
+        "left": left,
+        "right": right,
+        "help": help,
+        "notes": list(note),
+        "index": memory.index,
+        "move": None if sent is None else sent[1],
+    }
+    _EPSILON(data=data, key=key, on_moved_change=_nothing)
+    return choices[memory.index]
+
+
+def set_epsilon(key: str, value: float) -> None:
+    """Move the slider of that key when it is drawn next, as a preset or a reset does."""
+    st.session_state[_wanted_key(key)] = value
+
+
+def nearest(values: Sequence[float], wanted: float) -> int:
+    """Return the index of the value nearest to the wanted one."""
+    return min(range(len(values)), key=lambda index: abs(values[index] - wanted))
+
+
+def _sent(state: Any, n_values: int) -> tuple[int, float] | None:
+    """Read (index, move) out of the component's state, None unless both make sense: a browser can send anything."""
+    pair = state.get("moved") if isinstance(state, Mapping) else None
+    if not (isinstance(pair, list | tuple) and len(pair) == 2):
+        return None
+    if not all(isinstance(part, int | float) and not isinstance(part, bool) for part in pair):
+        return None
+    index, move = pair
+    return (int(index), float(move)) if index in range(n_values) else None
+
+
+def _answer(memory: _Memory | None, start: int, sent: tuple[int, float] | None) -> _Memory:
+    """Decide who moved last: the page, by passing another value than before, or the reader."""
+    if sent is None:
+        return _Memory(start, start, None)
+    index, move = sent
+    if memory is not None and start not in (memory.start, memory.index):
+        return _Memory(start, start, move)
+    if memory is not None and move == memory.ignored:
+        return _Memory(start, memory.index, move)
+    return _Memory(start, index, None)
+
+
+def _memory_key(key: str) -> str:
+    return f"{key}:answer"
+
+
+def _wanted_key(key: str) -> str:
+    return f"{key}:wanted"
+
+
+def _nothing() -> None:
+    """Declare a state key; the value is read after the run starts again."""

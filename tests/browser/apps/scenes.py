@@ -1,0 +1,146 @@
+"""Synthetic scenes for the browser tests: every kind of mark, as many points and frames as asked for."""
+
+import numpy as np
+
+from dpviz.plots.scene import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, rows_at
+
+N_GROUPS = 5
+
+
+def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
+    """Return a scatter with every kind of mark that fits one, over frames in which marks come, move and go."""
+    rng = np.random.default_rng(seed)
+    homes = np.array([[0.22, 0.25], [0.75, 0.3], [0.3, 0.75], [0.72, 0.74], [0.5, 0.5]])
+    group = rng.integers(0, N_GROUPS, n)
+    points = np.clip(homes[group] + rng.normal(0, 0.06, (n, 2)), 0, 1)
+    steps = np.linspace(1, 0, n_frames)[:, None, None]
+    exact = homes + steps * rng.normal(0, 0.12, (1, N_GROUPS, 2))
+    released = exact + rng.normal(0, 0.03, exact.shape)
+    radius = np.full((n_frames, N_GROUPS), 0.07)
+    shown = np.arange(n_frames, dtype=np.int16)
+    late = rows_at(n_frames, {frame: frame for frame in range(1, n_frames)})
+    names = tuple(f"Center {i + 1}" for i in range(N_GROUPS))
+    near = np.linspace(-1, 1, 25)
+    bump = np.exp(-3 * (near[:, None] ** 2 + near**2))
+    heat = np.broadcast_to((255 * bump).astype(np.uint8), (n_frames, N_GROUPS, 25, 25))
+    layers = (
+        Layer(
+            "Records",
+            Kind.POINTS,
+            Role.CLUSTER,
+            Audience.CURATOR,
+            {"xy": points[None], "group": group[None].astype(np.uint8)},
+            always(n_frames),
+        ),
+        Layer(
+            "What may come out",
+            Kind.HEAT,
+            Role.NOISE,
+            Audience.NOISE,
+            {"center": released, "radius": radius * 1.2, "value": heat},
+            late,
+        ),
+        Layer(
+            "Zones",
+            Kind.CIRCLES,
+            Role.PUBLIC,
+            Audience.PUBLIC,
+            {"center": released, "radius": radius},
+            shown,
+            fill=0.06,
+        ),
+        Layer(
+            "Balls around the means",
+            Kind.CIRCLES,
+            Role.EXACT,
+            Audience.CURATOR,
+            {"center": exact, "radius": radius * 0.6},
+            shown,
+        ),
+        Layer("Path of the centers", Kind.TRAILS, Role.RELEASED, Audience.RELEASED, {"xy": released}, shown),
+        Layer("Noise", Kind.ARROWS, Role.NOISE, Audience.CURATOR, {"tail": exact, "head": released}, late, size=2),
+        Layer(
+            "Pairs",
+            Kind.SEGMENTS,
+            Role.REFERENCE,
+            Audience.PUBLIC,
+            {"ends": np.array([[[0.1, 0.9, 0.3, 0.75], [np.nan] * 4]])},
+            always(n_frames),
+            isolate=False,
+        ),
+        Layer("True means", Kind.MARKS, Role.EXACT, Audience.CURATOR, {"xy": exact}, shown, symbol="ring", names=names),
+        Layer("Released centers", Kind.MARKS, Role.RELEASED, Audience.RELEASED, {"xy": released}, shown, names=names),
+        Layer(
+            "A refused step",
+            Kind.MARKS,
+            Role.VIOLATION,
+            Audience.RELEASED,
+            {"xy": np.array([[[0.9, 0.1]]])},
+            rows_at(n_frames, {n_frames - 1: 0}),
+            symbol="cross",
+            isolate=False,
+        ),
+    )
+    frames = tuple(
+        Frame(f"Iteration {i} of {n_frames - 1}", f"The centers have moved {i} times.") for i in range(n_frames)
+    )
+    return Scene(
+        title="",
+        alt=f"{n} records in five clusters and five released centers.",
+        caption="Five clusters. Grey is secret, blue is released.",
+        x=Axis("bill length", "mm", (-0.04, 1.04), (30, 60)),
+        y=Axis("flipper length", "mm", (-0.04, 1.04), (170, 235)),
+        layers=layers,
+        frames=frames,
+        group_names=tuple(f"Cluster {i + 1}" for i in range(N_GROUPS)),
+    )
+
+
+def chart(n_frames: int = 7) -> Scene:
+    """Return a line chart with bars and a cursor that follows another picture's frames."""
+    x = np.linspace(0, 1, n_frames)
+    cost = np.stack([np.exp(-3 * x), 0.2 + 0.6 * np.exp(-2 * x)])
+    curves = np.stack([np.broadcast_to(x, cost.shape), cost], axis=-1)
+    bars = np.array([[[0.1 * i, 0, 0.1 * i + 0.08, 0.05 + 0.03 * i] for i in range(8)]])
+    everywhere = always(n_frames)
+    return Scene(
+        title="Cost per iteration",
+        alt="Two falling curves.",
+        caption="The cost falls.",
+        x=Axis("iteration", "", (0, 1), (0, n_frames - 1)),
+        y=Axis("cost", "mm\u00b2", (0, 1.05), (0, 12_000)),
+        layers=(
+            Layer("Counts", Kind.BARS, Role.EXACT, Audience.CURATOR, {"rect": bars}, everywhere, fill=0.15),
+            Layer(
+                "Lloyd without noise",
+                Kind.LINES,
+                Role.REFERENCE,
+                Audience.CURATOR,
+                {"xy": curves[None, :1]},
+                everywhere,
+                dash=True,
+                isolate=False,
+            ),
+            Layer(
+                "Released",
+                Kind.LINES,
+                Role.RELEASED,
+                Audience.RELEASED,
+                {"xy": curves[None, 1:]},
+                everywhere,
+                isolate=False,
+            ),
+            Layer(
+                "Now",
+                Kind.CURSOR,
+                Role.PUBLIC,
+                Audience.PUBLIC,
+                {"x": x},
+                np.arange(n_frames, dtype=np.int16),
+                legend=False,
+            ),
+        ),
+        frames=(Frame(""),) * n_frames,
+        equal=False,
+        scrubber=False,
+    )
