@@ -1,0 +1,33 @@
+"""Calibration and composition. Events are facts; accounting adds them up; every account names its adjacency."""
+
+from dpviz.accounting.closed_forms import (
+    gaussian_sigma,
+    gdp_delta,
+    gdp_epsilon,
+    gdp_mu,
+    zcdp_epsilon,
+    zcdp_rho_for,
+)
+from dpviz.accounting.composition import pure_epsilon, under_replace, zcdp_rho
+from dpviz.accounting.events import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
+
+__all__ = [
+    "GaussianEvent",
+    "LaplaceEvent",
+    "ParallelEvent",
+    "PureEvent",
+    "SequenceEvent",
+    "delta_of",
+    "epsilon_of",
+    "gaussian_sigma",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "privacy_loss_distribution",
+    "pure_epsilon",
+    "under_replace",
+    "zcdp_epsilon",
+    "zcdp_rho",
+    "zcdp_rho_for",
+]

@@ -1,0 +1,178 @@
+"""Facts about noise that was added. An event says what was done; the rest of `dpviz.accounting` adds it up.
+
+Sensitivities and epsilons belong to one adjacency. By convention it is ADD_REMOVE; a leaf event whose sensitivity was
+derived for REPLACE says so with `calibrated_for=Adjacency.REPLACE`. A sensitivity for ADD_REMOVE counts at most double
+under REPLACE (one record out, one in: the triangle inequality). Nothing follows in the other direction.
+
+Scales must be public, or functions of what is already released and fixed in total beforehand: the sum over
+a run whose length or budget reacts to the noise is not covered by sequential composition.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dpviz.core import Adjacency, Event
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceEvent(Event):
+    """Laplace noise of one scale on the coordinates that one record can move, each by at most `sensitivity`.
+
+    Coordinates that the record cannot reach do not count: a histogram under ADD_REMOVE has `n_coordinates=1`. Doubling
+    its sensitivity covers REPLACE too, where two cells move by one each: two shifts of s are never easier to tell than
+    one of 2 s.
+    """
+
+    label: str
+    sensitivity: float  # per coordinate, unit of the value
+    scale: float  # b, same unit; 0 is no noise
+    n_coordinates: int = 1
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a fact that cannot be."""
+        _check_noise("sensitivity", self.sensitivity, "scale", self.scale)
+        if self.n_coordinates < 1 or self.n_coordinates != int(self.n_coordinates):
+            raise ValueError(f"n_coordinates was {self.n_coordinates}, but it must be a whole number >= 1.")
+
+    @property
+    def epsilon_per_coordinate(self) -> float:
+        """sensitivity / scale."""
+        return _ratio(self.sensitivity, self.scale)
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon of the step: n_coordinates sensitivity / scale."""
+        # Multiplied before the division, so that d (1/2) / (1/2 / e) is d e to the last bit or nearly.
+        return _ratio(self.n_coordinates * self.sensitivity, self.scale)
+
+    @property
+    def rho(self) -> float:
+        """ZCDP of the step: each coordinate is epsilon^2/2 (Bun & Steinke 2016, proposition 1.4)."""
+        return self.n_coordinates * self.epsilon_per_coordinate**2 / 2
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianEvent(Event):
+    """Gaussian noise of one sigma on a vector that one record moves by at most `l2_sensitivity`."""
+
+    label: str
+    l2_sensitivity: float  # unit of the value
+    sigma: float  # same unit; 0 is no noise
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a fact that cannot be."""
+        _check_noise("l2_sensitivity", self.l2_sensitivity, "sigma", self.sigma)
+
+    @property
+    def mu(self) -> float:
+        """Mu of Gaussian DP: l2_sensitivity / sigma."""
+        return _ratio(self.l2_sensitivity, self.sigma)
+
+    @property
+    def epsilon(self) -> float:
+        """Pure epsilon: infinite, unless the record moves nothing."""
+        return math.inf if self.mu > 0 else 0.0
+
+    @property
+    def rho(self) -> float:
+        """ZCDP of the step: mu^2/2 (Bun & Steinke 2016, proposition 1.6)."""
+        return self.mu**2 / 2
+
+
+@dataclass(frozen=True, slots=True)
+class PureEvent(Event):
+    """A step known by its pure epsilon alone.
+
+    `bounded_range=True` says that the log-ratio of any two neighbours spans at most epsilon from its least to its
+    greatest value, as the exponential mechanism's does (Durfee & Rogers 2019): then rho is epsilon^2/8.
+    """
+
+    label: str
+    epsilon: float  # >= 0, may be infinite
+    bounded_range: bool = False
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a fact that cannot be."""
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon was {self.epsilon}, but it must be >= 0. Use math.inf for no privacy.")
+
+    @property
+    def rho(self) -> float:
+        """ZCDP of the step: epsilon^2/8 of bounded range (Cesar & Rogers 2021), epsilon^2/2 of any other."""
+        return self.epsilon**2 / (8 if self.bounded_range else 2)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceEvent(Event):
+    """Steps that all read the same records; a later one may use what the earlier ones released."""
+
+    label: str
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        """Keep the steps as a tuple."""
+        object.__setattr__(self, "events", tuple(self.events))
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelEvent(Event):
+    """One step on each of several disjoint parts of the records.
+
+    Which part a record falls in must be decided by the record and public or already released values.
+    `membership_only=True` says that a part's step sees nothing of a record but that it is there (a count): a record
+    that changes and stays in its part changes nothing. See `pure_epsilon` for what that is worth under REPLACE.
+    """
+
+    label: str
+    parts: tuple[Event, ...]
+    membership_only: bool = False
+
+    def __post_init__(self) -> None:
+        """Keep the parts as a tuple."""
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+
+Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
+
+
+def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
+    """Return how many times over a leaf's own sensitivity is moved by one change under `adjacency`: 1 or 2.
+
+    Raises ValueError for a leaf calibrated for REPLACE in an account under ADD_REMOVE.
+    """
+    if leaf.calibrated_for is adjacency:
+        return 1
+    if adjacency is Adjacency.REPLACE:
+        return 2
+    raise ValueError(
+        f"{leaf.label!r} was calibrated for REPLACE, but the account is under ADD_REMOVE (a record that moves between "
+        "parallel parts needs that too), and a bound on changed records says nothing about added ones. "
+        "State its sensitivity for ADD_REMOVE."
+    )
+
+
+def unknown(event: Event) -> TypeError:
+    """Return the error for a fact that no account here can read."""
+    return TypeError(
+        f"An event was a {type(event).__name__}, but accounts know LaplaceEvent, GaussianEvent, PureEvent, "
+        "SequenceEvent and ParallelEvent. Say it with one of those."
+    )
+
+
+def _ratio(sensitivity: float, scale: float) -> float:
+    if sensitivity == 0:
+        return 0.0
+    return sensitivity / scale if scale > 0 else math.inf
+
+
+def _check_noise(sensitivity_name: str, sensitivity: float, scale_name: str, scale: float) -> None:
+    if not 0 <= sensitivity < math.inf:
+        raise ValueError(
+            f"{sensitivity_name} was {sensitivity}, but it must be finite and >= 0. Clip the records first."
+        )
+    if not 0 <= scale < math.inf:
+        raise ValueError(f"{scale_name} was {scale}, but it must be finite and >= 0. Use 0 for no noise.")
