@@ -4,8 +4,9 @@ Sensitivities and epsilons belong to one adjacency. By convention it is ADD_REMO
 derived for REPLACE says so with `calibrated_for=Adjacency.REPLACE`. A sensitivity for ADD_REMOVE counts at most double
 under REPLACE (one record out, one in: the triangle inequality). Nothing follows in the other direction.
 
-Scales must be public, or functions of what is already released and fixed in total beforehand: the sum over
-a run whose length or budget reacts to the noise is not covered by sequential composition.
+Scales and the number of steps must be public. They may follow from earlier releases only where the total, of pure
+epsilon or of rho, is fixed beforehand (Rogers et al. 2016; Feldman & Zrnic 2021): what a run happened to spend is not
+a guarantee. The distributions of `pld` need scales that follow from nothing private at all.
 """
 
 import math

@@ -64,6 +64,9 @@ def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> 
     (its trade-off functions are a semigroup in the shift), and at most 2 epsilon for a pure step. With
     `membership_only` nothing stays, and two copies of the part are composed.
 
+    Scales that follow from earlier releases are outside: the distribution of what a run happened to do is not a bound,
+    even where its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
+
     Raises ValueError for a step with no noise or an epsilon beyond LARGEST_STEP, and as `pure_epsilon` does.
     Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
     """
