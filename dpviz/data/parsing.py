@@ -88,7 +88,7 @@ def _sniff(text: str, declared: str | None) -> tuple[str, int]:
 
 
 def _widths(text: str, separator: str) -> list[int]:
-    """Return the number of cells in each of the first SNIFFED_ROWS rows; [] when they are not quoted properly."""
+    """Return the number of cells in each of the first SNIFFED_ROWS rows, up to a cell too large to sniff."""
     widths = []
     try:
         for row in csv.reader(io.StringIO(text[:SNIFFED], newline=""), delimiter=separator):
@@ -97,7 +97,7 @@ def _widths(text: str, separator: str) -> list[int]:
             if len(widths) == SNIFFED_ROWS:
                 break
     except csv.Error:
-        return []
+        return widths
     # The last row may be cut off in the middle.
     return widths[:-1] if len(text) > SNIFFED and 1 < len(widths) < SNIFFED_ROWS else widths
 

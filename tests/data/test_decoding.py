@@ -1,0 +1,119 @@
+import gzip
+import hashlib
+import io
+from pathlib import Path
+
+import pytest
+
+from dpviz.data import TableError, decoding
+from dpviz.data.decoding import MAX_BYTES, MAX_SHOWN, decode, shown
+
+TEXT = "größe,y\n1,2\n3,4\n"
+
+
+class Upload(io.BytesIO):
+    """What a web form gives: a name, and bytes that were perhaps read before."""
+
+    name = "folder/people.csv"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_encodings(encoding):
+    decoded = decode(io.BytesIO(TEXT.encode(encoding)))
+    assert decoded.text == TEXT
+    assert any("Latin-1" in note for note in decoded.notes) == (encoding == "latin-1")
+
+
+def test_big_endian_mark():
+    assert decode(io.BytesIO(b"\xfe\xff" + TEXT.encode("utf-16-be"))).text == TEXT
+
+
+def test_sources_agree(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(TEXT.encode())
+    upload = Upload(TEXT.encode())
+    upload.read()  # a rerun finds the file at its end
+    with path.open("rb") as file:
+        for source in (path, str(path), upload, file):
+            decoded = decode(source)
+            assert (decoded.name, decoded.text) == ("people.csv", TEXT)
+            assert decoded.digest == hashlib.sha256(TEXT.encode()).hexdigest()[:16]
+
+
+def test_gzip_is_unpacked_and_the_digest_is_of_the_bytes_given():
+    packed = gzip.compress(TEXT.encode())
+    decoded = decode(io.BytesIO(packed))
+    assert decoded.text == TEXT
+    assert decoded.digest == hashlib.sha256(packed).hexdigest()[:16]
+
+
+def test_a_gzip_bomb_stops_at_the_limit():
+    bomb = gzip.compress(b"1" * (4 * MAX_BYTES), compresslevel=1)
+    assert len(bomb) < MAX_BYTES / 20
+    with pytest.raises(TableError, match="more than 50 MB"):
+        decode(io.BytesIO(bomb))
+
+
+@pytest.mark.parametrize("cut", [3, 12, -4])
+def test_damaged_gzip(cut):
+    with pytest.raises(TableError, match="damaged"):
+        decode(io.BytesIO(gzip.compress(TEXT.encode())[:cut]))
+
+
+def test_reading_stops_at_the_limit(monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_BYTES", 1_000_000)
+    asked = []
+
+    class Endless:
+        def read(self, size):
+            asked.append(size)
+            return b"1" * size
+
+    with pytest.raises(TableError, match="more than 1 MB, but that is the most"):
+        decode(Endless())
+    assert asked == [1_000_001]
+
+
+@pytest.mark.parametrize("magic", [magic for magic, _ in decoding.MAGICS])
+def test_renamed_binary_files_are_named(magic):
+    kind = dict(decoding.MAGICS)[magic]
+    with pytest.raises(TableError, match=f"The file was {kind}, but it must be CSV"):
+        decode(io.BytesIO(magic + b"\x00\x01\x02" * 50))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "empty"),
+        (b" \n\r\n\t ", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"a,b\n1,\x002\n", "NUL bytes"),
+        (b"\xff\xfea\x00,", "UTF-16 but was damaged"),
+        (bytes(range(1, 256)) * 4, "control characters"),
+    ],
+)
+def test_bytes_that_are_no_text(data, message):
+    with pytest.raises(TableError, match=message):
+        decode(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("source", [None, 3, "no/such/file.csv", "nul\x00byte", Path("/"), object()])
+def test_what_cannot_be_read(source):
+    with pytest.raises(TableError, match="could not be read"):
+        decode(source)
+
+
+def test_text_files_are_sent_back():
+    with pytest.raises(TableError, match="Open it in mode 'rb'"):
+        decode(io.StringIO(TEXT))
+
+
+def test_hostile_names_are_shortened():
+    upload = Upload(TEXT.encode())
+    upload.name = "..\\..\\\n\x1b[31m" + "x" * 500
+    assert decode(upload).name == "[31m" + "x" * (MAX_SHOWN - 4)
+
+
+def test_shown_is_short_and_quoted():
+    assert shown("a\nb") == r"'a\nb'"
+    assert len(shown("x" * 10_000)) == MAX_SHOWN + 2
