@@ -2,8 +2,9 @@
 
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, frozen
 from dpviz.core.box import Box
+from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
-from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee
+from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
     "Result",
     "Step",
     "as_points",
+    "attacker_odds",
     "check_params",
     "frozen",
     "knob",
     "knobs",
+    "voronoi_borders",
 ]

@@ -32,8 +32,9 @@ class Box:
                 f"Box axis {axis} ran from {lower[axis]:g} to {upper[axis]:g}, but low must be finite and below "
                 "high. Widen a constant column on purpose, for example by one unit."
             )
-        object.__setattr__(self, "low", frozen(lower))
-        object.__setattr__(self, "high", frozen(upper))
+        # Adding 0 turns -0.0 into 0.0: the two are equal, so they must hash alike.
+        object.__setattr__(self, "low", frozen(lower + 0.0))
+        object.__setattr__(self, "high", frozen(upper + 0.0))
 
     @classmethod
     def cube(cls, low: float, high: float, d: int) -> "Box":

@@ -63,7 +63,8 @@ class Knob:
         """Write `value` so that `parse` gives back exactly this value."""
         if isinstance(value, bool):
             return "1" if value else "0"
-        return repr(value) if isinstance(value, float) else str(value)
+        # float(): NumPy writes its own floats as np.float64(...).
+        return repr(float(value)) if isinstance(value, float) else str(value)
 
     def _range(self) -> str:
         return f"from {self.low:g} to {self.high:g}"

@@ -1,0 +1,110 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.core import Box
+
+finite = st.floats(-1e6, 1e6)
+
+
+@st.composite
+def boxes_and_points(draw):
+    d = draw(st.integers(1, 4))
+    low = np.array(draw(st.lists(finite, min_size=d, max_size=d)))
+    width = np.array(draw(st.lists(st.floats(1e-3, 1e6), min_size=d, max_size=d)))
+    rows = draw(st.lists(st.lists(finite, min_size=d, max_size=d), max_size=5))
+    return Box(low, low + width), np.array(rows).reshape(len(rows), d)
+
+
+@given(boxes_and_points())
+def test_clip_goes_to_the_nearest_place(drawn):
+    box, points = drawn
+    clipped = box.clip(points)
+    assert (clipped >= box.low).all()
+    assert (clipped <= box.high).all()
+    inside = (points >= box.low) & (points <= box.high)
+    assert (clipped[inside] == points[inside]).all()
+    assert ((clipped == box.low) | (clipped == box.high) | inside).all()
+    assert (box.clip(clipped) == clipped).all()
+
+
+@given(boxes_and_points())
+def test_units_are_inverse(drawn):
+    box, points = drawn
+    # Three roundings, of numbers no larger than the coordinates, the bounds and their width.
+    size = np.abs(points) + np.abs(box.low) + np.abs(box.high)
+    assert (np.abs(box.from_unit(box.to_unit(points)) - points) <= 8 * np.finfo(float).eps * size).all()
+    unit = box.to_unit(box.clip(points))
+    assert (unit >= 0).all()
+    assert (unit <= 1).all()
+
+
+@given(boxes_and_points())
+def test_corners_are_zero_and_one(drawn):
+    box, _ = drawn
+    assert (box.to_unit(box.low[None]) == 0).all()
+    assert (box.to_unit(box.high[None]) == 1).all()
+    assert (box.from_unit(np.zeros((1, box.d))) == box.low).all()
+
+
+def test_sizes():
+    box = Box([0.0, -1.0], [3.0, 3.0])
+    assert box.d == 2
+    assert box.widths.tolist() == [3.0, 4.0]
+    assert box.diagonal == 5.0
+    assert Box.cube(-1, 2, 3) == Box([-1.0] * 3, [2.0] * 3)
+    assert Box(0.0, 1.0).d == 1
+
+
+def test_bounds_are_copied_and_read_only():
+    low = np.zeros(2)
+    box = Box(low, [1.0, 1.0])
+    low[0] = 5.0
+    assert box.low.tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        box.low[0] = 1.0
+    with pytest.raises(AttributeError):
+        box.low = low
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        ([0.0, 1.0], [1.0, 1.0], "axis 1 ran from 1 to 1.*Widen"),
+        ([0.0, 2.0], [1.0, 1.0], "axis 1 ran from 2 to 1"),
+        ([np.nan], [1.0], "axis 0 ran from nan"),
+        ([0.0], [np.nan], "to nan"),
+        ([0.0], [np.inf], "to inf"),
+        ([-np.inf], [0.0], "from -inf"),
+        ([-1.7e308], [1.7e308], "axis 0"),
+        ([0.0, 0.0], [1.0], "shapes"),
+        ([], [], "shapes"),
+        ([[0.0]], [[1.0]], "shapes"),
+    ],
+)
+def test_bounds_that_are_no_box(low, high, words):
+    with pytest.raises(ValueError, match=words):
+        Box(low, high)
+
+
+def test_equal_boxes_share_a_hash():
+    assert Box([0.0], [1.0]) == Box([0.0], [1.0])
+    assert hash(Box([0.0], [1.0])) == hash(Box([0.0], [1.0]))
+    assert len({Box.cube(0, 1, 2), Box.cube(0, 1, 2), Box.cube(0, 1, 3), Box.cube(0, 2, 2)}) == 3
+    assert Box([0.0], [1.0]) != "box"
+
+
+def test_minus_zero_is_zero():
+    # Equal objects must have equal hashes, and -0.0 == 0.0.
+    assert Box([-0.0], [1.0]) == Box([0.0], [1.0])
+    assert hash(Box([-0.0], [1.0])) == hash(Box([0.0], [1.0]))
+
+
+def test_a_box_survives_pickling():
+    box = Box([0.0, 1.0], [2.0, 3.0])
+    again = pickle.loads(pickle.dumps(box))
+    assert again == box
+    assert hash(again) == hash(box)

@@ -1,0 +1,141 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.core import Knob, KnobError, check_params, knob, knobs
+
+RATE = Knob("rate", "float", 1.0, "Rate", "", low=-1e300, high=1e300, minimum=-math.inf, maximum=math.inf)
+COUNT = Knob("count", "int", 3, "Count", "", low=-(10**9), high=10**9)
+NARROW = Knob("count", "int", 3, "Count", "", low=1, high=5, minimum=1, maximum=9)
+SIDE = Knob("side", "choice", "a", "Side", "", choices=(("a", "Left"), ("b", "Right")))
+SWITCH = Knob("switch", "bool", False, "Switch", "")
+
+
+@given(st.floats(-1e300, 1e300))
+def test_floats_survive_the_url(value):
+    again = RATE.parse(RATE.format(value))
+    assert (again, math.copysign(1, again)) == (value, math.copysign(1, value))
+    assert RATE.parse(RATE.format(np.float64(value))) == value
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_integers_survive_the_url(value):
+    assert COUNT.parse(COUNT.format(value)) == value
+    assert COUNT.parse(COUNT.format(np.int64(value))) == value
+    assert isinstance(COUNT.parse(COUNT.format(value)), int)
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_a_whole_float_survives_the_url(value):
+    assert RATE.parse(RATE.format(value)) == value
+    assert isinstance(RATE.parse(RATE.format(value)), float)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_switches_survive_the_url(value):
+    assert SWITCH.parse(SWITCH.format(value)) is value
+
+
+@pytest.mark.parametrize("value", ["a", "b"])
+def test_choices_survive_the_url(value):
+    assert SIDE.parse(SIDE.format(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("made", "text", "words"),
+    [
+        (NARROW, "3.7", "'3.7', but it must be a whole number from 1 to 5"),
+        (NARROW, "1e1", "whole number"),
+        (NARROW, "", "whole number"),
+        (NARROW, "True", "whole number"),
+        (NARROW, "nan", "whole number"),
+        (NARROW, "9" * 5000, "whole number"),
+        (NARROW, "0", "from 1 to 5"),
+        (NARROW, "6", "from 1 to 5"),  # allowed to code, not offered by the page
+        (RATE, "1e999", "from -1e\\+300 to 1e\\+300"),
+        (RATE, "-inf", "from"),
+        (RATE, "nan", "from"),
+        (RATE, "one", "a number"),
+        (SIDE, "c", "one of a, b"),
+        (SIDE, "Left", "one of a, b"),
+        (SWITCH, "true", "0 or 1"),
+        (SWITCH, "2", "0 or 1"),
+    ],
+)
+def test_a_bad_text_is_refused(made, text, words):
+    with pytest.raises(KnobError, match=words):
+        made.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("made", "value"),
+    [
+        (NARROW, 3.0),
+        (NARROW, 3.7),
+        (NARROW, True),
+        (NARROW, "3"),
+        (NARROW, None),
+        (NARROW, math.nan),
+        (NARROW, math.inf),
+        (NARROW, 0),
+        (NARROW, 10),
+        (RATE, math.nan),
+        (RATE, True),
+        (RATE, "1"),
+        (RATE, None),
+        (RATE, 1j),
+        (SIDE, "c"),
+        (SIDE, 1),
+        (SIDE, ["a"]),
+        (SWITCH, 1),
+        (SWITCH, "1"),
+        (SWITCH, None),
+    ],
+)
+def test_a_bad_value_is_refused(made, value):
+    with pytest.raises(KnobError, match=made.name):
+        made.check(value)
+
+
+def test_code_may_go_where_no_slider_goes():
+    assert NARROW.check(9) == 9
+    assert RATE.check(math.inf) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("made", "value", "kind"), [(RATE, 2, float), (RATE, np.float64(2), float), (NARROW, np.int64(2), int)]
+)
+def test_a_value_becomes_the_knobs_type(made, value, kind):
+    assert made.check(value) == 2
+    assert type(made.check(value)) is kind
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    epsilon: float = knob(1.0, "ε", "", low=0.1, high=10.0, minimum=0.0)
+    size: int = knob(4, "Size", "", low=1, high=9, minimum=1)
+    side: str = knob("a", "Side", "", choices=(("a", "Left"), ("b", "Right")))
+    switch: bool = knob(True, "Switch", "")
+    plain: float = 0.0
+
+    def __post_init__(self):
+        check_params(self)
+
+
+def test_knobs_come_from_the_fields():
+    assert [made.name for made in knobs(Settings)] == ["epsilon", "size", "side", "switch"]
+    assert [made.kind for made in knobs(Settings)] == ["float", "int", "choice", "bool"]
+    assert [made.default for made in knobs(Settings())] == [1.0, 4, "a", True]
+    assert knobs(Settings)[0].label == "ε"
+
+
+def test_params_are_checked_and_typed():
+    made = Settings(epsilon=2)
+    assert type(made.epsilon) is float
+    for bad in ({"epsilon": -1.0}, {"epsilon": math.nan}, {"size": 2.5}, {"size": 0}, {"side": "x"}, {"switch": 1}):
+        with pytest.raises(KnobError, match=next(iter(bad))):
+            Settings(**bad)
