@@ -16,6 +16,7 @@ iterations compose to epsilon. Zones, their samples and the released centers are
 and independent randomness only: post-processing. Changing one record is one removal and one addition: 2 epsilon.
 """
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -220,6 +221,8 @@ def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Ge
         if len(given) != params.n_clusters:
             raise ValueError(f"initial_centers had {len(given)} rows, but n_clusters is {params.n_clusters}.")
         return box.to_unit(box.clip(given))
+    if params.start == "packing" and params.start_seed is not None:
+        return _seeded_packing(params.n_clusters, box.d, params.start_seed)
     chosen = rng if params.start_seed is None else np.random.default_rng(params.start_seed)
     if params.start == "packing":
         return sphere_packing(params.n_clusters, box.d, rng=chosen)
@@ -229,6 +232,12 @@ def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Ge
             "Lower k, load more data, or start from sphere packing."
         )
     return _scaled(points, box)[chosen.choice(len(points), params.n_clusters, replace=False)]
+
+
+@functools.lru_cache(maxsize=64)
+def _seeded_packing(n_clusters: int, d: int, seed: int) -> Centers:
+    """Remember a public start: it costs more than a whole run, and moving epsilon does not change it."""
+    return frozen(sphere_packing(n_clusters, d, rng=np.random.default_rng(seed)))
 
 
 def _scaled(points: Points, box: Box) -> Points:

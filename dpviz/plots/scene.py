@@ -138,11 +138,20 @@ class Scene:
     equal: bool = True  # one unit is as long on both axes, so that balls are round
     scrubber: bool = True  # False for a chart that follows another picture's frames
     group_names: tuple[str, ...] = ()  # clusters, for legend and hover
+    axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
     def public(self) -> "Scene":
         """Return the picture without everything that only the curator may see."""
+        if not self.axes_public:
+            empty = Axis("", ticks=False)
+            return replace(self, layers=(), x=empty, y=empty, axes_public=True)
         kept = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
         return replace(self, layers=kept)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but a cursor is left to draw."""
+        return all(layer.kind is Kind.CURSOR for layer in self.layers)
 
 
 def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:

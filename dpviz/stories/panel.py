@@ -1,0 +1,41 @@
+"""What stands beside a picture: sentences and facts, each with what the public may read of it."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence in two readings; the public one is made from the release alone."""
+
+    curator: str
+    public: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One number with its label; `public` is False where it was computed from exact values."""
+
+    label: str
+    value: str
+    help: str
+    public: bool
+
+
+def number(value: float) -> str:
+    """Write a number with at most three significant digits, the way a person would."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    if digits > 6 or abs(value) >= 1e6:
+        return f"{value:.2e}"
+    rounded = round(value, 2 - math.floor(math.log10(abs(value))))
+    text = f"{rounded:,.{min(digits, 6)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def odds(percent: float) -> str:
+    """Write a chance as whole cases in 100."""
+    return f"{round(percent)} in 100"

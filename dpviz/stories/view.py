@@ -1,0 +1,104 @@
+"""Which two directions of d a picture shows, and what that says to whom."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.plots import Axis
+
+MARGIN = 0.04  # of the box, left free around it
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # multiples of it fill [0, 1] evenly, without randomness
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Two features by index, or the first two principal directions of the box-scaled records (curator only)."""
+
+    x: int = 0
+    y: int = 1
+    principal: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """What the public knows of a data set: its title, its box, and the names and units of its features."""
+
+    title: str
+    box: Box
+    feature_names: tuple[str, ...]  # (d,)
+    units: tuple[str, ...]  # (d,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """A map from box units (..., d) to a picture's plane (..., 2). Balls stay round: its columns are orthonormal."""
+
+    matrix: FloatArray  # (d, 2)
+    offset: FloatArray  # (2,)
+    x: Axis
+    y: Axis
+    nonprivate: bool  # the directions were computed from the records
+    corners: FloatArray | None  # (4, 2) the box's outline; None where its outline is no rectangle
+
+    def __call__(self, unit: FloatArray) -> FloatArray:
+        """Project box units (..., d) to (..., 2)."""
+        return np.asarray(self.offset + unit @ self.matrix)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.matrix.shape[0])
+
+
+def project(view: View, words: Words, unit: Points) -> Projection:
+    """Return the projection of `view`; only a principal view looks at the records `unit` (n, d)."""
+    d = words.box.d
+    if view.principal and d > 2:
+        return _principal(unit)
+    columns = [view.x] if d == 1 else [view.x, view.y]
+    matrix = np.zeros((d, 2))
+    matrix[columns, range(len(columns))] = 1.0
+    shown = (-MARGIN, 1.0 + MARGIN)
+    axes = [
+        Axis(words.feature_names[i], words.units[i], shown, (float(words.box.low[i]), float(words.box.high[i])))
+        for i in columns
+    ]
+    if d == 1:  # one feature is drawn along a strip; height has no meaning
+        axes.append(Axis("", "", shown, (0.0, 1.0), ticks=False))
+    offset = np.array([0.0, 0.5 if d == 1 else 0.0])
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=frozen(corners))
+
+
+def spread(unit: Points, projection: Projection) -> FloatArray:
+    """Return where to draw the records (n, 2); a single feature's are spread evenly over the strip's height."""
+    drawn = projection(unit)
+    if projection.d == 1:
+        drawn[:, 1] = np.modf(GOLDEN * np.arange(1, len(drawn) + 1))[0]
+    return drawn
+
+
+def _principal(unit: Points) -> Projection:
+    """Use the two directions of largest variance, drawn around the box's middle."""
+    d = unit.shape[1]
+    centered = unit - unit.mean(axis=0) if len(unit) else unit
+    values, vectors = np.linalg.eigh(centered.T @ centered)
+    matrix = vectors[:, ::-1][:, :2].copy()  # (d, 2)
+    strongest = np.abs(matrix).argmax(axis=0)
+    matrix *= np.sign(matrix[strongest, [0, 1]])  # an eigenvector's sign is arbitrary; this one is reproducible
+    offset = 0.5 - 0.5 * np.ones(d) @ matrix
+    drawn = offset + unit @ matrix if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
+    low, high = drawn.min(axis=0), drawn.max(axis=0)
+    pad = 0.08 * max(float((high - low).max()), 1e-3)
+    shares = 100.0 * values[::-1][:2] / max(float(values.sum()), 1e-300)
+    axes = [
+        Axis(
+            f"principal direction {i + 1} ({shares[i]:.0f} % of the variance)",
+            "box widths",
+            (low[i] - pad, high[i] + pad),
+            (-0.5, 0.5),
+        )
+        for i in range(2)
+    ]
+    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=True, corners=None)
