@@ -42,9 +42,7 @@ def test_a_budget_may_be_infinite():
     assert Budget(math.inf) == Budget(math.inf, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [(-0.1, 0.0), (math.nan, 0.0), (1.0, -0.1), (1.0, 1.1), (1.0, math.nan)]
-)
+@pytest.mark.parametrize(("epsilon", "delta"), [(-0.1, 0.0), (math.nan, 0.0), (1.0, -0.1), (1.0, 1.1), (1.0, math.nan)])
 def test_a_claim_needs_numbers_that_mean_something(epsilon, delta):
     with pytest.raises(ValueError, match="epsilon must be >= 0"):
         Claim(epsilon, delta, Adjacency.ADD_REMOVE, "nowhere")

@@ -1,0 +1,153 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, make_blobs
+
+from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
+from dpviz.solvers.lloyd import CHUNK
+
+problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
+
+
+def draw_problem(problem):
+    """Return random points (n, d) and centers (k, d) of the unit box, of which some coincide."""
+    seed, n, k, d = problem
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, d))
+    return points, np.concatenate([rng.random((k, d)), points[: n // 10]])
+
+
+def brute_costs(points, labels, centers):
+    return np.array([((points[labels == i] - c) ** 2).sum() for i, c in enumerate(centers)])
+
+
+@given(problems)
+def test_assign_is_the_nearest_center(problem):
+    points, centers = draw_problem(problem)
+    labels = assign(points, centers)
+    squares = cdist(points, centers, "sqeuclidean")
+    assert labels.dtype == np.intp
+    chosen = squares[np.arange(len(points)), labels]
+    # |c|^2 - 2 x.c adds d products of size <= 2; a near tie may fall either way, nothing else may.
+    slack = 16 * (centers.shape[1] + 2) * np.finfo(float).eps
+    assert (chosen <= squares.min(axis=1, initial=np.inf) + slack).all()
+    ordered = np.sort(squares, axis=1)
+    clear = ordered[:, 1] - ordered[:, 0] > slack if ordered.shape[1] > 1 else np.ones(len(points), dtype=bool)
+    assert (labels[clear] == squares.argmin(axis=1)[clear]).all()
+
+
+def test_a_tie_goes_to_the_first():
+    centers = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert assign(np.array([[0.5, 0.0], [1.0, 0.0], [0.5, 0.5]]), centers).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("n", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7])
+def test_chunks_cover_every_row(n):
+    rng = np.random.default_rng(n)
+    points, centers = rng.random((n, 3)), rng.random((5, 3))
+    assert assign(points, centers).tolist() == cdist(points, centers).argmin(axis=1).tolist()
+
+
+@given(problems)
+def test_sums_means_and_costs_are_those_of_a_loop(problem):
+    points, centers = draw_problem(problem)
+    k = len(centers)
+    labels = assign(points, centers)
+    sums = cluster_sums(points, labels, k)
+    members = [points[labels == i] for i in range(k)]
+    assert sums.nonprivate_counts.tolist() == [len(m) for m in members]
+    np.testing.assert_allclose(sums.nonprivate_sums, [m.sum(axis=0) for m in members], rtol=1e-13, atol=1e-13)
+    exact = means(sums, centers)
+    for i, m in enumerate(members):
+        if len(m):
+            np.testing.assert_allclose(exact[i], m.mean(axis=0), rtol=1e-13, atol=1e-15)
+        else:
+            assert (exact[i] == centers[i]).all()
+    squares = cluster_totals((points**2).sum(axis=1), labels, k)
+    np.testing.assert_allclose(
+        cluster_costs(sums, squares, centers), brute_costs(points, labels, centers), rtol=1e-11, atol=1e-12
+    )
+
+
+def test_a_cost_is_never_negative():
+    points = np.full((1000, 3), 0.1)
+    sums = cluster_sums(points, np.zeros(1000, dtype=np.intp), 1)
+    cost = cluster_costs(sums, np.array([(points**2).sum()]), points[:1])
+    assert 0 <= cost[0] < 1e-11
+
+
+def sets():
+    rng = np.random.default_rng(0)
+    iris = load_iris().data
+    return {
+        "iris": (iris, 3),
+        "uniform": (rng.random((800, 2)), 7),
+        "blobs": (make_blobs(1500, 5, centers=9, cluster_std=3.0, random_state=1)[0], 9),
+        "heavy tails": (rng.standard_t(3, (1000, 3)), 12),
+        "line": (rng.random((300, 1)), 4),
+        "wide": (rng.random((400, 30)), 5),
+        "one cluster": (rng.random((100, 2)), 1),
+    }
+
+
+def peer(points, start, n_iterations=300):
+    model = KMeans(len(start), init=start, n_init=1, tol=0, max_iter=n_iterations, algorithm="lloyd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(points)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", sets())
+def test_lloyd_is_scikit_learns(name, seed):
+    points, k = sets()[name]
+    start = points[np.random.default_rng(seed).choice(len(points), k, replace=False)]
+    run, model = lloyd(points, start), peer(points, start)
+    assert run.converged
+    assert (run.nonprivate_labels == model.labels_).all()
+    np.testing.assert_allclose(run.nonprivate_centers, model.cluster_centers_, rtol=1e-9, atol=1e-9)
+    # scikit-learn averages once more before it sees that the labels repeat; with one cluster they repeat at once.
+    assert run.n_iterations == model.n_iter_ - 1
+    assert run.nonprivate_costs[-1] == pytest.approx(model.inertia_, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_iterations", [1, 2, 4])
+def test_a_short_run_is_scikit_learns(n_iterations):
+    points, k = sets()["uniform"]
+    run, model = lloyd(points, points[:k], max_iterations=n_iterations), peer(points, points[:k], n_iterations)
+    assert not run.converged
+    assert run.n_iterations == n_iterations
+    assert (run.nonprivate_labels == model.labels_).all()
+    np.testing.assert_allclose(run.nonprivate_centers, model.cluster_centers_, rtol=1e-12)
+
+
+@given(problems)
+def test_costs_fall_and_the_last_is_the_cost(problem):
+    points, centers = draw_problem(problem)
+    run = lloyd(points, centers)
+    assert run.converged
+    assert (np.diff(run.nonprivate_costs) <= 1e-12).all()
+    last = brute_costs(points, run.nonprivate_labels, run.nonprivate_centers).sum()
+    assert run.nonprivate_costs[-1] == pytest.approx(last, rel=1e-10, abs=1e-11)
+    first = cdist(points, centers, "sqeuclidean").min(axis=1, initial=np.inf).sum()
+    assert run.nonprivate_costs[0] == pytest.approx(first, rel=1e-10, abs=1e-11)
+
+
+def test_an_empty_cluster_keeps_its_center():
+    points = np.random.default_rng(0).random((50, 2))
+    run = lloyd(points, np.array([[0.2, 0.2], [0.8, 0.8], [50.0, 50.0]]))
+    assert run.nonprivate_centers[2].tolist() == [50.0, 50.0]
+    assert not (run.nonprivate_labels == 2).any()
+
+
+def test_no_records_leave_the_centers():
+    centers = np.array([[0.2, 0.2], [0.8, 0.8]])
+    run = lloyd(np.empty((0, 2)), centers)
+    assert run.converged
+    assert (run.nonprivate_centers == centers).all()
+    assert run.nonprivate_costs.tolist() == [0.0, 0.0]
