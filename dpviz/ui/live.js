@@ -4,9 +4,11 @@
 
 const PLAY_MS = 700; // between two frames while playing
 const EASE_MS = 200; // from one frame's marks to the next
+const SCROLL_MS = 300; // a wheel that scrolled the page so recently does not zoom
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 3000; // up to here points have shapes, beyond they are dots
+const CACHED_POINTS = 1000; // from here on they are kept as an image
 const TABLE_ROWS = 200;
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const LEGEND_PX = 190; // room a legend needs beside the picture
@@ -220,7 +222,7 @@ function plotOf(ctx, scene, zoom, width, height) {
 function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
-  const xs = axisTicks(scene.x, scale.window[0], plot.width / 80);
+  const xs = axisTicks(scene.x, scale.window[0], plot.width / 70);
   const ys = axisTicks(scene.y, scale.window[1], plot.height / 60);
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.grid;
@@ -350,6 +352,24 @@ function pen(ctx, layer, colour, look) {
   return look.faint * (layer.role === "reference" ? 0.55 : 1);
 }
 
+/** Stroke the current path with a casing in the background's colour, so that it can be followed over points. */
+function strokeCased(ctx, layer, look, alpha) {
+  if (layer.role !== "reference") {
+    const { strokeStyle, lineWidth } = ctx;
+    const dash = ctx.getLineDash();
+    ctx.globalAlpha = 0.6 * alpha;
+    ctx.strokeStyle = look.theme.background;
+    ctx.lineWidth = lineWidth + 2.5;
+    ctx.setLineDash([]);
+    ctx.stroke();
+    ctx.strokeStyle = strokeStyle;
+    ctx.lineWidth = lineWidth;
+    ctx.setLineDash(dash);
+  }
+  ctx.globalAlpha = alpha;
+  ctx.stroke();
+}
+
 /** Indices of points sorted by group, so that each colour is set once. */
 function pointOrder(layer, row, cache) {
   const key = layer.arrays.group.shape[0] === 1 ? 0 : row;
@@ -394,13 +414,36 @@ function sprite(symbol, colour, size, hollow, look) {
   return canvas;
 }
 
+/** Points change rarely while a trace is scrubbed: many of them are kept as one image until something they show does. */
 function drawPoints(ctx, layer, look) {
+  if (layer.arrays.xy.shape[1] < CACHED_POINTS) return void paintPoints(ctx, layer, look);
+  const row = (array) => (array.shape[0] === 1 ? 0 : look.row);
+  const { width, height, dpr, isolated, faint, theme } = look;
+  const key = JSON.stringify([row(layer.arrays.xy), row(layer.arrays.group), look.scale.window, width, height, dpr,
+    isolated, faint, theme.name]);
+  let kept = look.cache.points.get(layer);
+  if (kept?.key !== key) {
+    const canvas = kept?.canvas ?? document.createElement("canvas");
+    canvas.width = Math.round(width * dpr);
+    canvas.height = Math.round(height * dpr);
+    const own = canvas.getContext("2d");
+    own.setTransform(dpr, 0, 0, dpr, 0, 0);
+    paintPoints(own, layer, look);
+    kept = { key, canvas };
+    look.cache.points.set(layer, kept);
+  }
+  ctx.globalAlpha = 1;
+  ctx.drawImage(kept.canvas, 0, 0, width, height);
+}
+
+function paintPoints(ctx, layer, look) {
   const xy = layer.arrays.xy;
   const n = xy.shape[1];
   const data = xy.data.subarray(xy.shape[0] === 1 ? 0 : look.row * n * 2);
   const { starts, index } = pointOrder(layer, look.row, look.cache);
   const shaped = n <= SHAPED_POINTS;
   const size = pointSize(layer);
+  const opacity = look.theme.points * (shaped ? 1 : 0.75) * (layer.role === "reference" ? 0.4 : 1);
   const { kx, ky, window: [[x0], [, y1]] } = look.scale;
   const left = look.scale.x(x0);
   const top = look.scale.y(y1);
@@ -409,7 +452,7 @@ function drawPoints(ctx, layer, look) {
   for (let group = 0; group < 256; group += 1) {
     if (starts[group] === starts[group + 1]) continue;
     const colour = colourOf(look.theme, layer, group);
-    ctx.globalAlpha = look.alpha(group) * look.faint * look.theme.points * (layer.role === "reference" ? 0.4 : 1);
+    ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
     ctx.fillStyle = colour;
     const symbol = layer.role === "cluster" ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : layer.symbol;
     const image = shaped ? sprite(symbol, colour, size, layer.role === "exact", look) : null;
@@ -469,8 +512,7 @@ function drawCircles(ctx, layer, look) {
       ctx.globalAlpha = alpha * layer.fill;
       ctx.fill();
     }
-    ctx.globalAlpha = alpha;
-    ctx.stroke();
+    strokeCased(ctx, layer, look, alpha);
   }
 }
 
@@ -486,10 +528,9 @@ function drawArrows(ctx, layer, look) {
     const tip = Math.min(length, 5 + 2 * ctx.lineWidth);
     const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
     const [bx, by] = [x1 - ux * tip, y1 - uy * tip];
-    ctx.globalAlpha = alpha;
     ctx.beginPath();
     line(ctx, x0, y0, bx, by);
-    ctx.stroke();
+    strokeCased(ctx, layer, look, alpha);
     ctx.beginPath();
     ctx.moveTo(x1, y1);
     ctx.lineTo(bx - uy * tip * 0.45, by + ux * tip * 0.45);
@@ -514,7 +555,7 @@ function drawTrails(ctx, layer, look) {
   const { data, shape: [, m] } = layer.arrays.xy;
   const now = reader(layer.arrays.xy, look.row, look.from, look.t);
   for (let i = 0; i < m; i += 1) {
-    ctx.globalAlpha = 0.75 * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = 0.75 * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     ctx.beginPath();
     let open = false;
     for (let row = 0; row <= look.row; row += 1) {
@@ -525,7 +566,7 @@ function drawTrails(ctx, layer, look) {
       else if (open) ctx.lineTo(x, y);
       else { ctx.moveTo(x, y); open = true; }
     }
-    ctx.stroke();
+    strokeCased(ctx, layer, look, alpha);
   }
 }
 
@@ -924,7 +965,7 @@ class Live {
     this.reported = null;
     this.counters = { drawn: 0, frames: 0 };
     this.pending = false; // new data not drawn yet: the picture had no size
-    this.cache = { orders: new WeakMap(), heats: new WeakMap(), sprites: new Map() };
+    this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new WeakMap(), sprites: new Map() };
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.build(parent);
     this.listen();
@@ -1001,7 +1042,7 @@ class Live {
 
   listenToPointer(on) {
     this.pointers = new Map();
-    this.armed = false; // the pointer moved over the picture: its wheel zooms instead of scrolling the page
+    this.scrolled = -Infinity; // when the wheel last scrolled the page: a scroll that arrives here goes on
     const { canvas } = this;
     on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
     on(canvas, "dblclick", () => this.setZoom(HOME));
@@ -1018,10 +1059,8 @@ class Live {
       this.root.classList.remove("dragging");
     });
     on(canvas, "pointercancel", (event) => this.pointers.delete(event.pointerId));
-    on(canvas, "pointerleave", () => {
-      this.armed = false;
-      this.tip.hidden = true;
-    });
+    on(canvas, "pointerleave", () => { this.tip.hidden = true; });
+    on(document, "wheel", (event) => { if (!event.defaultPrevented) this.scrolled = event.timeStamp; }, { passive: true });
   }
 
   // -- New data --
@@ -1315,7 +1354,6 @@ class Live {
   }
 
   onPointerMove(event) {
-    if (event.movementX || event.movementY) this.armed = true;
     const before = this.pointers.get(event.pointerId);
     if (!before) {
       if (event.pointerType !== "touch") this.hover(event);
@@ -1364,8 +1402,8 @@ class Live {
   }
 
   onWheel(event) {
-    const inwards = event.deltaY < 0;
-    if (!(this.armed || event.ctrlKey) || (!inwards && this.zoom.k <= 1 && !event.ctrlKey)) return;
+    const scrolling = event.timeStamp - this.scrolled < SCROLL_MS || (event.deltaY > 0 && this.zoom.k <= 1);
+    if (scrolling && !event.ctrlKey) return; // with ctrl it is a pinch
     event.preventDefault();
     const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
     this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * (event.ctrlKey ? 0.01 : 0.002)), ...this.position(event));

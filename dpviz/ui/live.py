@@ -60,8 +60,9 @@ def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
 def _selected(state: Any) -> int | None:
     """Read the cluster's index out of a component's state; a browser can send anything."""
     value = state.get("selected") if isinstance(state, Mapping) else None
-    is_index = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value == int(value)
-    return int(value) if is_index else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or value != int(value):
+        return None
+    return int(value)
 
 
 def _nothing() -> None:

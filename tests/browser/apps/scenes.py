@@ -144,3 +144,36 @@ def chart(n_frames: int = 7) -> Scene:
         equal=False,
         scrubber=False,
     )
+
+
+def hostile() -> Scene:
+    """Return a scene whose every text tries to be markup."""
+    text = '<img src=x onerror="globalThis.hacked = 1"><b>bold</b><script>globalThis.hacked = 1</script>'
+    marks = Layer(
+        f"Marks {text}",
+        Kind.MARKS,
+        Role.RELEASED,
+        Audience.CURATOR,
+        {"xy": np.full((1, 1, 2), 0.5)},
+        always(1),
+        names=(text,),
+    )
+    points = Layer(
+        f"Points {text}",
+        Kind.POINTS,
+        Role.CLUSTER,
+        Audience.CURATOR,
+        {"xy": np.full((1, 3, 2), 0.25), "group": np.zeros((1, 3), dtype=np.uint8)},
+        always(1),
+    )
+    axis = Axis(text, text)
+    return Scene(
+        title=text,
+        alt=text,
+        caption=text,
+        x=axis,
+        y=axis,
+        layers=(marks, points),
+        frames=(Frame(text, text),),
+        group_names=(text,),
+    )

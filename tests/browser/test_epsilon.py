@@ -1,0 +1,123 @@
+"""The privacy slider in a browser, and what Python makes of what a browser sends."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dpviz.ui.epsilon import _answer, _Memory, _sent, nearest
+
+pytestmark = pytest.mark.browser
+
+APP = "tests/browser/apps/slider.py"
+Server = Callable[[str], str]
+
+
+@pytest.fixture
+def slider(page: Page, server: Server) -> Locator:
+    page.goto(server(APP))
+    found = page.locator(".dpviz-epsilon")
+    expect(found).to_be_visible(timeout=20_000)
+    return found
+
+
+def test_arrow_keys_change_the_value_and_keep_the_focus(page: Page, slider: Locator) -> None:
+    thumb = slider.get_by_role("slider", name="Privacy budget \u03b5")
+    expect(page.get_by_text("epsilon: 1.0")).to_be_visible()
+    thumb.focus()
+    for expected in ("1.5", "2.0", "3.0"):
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text(f"epsilon: {expected}")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.get_by_text("epsilon: 20.0")).to_be_visible()
+    assert thumb.get_attribute("aria-valuetext") == "20"
+    expect(slider.locator(".value")).to_have_text("20")
+    expect(slider.locator(".note")).to_have_text("An attacker is right at most 99 times in 100.")
+
+
+def test_the_ends_say_what_they_mean(slider: Locator) -> None:
+    assert slider.locator(".ends span").all_text_contents() == ["more privacy", "more accuracy"]
+
+
+def test_a_drag_sends_values_on_the_way_and_the_last_one(page: Page, slider: Locator) -> None:
+    box = slider.locator("input").bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * 6 / 17, y)
+    page.mouse.down()
+    for i in range(1, 30):
+        page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (6 + 9 * i / 29) / 17, y)
+        page.wait_for_timeout(30)
+    expect(slider).to_have_attribute("data-value", "14")  # the thumb was not pulled back by an answer
+    seen = int((page.get_by_text("seen:").text_content() or "").removeprefix("seen: "))
+    assert seen >= 4
+    page.mouse.up()
+    expect(page.get_by_text("epsilon: 14.0")).to_be_visible()
+    page.wait_for_timeout(300)
+    expect(slider).to_have_attribute("data-value", "14")
+
+
+def test_the_page_can_move_the_thumb(page: Page, slider: Locator) -> None:
+    slider.locator("input").press("ArrowRight")
+    expect(page.get_by_text("epsilon: 1.5")).to_be_visible()
+    page.get_by_role("button", name="Preset").click()
+    expect(page.get_by_text("epsilon: 0.1")).to_be_visible()
+    expect(slider).to_have_attribute("data-value", "0.1")
+    slider.locator("input").press("ArrowRight")
+    expect(page.get_by_text("epsilon: 0.2")).to_be_visible()
+    page.get_by_role("button", name="Preset").click()
+    expect(page.get_by_text("epsilon: 0.1")).to_be_visible()
+    page.get_by_text("5.0", exact=True).click()
+    expect(page.get_by_text("epsilon: 5.0")).to_be_visible()
+    expect(slider).to_have_attribute("data-value", "5")
+
+
+def test_deployments_are_marked_without_overlap_and_described_as_text(slider: Locator) -> None:
+    marks = slider.locator("button.mark")
+    assert marks.count() == 6
+    boxes = marks.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            apart_x = one["left"] >= other["right"] - 1 or other["left"] >= one["right"] - 1
+            apart_y = one["top"] >= other["bottom"] - 1 or other["top"] >= one["bottom"] - 1
+            assert apart_x or apart_y
+    marks.last.focus()
+    about = slider.locator(".about")
+    expect(about).to_contain_text("US Census 2020, 17.1: Redistricting data, persons, <b>central</b> model")
+    assert "Redistricting" in (marks.last.get_attribute("aria-label") or "")
+    marks.first.hover()
+    expect(about).to_contain_text("Wikimedia 2023")
+    root = slider.bounding_box()
+    assert root is not None
+    assert all(box["left"] >= root["x"] - 1 and box["right"] <= root["x"] + root["width"] + 1 for box in boxes)
+
+
+def test_help_opens_below_the_label(slider: Locator) -> None:
+    slider.get_by_role("button", name="What is this?").click()
+    expect(slider.locator(".help-text")).to_have_text("Smaller values let less about one person through.")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [None, {}, {"moved": None}, {"moved": 3}, {"moved": "12"}, {"moved": [1]}, {"moved": [99, 1]}, {"moved": [-1, 1]},
+     {"moved": [1.5, 1]}, {"moved": [True, 1]}, {"moved": ["1", 1]}, {"moved": [float("nan"), 1]}, 7],
+)  # fmt: skip
+def test_nonsense_from_a_browser_counts_as_nothing(state: Any) -> None:
+    assert _sent(state, 10) is None
+
+
+def test_who_moved_last_decides() -> None:
+    assert _answer(None, 6, None) == _Memory(6, 6, None)
+    moved = _answer(_Memory(6, 6, None), 6, (9, 1.0))
+    assert moved.index == 9
+    assert _answer(moved, 9, (9, 1.0)).index == 9  # a page that feeds the answer back
+    assert _answer(moved, 9, (10, 2.0)).index == 10
+    overruled = _answer(moved, 2, (9, 1.0))
+    assert overruled == _Memory(2, 2, 1.0)
+    assert _answer(overruled, 2, (9, 1.0)).index == 2
+    assert _answer(overruled, 2, (3, 2.0)).index == 3
+
+
+def test_the_nearest_value() -> None:
+    assert [nearest((0.1, 1.0, 10.0), wanted) for wanted in (0.0, 0.9, 6.0, 99.0)] == [0, 1, 2, 2]
