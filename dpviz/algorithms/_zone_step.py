@@ -78,7 +78,9 @@ class _Stand:
     events: tuple[Event, ...]
 
 
-def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int, *, rng: np.random.Generator) -> ZoneStep:
+def zone_step(
+    problem: Problem, centers: Centers, labels: Labels, iteration: int, *, rng: np.random.Generator
+) -> ZoneStep:
     """Do steps 1 to 5 of one iteration, for all clusters at once."""
     noise_rng, zone_rng, sample_rng = rng.spawn(3)
     k = problem.n_clusters

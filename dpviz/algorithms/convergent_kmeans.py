@@ -17,7 +17,6 @@ and independent randomness only: post-processing. Changing one record is one rem
 """
 
 import functools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -57,23 +56,13 @@ PUBLISHED_CAVEATS = (
     "The score's sensitivity is a local one, and the number of iterations depends on the data and is published.",
 )
 RECORDS_CAVEAT = "The start is made of real records, which are published as they are: no guarantee holds."
-GIVEN_START_CAVEAT = "The initial centers were given: the guarantee holds only if they were chosen without the records."
+GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
 REPAIRED_CAVEATS = (
     "When one record is changed instead of added or removed, the same run is 2ε-private.",
     "Noise is floating point; the proof is for real numbers.",
 )
 
-__all__ = [
-    "PAPER",
-    "TITLE",
-    "Params",
-    "Step",
-    "ZonesRelease",
-    "fit",
-    "sample_in_zone",
-    "start_centers",
-    "steps",
-]
+__all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]
 
 
 Step = ZoneStep
@@ -97,14 +86,7 @@ class Params:
         choices=(("past", "Past"), ("future", "Future")),
     )
     epsilon: float = knob(
-        1.0,
-        "Privacy budget ε",
-        "All that repaired mode spends.",
-        low=0.05,
-        high=20.0,
-        minimum=1e-9,
-        maximum=math.inf,
-        log=True,
+        1.0, "Privacy budget ε", "All that repaired mode spends.", low=0.05, high=20.0, minimum=1e-9, log=True
     )
     epsilon_per_iteration: float = knob(
         0.5,
@@ -113,18 +95,10 @@ class Params:
         low=0.01,
         high=100.0,
         minimum=0.0,
-        maximum=math.inf,
         log=True,
     )
     epsilon_counts: float = knob(
-        0.5,
-        "ε₀ of the final counts",
-        "Published mode's last step.",
-        low=0.01,
-        high=100.0,
-        minimum=1e-9,
-        maximum=math.inf,
-        log=True,
+        0.5, "ε₀ of the final counts", "Published mode's last step.", low=0.01, high=100.0, minimum=1e-9, log=True
     )
     start: str = knob(
         "packing",
@@ -134,25 +108,19 @@ class Params:
     )
     initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
     max_iterations: int = knob(
-        30,
-        "Most iterations",
-        "Published mode stops here if it has not converged.",
-        low=1,
-        high=100,
-        minimum=1,
-        maximum=10_000,
+        30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
     )
     n_iterations: int | None = None  # repaired mode's T; None: Su et al.'s rule from a noisy number of records
-    tolerance: float = (
-        0.0  # published mode also stops when no center moved farther, box units; 0: only when assignments repeat
-    )
+    tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
     start_seed: int | None = None  # public seed of the start; None: drawn from `rng`
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
         check_params(self)
-        if self.n_iterations is not None and self.n_iterations < 1:
-            raise ValueError(f"n_iterations was {self.n_iterations}, but it must be >= 1, or None for the rule.")
+        _check_whole("n_iterations", self.n_iterations, least=1)
+        _check_whole("start_seed", self.start_seed, least=0)
+        if not self.tolerance >= 0:
+            raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
         if self.mode == "repaired" and self.orientation == "future":
             raise ValueError(
                 "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "
@@ -309,14 +277,20 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
 
 
 def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
+    given = params.initial_centers is not None
+    records = params.start == "records" and not given  # given centers override the start
+    start = (GIVEN_START_CAVEAT,) if given else (RECORDS_CAVEAT,) if records else ()
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
         claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 5")
-        return Guarantee(claim, None, PUBLISHED_CAVEATS)
+        return Guarantee(claim, None, (*start, *PUBLISHED_CAVEATS))
     claim = Claim(
         params.epsilon, 0.0, Adjacency.ADD_REMOVE, "repaired mode: Laplace counts and sums, Su et al.'s split"
     )
-    if params.start == "records":
-        return Guarantee(claim, None, (RECORDS_CAVEAT, *REPAIRED_CAVEATS))
-    given = (GIVEN_START_CAVEAT,) if params.initial_centers is not None else ()
-    return Guarantee(claim, claim, (*given, *REPAIRED_CAVEATS))
+    return Guarantee(claim, None if records else claim, (*start, *REPAIRED_CAVEATS))
+
+
+def _check_whole(name: str, value: int | None, *, least: int) -> None:
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if value is not None and not (whole and value >= least):
+        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")
