@@ -4,13 +4,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Centers, Points
-from dpviz.solvers import assign
+from dpviz.core import Centers, Labels, Points
 
 
-def nonprivate_cost(points: Points, centers: Centers) -> float:
-    """Return the sum of squared distances of `points` (n, d) to their nearest of `centers` (k, d)."""
-    gaps = points - centers[assign(points, centers)]
+def nonprivate_cost(points: Points, centers: Centers, labels: Labels) -> float:
+    """Return the sum of squared distances of `points` (n, d) to the rows `labels` (n,) of `centers` (k, d)."""
+    gaps = points - centers[labels]
     return float(np.einsum("ij,ij->", gaps, gaps))
 
 

@@ -1,21 +1,38 @@
 """Convergent k-means as a picture: assign, mean, zone, sample, again and again, then the release."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease, start_centers
 from dpviz.core import Points, Result, attacker_odds
 from dpviz.metrics import matched_distance, nonprivate_cost
 from dpviz.plots import Scene
-from dpviz.solvers import LloydRun, lloyd
+from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.stories import zone_layers as draw
 from dpviz.stories.panel import Fact, Sentence, number, odds
 from dpviz.stories.view import View, Words, project
 from dpviz.stories.zone_charts import cost_chart, ledger_chart
 from dpviz.stories.zone_stage import Clock, Context, Stage, frames, stand
 
-__all__ = ["Context", "context", "cost_chart", "ledger_chart", "reference", "risk", "scene", "sentence", "utility"]
+__all__ = [
+    "Context",
+    "context",
+    "cost_chart",
+    "ledger_chart",
+    "recolored",
+    "reference",
+    "risk",
+    "scene",
+    "sentence",
+    "utility",
+]
 
 MOST_CLUSTERS = 250  # a group is one byte
+
+
+def reference_key(params: Params) -> tuple[object, ...]:
+    """Return the parameters that Lloyd's run depends on."""
+    return (params.n_clusters, params.start, params.start_seed)
 
 
 def reference(points: Points, words: Words, params: Params) -> LloydRun:
@@ -88,7 +105,7 @@ def sentence(told: Context) -> Sentence:
 
 def utility(told: Context) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
-    cost = nonprivate_cost(told.unit, told.final)
+    cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
     best = float(told.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else float("inf")
     facts = [
@@ -140,6 +157,12 @@ def risk(told: Context) -> tuple[Fact, ...]:
             True,
         ),
     )
+
+
+def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
+    colors = np.clip(np.rint(told.result.release.centers), 0, 255).astype(np.uint8)
+    return colors[assign(told.unit, told.final)].reshape(shape)
 
 
 def _distance_share(told: Context) -> float:

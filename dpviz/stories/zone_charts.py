@@ -6,6 +6,7 @@ from dpviz.accounting import ParallelEvent, SequenceEvent, pure_epsilon
 from dpviz.core import Adjacency, FloatArray
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.solvers import assign
 from dpviz.stories.panel import number
 from dpviz.stories.zone_stage import Clock, Context, frames
 
@@ -83,7 +84,7 @@ def ledger_chart(told: Context) -> Scene:
 def _costs(told: Context) -> FloatArray:
     """Return the cost of the start and of the centers after each iteration, with everybody at their nearest center."""
     before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
-    return np.array([*before, nonprivate_cost(told.unit, told.final)])
+    return np.array([*before, nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))])
 
 
 def _ledger(told: Context, n_steps: int) -> list[tuple[str, FloatArray]]:

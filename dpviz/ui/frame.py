@@ -1,0 +1,183 @@
+"""The page frame: title, live sentence, picture, and what stands beside it; the same on every page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.core import Knob
+from dpviz.plots import Scene
+from dpviz.stories import View
+from dpviz.ui import controls, panel, state
+from dpviz.ui.live import live
+from dpviz.ui.picker import Source, pick
+from dpviz.ui.runs import Noise, renew_secret, tell
+
+STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+PICTURE_HEIGHT = 560  # CSS pixels
+CHART_HEIGHT = 170
+MOST_SEED = 2**31 - 1
+
+AUDIENCE = Knob(
+    "audience",
+    "choice",
+    "curator",
+    "Who is looking",
+    "The public sees the release, public inputs and noise laws. Everything exact is the curator's.",
+    choices=(("curator", "Curator"), ("public", "What the public sees")),
+)
+START_SEED = Knob("start_seed", "int", 0, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
+NOISE_SEED = Knob("noise_seed", "int", 0, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED, 0, MOST_SEED)
+SECRET = Knob(
+    "secret",
+    "bool",
+    False,
+    "Secret noise",
+    "Noise from the operating system, never stored: every picture is one more release.",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Places on the page, made before the fragment that fills them again and again."""
+
+    algorithm: ModuleType
+    story: ModuleType
+    source: Source
+    problems: DeltaGenerator
+    lead: DeltaGenerator
+    switch: DeltaGenerator
+    picture: DeltaGenerator
+    side: DeltaGenerator
+    below: DeltaGenerator
+
+
+def start(algorithm: ModuleType, story: ModuleType) -> Frame:
+    """Draw the title and the data picker, and make the places; stops the page while there is no data."""
+    st.html(STYLE)
+    st.title(algorithm.TITLE, anchor=False)
+    problems, lead = st.container(), st.container()
+    with st.sidebar:
+        source = pick()
+    if source is None:
+        lead.info("Choose a file and its columns in the sidebar, or one of the data sets there.")
+        _show_problems(problems)
+        st.stop()
+    left, right = st.columns([2, 1], gap="medium")
+    return Frame(
+        algorithm, story, source, problems, lead, left.container(), left.container(), right.container(), st.container()
+    )
+
+
+def seeds(frame: Frame) -> Noise:
+    """Draw the seeds, the button for new noise and the switch to secret noise; returns where noise comes from."""
+    secret = frame.source.uploaded or controls.control(SECRET)
+    if st.button("New noise only", width="stretch", help="Same data, same start, other noise."):
+        _renew(secret)
+    if frame.source.uploaded:
+        st.caption("Uploaded records get secret noise. Every picture is one more release of them.")
+    with st.expander("Seeds"):
+        controls.control(START_SEED)
+        return Noise(None if secret else int(controls.control(NOISE_SEED)))
+
+
+def view(frame: Frame) -> View:
+    """Draw the choice of axes where there is one."""
+    d = frame.source.dataset.d
+    if d == 1:
+        return View()
+    x, y, principal = _axes(d)
+    if d == 2:
+        return View()
+    with st.expander("Axes"):
+        if controls.control(principal):
+            return View(principal=True)
+        names = frame.source.dataset.feature_names
+        return View(controls.picked(x, names), controls.picked(y, names))
+
+
+def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tuple[str, str]]) -> None:
+    """Run, and fill every place of the page with what the audience may see."""
+    story = frame.story
+    run = tell(frame.algorithm, story, frame.source, params, noise)
+    told = run.told
+    with frame.switch:
+        public = controls.control(AUDIENCE) == "public"
+    address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
+    with frame.lead:
+        panel.sentence(story.sentence(told), public=public)
+    with frame.picture:
+        live(story.scene(told, shown), key="picture", height=PICTURE_HEIGHT, audience_public=public, query=address)
+    with frame.side:
+        panel.facts("Utility", story.utility(told), public=public)
+        panel.facts("Risk", story.risk(told), public=public)
+        for name, chart in (("cost", story.cost_chart(told)), ("ledger", story.ledger_chart(told))):
+            _chart(name, chart, public=public)
+        panel.guarantee(told.result.guarantee)
+        if run.n_releases:
+            st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
+    with frame.below:
+        _recolored(frame, told, public=public)
+    _show_problems(frame.problems)
+
+
+def _chart(name: str, chart: Scene, *, public: bool) -> None:
+    seen = chart.public() if public else chart
+    if not seen.is_empty:
+        live(seen, key=name, height=CHART_HEIGHT, follow="picture")
+
+
+def _recolored(frame: Frame, told: Any, *, public: bool) -> None:
+    """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
+    image = frame.source.dataset.image
+    if image is None or public:
+        return
+    left, right = st.columns(2)
+    left.image(image.colours, caption="The photograph: its pixels are the records.", width="stretch")
+    right.image(
+        frame.story.recolored(told, image.colours.shape),
+        caption="Recoloured with the released centers.",
+        width="stretch",
+    )
+
+
+def _common_link(frame: Frame, noise: Noise, shown: View) -> list[tuple[str, str]]:
+    """Write seeds and view into the link; secret noise has no seed to write."""
+    pairs = [("start_seed", str(state.value(START_SEED))), ("audience", str(state.value(AUDIENCE)))]
+    if noise.seed is not None:
+        pairs.append(("noise_seed", str(noise.seed)))
+    elif not frame.source.uploaded:
+        pairs.append(("secret", "1"))
+    if shown.principal:
+        pairs.append(("principal", "1"))
+    elif frame.source.dataset.d > 2:
+        pairs += [("x", str(shown.x)), ("y", str(shown.y))]
+    return pairs
+
+
+def _axes(d: int) -> tuple[Knob, Knob, Knob]:
+    last = d - 1
+    return (
+        Knob("x", "int", 0, "Across", "Feature on the horizontal axis.", 0, last, 0, last),
+        Knob("y", "int", 1, "Up", "Feature on the vertical axis.", 0, last, 0, last),
+        Knob("principal", "bool", False, "Principal directions", "Computed from the records: the curator's view only."),
+    )
+
+
+def _renew(secret: bool) -> None:
+    """Draw other noise: forget the secret run, or take the next seed."""
+    if secret:
+        renew_secret()
+        return
+    state.remember(NOISE_SEED, (int(state.value(NOISE_SEED)) + 1) % MOST_SEED)
+    st.session_state[state.widget_key(NOISE_SEED.name)] = state.value(NOISE_SEED)
+
+
+def _show_problems(place: DeltaGenerator) -> None:
+    with place:
+        for problem in state.take_problems():
+            st.warning(problem)

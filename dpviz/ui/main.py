@@ -1,0 +1,25 @@
+"""The script that Streamlit runs: navigation over the catalogue, so that a new story's page appears by itself."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from dpviz.algorithms import CATALOGUE
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
+
+
+def run() -> None:
+    """Show the page that the URL names; `/` leads to the first story and keeps its query."""
+    st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
+    pages = [st.Page(PAGES / f"{name}.py", title=module.TITLE) for name, module in CATALOGUE.items()]
+
+    def home() -> None:
+        st.switch_page(pages[0], query_params=dict(st.query_params))
+
+    # A page that is the default has no address of its own, so the default is this hidden step to the first one.
+    st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
+
+
+run()

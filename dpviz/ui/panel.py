@@ -1,0 +1,59 @@
+"""Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the two claims."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.stories import Fact, Sentence
+from dpviz.stories.panel import number
+
+LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
+ADJACENCY = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
+
+
+def sentence(said: Sentence, *, public: bool) -> None:
+    """Show the live sentence in the reading of the audience."""
+    text = said.public if public else said.curator
+    st.html(f'<p class="dpviz-sentence" role="status">{escape(text)}</p>')
+
+
+def facts(title: str, shown: Sequence[Fact], *, public: bool) -> None:
+    """Show numbers with their labels; the curator's carry a lock and are gone from the public view."""
+    rows = "".join(
+        f'<div title="{escape(fact.help)}"><dt>{escape(fact.label)}{"" if fact.public else LOCK}</dt>'
+        f"<dd>{escape(fact.value)}</dd></div>"
+        for fact in shown
+        if fact.public or not public
+    )
+    if rows:
+        st.html(f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>')
+
+
+def guarantee(promised: Guarantee) -> None:
+    """Show the published claim and the proved guarantee side by side, with the reasons where they differ."""
+    proved = promised.proved
+    published = _claim(
+        "Claimed" if proved is None else "Stated", promised.published, "claimed" if proved is None else ""
+    )
+    established = (
+        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
+        if proved is None
+        else _claim("Proved", proved, "dpviz-proved")
+    )
+    caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
+    st.html(
+        '<section class="dpviz-card" aria-label="Guarantee"><h3>Guarantee</h3>'
+        f'<div class="dpviz-claims">{published}{established}</div><ul>{caveats}</ul></section>'
+    )
+
+
+def _claim(title: str, claim: Claim, style: str) -> str:
+    numbers = f"ε = {number(claim.epsilon)}"
+    if claim.delta > 0:
+        numbers += f", δ = {number(claim.delta)}"
+    return (
+        f'<div class="dpviz-claim {style}"><h4>{title}</h4><p class="dpviz-number">{numbers}</p>'
+        f"<p>{ADJACENCY[claim.adjacency]}</p><p class='dpviz-source'>{escape(claim.reference)}</p></div>"
+    )

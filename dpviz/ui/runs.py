@@ -1,0 +1,144 @@
+"""Runs, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
+
+import dataclasses
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpviz.core import Result
+from dpviz.stories import Words
+from dpviz.ui.picker import Source
+
+MOST_RUNS = 256  # remembered over all sessions
+MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
+_SECRET = "dpviz:secret-run"
+
+FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
+TEACHING = (
+    "Teaching run: its noise can be reproduced from the seed, so it protects nobody. Use secret noise to release."
+)
+SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Where a run's noise comes from; `seed` is None for secret noise."""
+
+    seed: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One telling of one run, and how many releases this session has made of the same records."""
+
+    told: Any  # the story's context
+    n_releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """The secret run on screen, so that looking at it again is not releasing again."""
+
+    key: tuple[Any, ...]
+    result: Result[Any, Any]
+    n_releases: int
+    source: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """Work whose answer `key` alone decides: caches hash the key and nothing else."""
+
+    key: tuple[Any, ...]
+    algorithm: ModuleType
+    story: ModuleType
+    source: Source
+    params: Any
+
+    @property
+    def words(self) -> Words:
+        """What the public knows of the data."""
+        dataset = self.source.dataset
+        return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
+
+    def run(self, rng: np.random.Generator) -> Result[Any, Any]:
+        """Run the algorithm with noise from `rng`."""
+        dataset = self.source.dataset
+        result: Result[Any, Any] = self.algorithm.fit(dataset.points, dataset.box, self.params, rng=rng)
+        return result
+
+    def reference(self) -> Any:
+        """Run the story's non-private reference."""
+        return self.story.reference(self.source.dataset.points, self.words, self.params)
+
+
+def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise) -> Run:
+    """Run the algorithm, or recall the same run, and prepare its story."""
+    run_key = (source.key, algorithm.__name__, _scalars(params), noise.seed)
+    job = _Job(run_key, algorithm, story, source, params)
+    n_releases = 0
+    if noise.seed is None:
+        latest = _secret(job)
+        result, n_releases = latest.result, latest.n_releases
+    else:
+        result = _fit(job)
+    # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
+    start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params)
+    lloyd_run = _private_reference(start) if source.uploaded else _reference(start)
+    told = story.context(_honest(result, source, noise), params, source.dataset.points, job.words, lloyd_run)
+    return Run(told, n_releases)
+
+
+def _scalars(params: Any) -> tuple[Any, ...]:
+    """Return the parameters as a small frozen key; pages set no arrays."""
+    return tuple(getattr(params, field.name) for field in dataclasses.fields(params))
+
+
+def _honest(result: Result[Any, Any], source: Source, noise: Noise) -> Result[Any, Any]:
+    """Add to the guarantee what the algorithm cannot know: where bounds and noise came from."""
+    guarantee = result.guarantee
+    caveats = (SECRET if noise.seed is None else TEACHING, *guarantee.caveats)
+    if source.dataset.bounds_from_data:
+        guarantee = dataclasses.replace(guarantee, proved=None)
+        caveats = (FROM_DATA, *caveats)
+    return dataclasses.replace(result, guarantee=dataclasses.replace(guarantee, caveats=caveats))
+
+
+def _secret(job: _Job) -> _Latest:
+    """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
+    latest: _Latest | None = st.session_state.get(_SECRET)
+    if latest is not None and latest.key == job.key:
+        return latest
+    before = latest.n_releases if latest is not None and latest.source == job.source.key else 0
+    latest = _Latest(job.key, job.run(np.random.default_rng()), before + 1, job.source.key)
+    st.session_state[_SECRET] = latest
+    return latest
+
+
+def renew_secret() -> None:
+    """Forget the secret run on screen, so that the next one has new noise."""
+    latest: _Latest | None = st.session_state.get(_SECRET)
+    if latest is not None:
+        st.session_state[_SECRET] = dataclasses.replace(latest, key=())
+
+
+def _key(job: _Job) -> tuple[Any, ...]:
+    return job.key
+
+
+@st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
+def _fit(job: _Job) -> Result[Any, Any]:
+    return job.run(np.random.default_rng(job.key[-1]))
+
+
+@st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
+def _reference(job: _Job) -> Any:
+    return job.reference()
+
+
+@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
+def _private_reference(job: _Job) -> Any:
+    return job.reference()

@@ -1,0 +1,88 @@
+"""A page's state: one value for each knob, kept over reruns and pages, read from the URL once and written back to it.
+
+The URL is read when a session begins; every value in it is checked by its knob before any widget sees it, because a
+widget would silently show its default instead of what the link promised. The picture writes the URL back.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dpviz.core import Knob, KnobError
+from dpviz.core.knobs import Value
+
+_VALUES = "dpviz:values"
+_QUERY = "dpviz:query"
+_PROBLEMS = "dpviz:problems"
+
+
+def opening_query() -> dict[str, str]:
+    """Return the query parameters that this session was opened with."""
+    query: dict[str, str] = st.session_state.setdefault(_QUERY, dict(st.query_params))
+    return query
+
+
+def value(knob: Knob) -> Any:
+    """Return the knob's value: what was chosen, else what the link says, else its default."""
+    values = _values()
+    if knob.name not in values:
+        values[knob.name] = _from_link(knob)
+    return values[knob.name]
+
+
+def remember(knob: Knob, chosen: Value) -> Any:
+    """Keep `chosen` if the knob offers it; a browser's limits are no limits. Returns what is kept."""
+    try:
+        _values()[knob.name] = knob.parse(knob.format(chosen))
+    except KnobError as error:
+        report(f"{error} It stays at {knob.format(value(knob))}.")
+    return value(knob)
+
+
+def forget(names: Iterable[str]) -> None:
+    """Let these knobs start again from their defaults, and not from the link."""
+    for name in names:
+        _values().pop(name, None)
+        st.session_state.pop(widget_key(name), None)
+        opening_query().pop(name, None)
+
+
+def widget_key(name: str) -> str:
+    """Return the session key of a knob's widget."""
+    return f"knob:{name}"
+
+
+def report(problem: str) -> None:
+    """Keep one message for the reader, shown by the frame."""
+    problems: list[str] = st.session_state.setdefault(_PROBLEMS, [])
+    if problem not in problems:
+        problems.append(problem)
+
+
+def take_problems() -> list[str]:
+    """Return the messages and forget them."""
+    problems: list[str] = st.session_state.pop(_PROBLEMS, [])
+    return problems
+
+
+def query(pairs: Iterable[tuple[str, str]]) -> str:
+    """Write name and value pairs as the query of a URL."""
+    return urlencode(list(pairs))
+
+
+def _values() -> dict[str, Any]:
+    values: dict[str, Any] = st.session_state.setdefault(_VALUES, {})
+    return values
+
+
+def _from_link(knob: Knob) -> Value:
+    text = opening_query().get(knob.name)
+    if text is None:
+        return knob.default
+    try:
+        return knob.parse(text)
+    except KnobError as error:
+        report(f"The link's {error} {knob.label} is {knob.format(knob.default)} instead.")
+        return knob.default
