@@ -53,6 +53,7 @@ PUBLISHED_CAVEATS = (
     "you in the data can be impossible without you.",
     "The final noise is on the counts only: every released center lies exactly on the ray from the box's low corner "
     "through its true sum, so ratios of coordinates leak exactly.",
+    "ε hardly moves anything: it only chooses within zones that the data place, and in iteration 1 it moves no zone.",
     "The score's sensitivity is a local one, and the number of iterations depends on the data and is published.",
 )
 RECORDS_CAVEAT = "The start is made of real records, which are published as they are: no guarantee holds."

@@ -79,7 +79,7 @@ def scene(told: Context, view: View) -> Scene:
         axes_public=not stage.projection.nonprivate,
         layers=tuple(layers),
         frames=frames(told.params, stage.clock),
-        start_frame=stage.clock.frame(stage.clock.n_steps - 1, "sample"),
+        start_frame=stage.clock.frame(0, "sample"),  # the first zones are the widest: the idea at a glance
         group_names=tuple(f"cluster {i + 1}" for i in range(told.params.n_clusters)),
     )
 

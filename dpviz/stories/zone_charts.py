@@ -27,7 +27,7 @@ def cost_chart(told: Context) -> Scene:
     secret = Audience.CURATOR
     layers = (
         Layer("Lloyd, no privacy", Kind.LINES, Role.EXACT, secret, {"xy": curves[:, 1:]}, rows, size=1.5, dash=True),
-        Layer("This run", Kind.LINES, Role.EXACT, secret, {"xy": curves[:, :1]}, rows, size=2.5),
+        Layer("This run", Kind.LINES, Role.REFERENCE, secret, {"xy": curves[:, :1]}, rows, size=2.5),
         Layer(
             "Shown step",
             Kind.CURSOR,
@@ -46,7 +46,7 @@ def cost_chart(told: Context) -> Scene:
         y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
         layers=layers,
         frames=stops,
-        start_frame=clock.frame(clock.n_steps - 1, "sample"),
+        start_frame=clock.frame(0, "sample"),
         equal=False,
         scrubber=False,
     )

@@ -10,6 +10,7 @@ from dpviz.core import Knob
 from dpviz.ui import state
 from dpviz.ui.epsilon import epsilon_slider
 
+LONGEST_ROW = 36  # characters of all choices together; longer ones stand below each other
 WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 
@@ -76,6 +77,8 @@ def friendly(low: float, high: float) -> tuple[float, ...]:
 
 def _choice(knob: Knob, key: str) -> Any:
     labels = dict(knob.choices)
+    if sum(map(len, labels.values())) > LONGEST_ROW:
+        return st.radio(knob.label, list(labels), format_func=lambda choice: labels[choice], key=key, help=knob.help)
     return st.segmented_control(
         knob.label,
         list(labels),
