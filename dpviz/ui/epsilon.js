@@ -5,6 +5,7 @@ const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
+const REACH_PX = 16; // how near to a mark the pointer must be
 const SVG = "http://www.w3.org/2000/svg";
 
 const instances = new WeakMap(); // parentElement -> Slider
@@ -88,6 +89,8 @@ class Slider {
     this.input.addEventListener("input", () => this.onInput());
     this.input.addEventListener("change", () => this.onChange());
     this.input.addEventListener("pointerdown", () => { this.dragging = true; });
+    for (const type of ["pointermove", "pointerdown"]) this.marks.addEventListener(type, (event) => this.pointAt(event));
+    this.marks.addEventListener("pointerleave", () => this.tell());
     for (const type of ["pointerup", "pointercancel", "blur"]) {
       this.input.addEventListener(type, () => { this.dragging = false; });
     }
@@ -175,13 +178,9 @@ class Slider {
     this.marks.replaceChildren(...this.gathered.map((mark) => {
       const button = make("button", "mark", { type: "button", "aria-label": mark.text, title: mark.name });
       button.append(triangle());
-      const tell = () => { this.told = mark; this.tell(); };
-      const forget = () => { this.told = null; this.tell(); };
-      button.addEventListener("pointerenter", tell);
-      button.addEventListener("focus", tell);
-      button.addEventListener("click", tell);
-      button.addEventListener("pointerleave", forget);
-      button.addEventListener("blur", forget);
+      button.addEventListener("focus", () => this.tell(mark));
+      button.addEventListener("click", () => this.tell(mark));
+      button.addEventListener("blur", () => this.tell());
       return button;
     }));
     this.marks.hidden = this.about.hidden = this.gathered.length === 0;
@@ -192,19 +191,28 @@ class Slider {
     if (!this.gathered) return;
     const room = this.input.clientWidth - THUMB_PX;
     const last = Math.max(1, this.data.values.length - 1);
-    const positions = this.gathered.map(({ index }) => THUMB_PX / 2 + (index / last) * room);
+    const positions = this.positions = this.gathered.map(({ index }) => THUMB_PX / 2 + (index / last) * room);
     const lanes = lanesOf(positions, MARK_PX);
     [...this.marks.children].forEach((button, i) => {
       button.style.left = `${positions[i]}px`;
       button.style.top = `${lanes[i] * 10}px`;
     });
-    this.marks.style.height = `${10 * (1 + Math.max(0, ...lanes))}px`;
+    this.marks.style.height = `${6 + 10 * (1 + Math.max(0, ...lanes))}px`;
   }
 
-  /** One line: the mark under the pointer or focus, else the one the thumb stands at, else what the marks are. */
-  tell() {
+  /** The mark nearest to the pointer, anywhere along the strip: the triangles are small. */
+  pointAt(event) {
+    const x = event.clientX - this.marks.getBoundingClientRect().left;
+    const distances = this.positions.map((position) => Math.abs(position - x));
+    const near = Math.min(...distances);
+    this.tell(near <= REACH_PX ? this.gathered[distances.indexOf(near)] : null);
+  }
+
+  /** One line: the mark pointed at, else the one the thumb stands at, else what the marks are. */
+  tell(mark = null) {
     if (!this.gathered?.length) return;
-    const here = this.told ?? this.gathered.find(({ index }) => index === this.index);
+    const here = mark ?? this.gathered.find(({ index }) => index === this.index);
+    [...this.marks.children].forEach((button, i) => button.classList.toggle("told", this.gathered[i] === here));
     setText(this.about, here ? here.text : "Triangles mark real deployments.");
     this.about.classList.toggle("quiet", !here);
   }

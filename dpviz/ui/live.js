@@ -212,7 +212,7 @@ export function axisTicks(axis, [from, to], target) {
 /** The plot rectangle: what margins leave after tick labels and axis titles. */
 function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
-  const labels = axisTicks(scene.y, first, height / 60).map(({ text }) => ctx.measureText(text).width);
+  const labels = axisTicks(scene.y, first, height / 45).map(({ text }) => ctx.measureText(text).width);
   const left = scene.y.ticks ? Math.ceil(Math.max(16, ...labels)) + 12 : 8;
   const top = scene.y.ticks && scene.y.label ? 26 : 10;
   const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
@@ -223,7 +223,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
   const xs = axisTicks(scene.x, scale.window[0], plot.width / 70);
-  const ys = axisTicks(scene.y, scale.window[1], plot.height / 60);
+  const ys = axisTicks(scene.y, scale.window[1], plot.height / 45);
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.grid;
   ctx.beginPath();
@@ -975,7 +975,9 @@ class Live {
     this.root = make("figure", "dpviz-live");
     this.title = make("div", "title");
     this.picture = make("div", "picture");
-    this.canvas = make("canvas", "", "", { role: "img", tabindex: "0" });
+    this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
+    const keys = make("span", "unseen", "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, "
+      + "Escape ends isolation. The numbers are in the data table.", { id: "keys" });
     this.ctx = this.canvas.getContext("2d");
     this.tip = make("div", "tip", "", { "aria-hidden": "true" });
     this.tip.hidden = true;
@@ -984,7 +986,7 @@ class Live {
       iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
       iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
       iconButton("reset", "Reset view", () => this.setZoom(HOME)));
-    this.picture.append(this.canvas, zoomers, this.tip);
+    this.picture.append(this.canvas, keys, zoomers, this.tip);
     this.buildScrubber();
     this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
     this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
@@ -1101,7 +1103,7 @@ class Live {
     this.canvas.setAttribute("aria-label", scene.alt);
     setText(this.title, scene.title);
     setText(this.caption, scene.caption);
-    this.scrubber.hidden = !(scene.scrubber && scene.frames.length > 1);
+    this.scrubber.hidden = !this.stepped || scene.frames.length < 2;
     this.range.max = String(scene.frames.length - 1);
     this.root.classList.toggle("equal", scene.equal);
     this.tip.hidden = true;
@@ -1113,6 +1115,11 @@ class Live {
   }
 
   // -- Frames --
+
+  /** Whether the reader steps this picture, or it follows another one. */
+  get stepped() {
+    return this.scene.scrubber && !this.options.follow;
+  }
 
   go(frame, { ease = true } = {}) {
     const target = clamp(frame, 0, this.scene.frames.length - 1);
@@ -1131,13 +1138,13 @@ class Live {
   }
 
   follow(frame, ease) {
-    if (!this.scene || this.scene.scrubber) return;
+    if (!this.scene) return;
     const target = clamp(frame, 0, this.scene.frames.length - 1);
     if (target !== this.frame) this.move(target, ease);
   }
 
   announce(ease) {
-    if (!this.scene.scrubber) return;
+    if (!this.stepped) return;
     latestFrames.set(this.options.key, this.frame);
     const detail = { key: this.options.key, frame: this.frame, ease };
     document.dispatchEvent(new CustomEvent("dpviz:frame", { detail }));
@@ -1274,10 +1281,9 @@ class Live {
       title: layer.audience === "curator" ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
-    chip.append(legendSymbol(layer, this.theme), make("span", "", layer.name));
-    if (layer.audience === "curator") {
-      chip.append(lockIcon(), make("span", "unseen", "(secret)"));
-    }
+    const words = make("span", "", layer.name);
+    if (layer.audience === "curator") words.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
+    chip.append(legendSymbol(layer, this.theme), words);
     chip.addEventListener("click", () => {
       if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
       this.buildLegend();
@@ -1448,12 +1454,12 @@ class Live {
     const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
     const zooms = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "_": 1 / 1.5 };
     if (event.key === "Escape" && this.isolated !== null) this.isolate(null);
-    else if (event.key === "k" || (event.key === " " && onPicture)) this.togglePlay();
+    else if (this.stepped && (event.key === "k" || (event.key === " " && onPicture))) this.togglePlay();
     else if (!onPicture) return;
     else if (pan) this.panBy(-40 * pan[0], 40 * pan[1]);
     else if (event.key in zooms) this.zoomBy(zooms[event.key]);
     else if (event.key === "0") this.setZoom(HOME);
-    else if (event.key in steps && !event.shiftKey && this.scene.scrubber && this.scene.frames.length > 1) this.step(steps[event.key]);
+    else if (event.key in steps && !event.shiftKey && this.stepped) this.step(steps[event.key]);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -409,3 +409,17 @@ def test_ten_thousand_points_are_scrubbed_smoothly(page: Page, server: Server) -
     )
     print(f"{per_second:.0f} frames per second at 10,000 points")
     assert per_second >= 15
+
+
+def test_scroll_goes_on_over_the_picture_and_a_wheel_of_its_own_zooms(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 800, "height": 500})
+    picture = opened(page, server)
+    picture.locator("canvas").hover()
+    page.mouse.wheel(0, 120)  # outwards at full view: the page scrolls
+    page.mouse.wheel(0, -120)  # still the same scroll
+    page.wait_for_timeout(200)
+    assert picture.get_attribute("data-dpviz-zoom") in (None, "1.000")
+    page.wait_for_timeout(400)
+    picture.locator("canvas").hover()
+    page.mouse.wheel(0, -120)
+    expect(picture).to_have_attribute("data-dpviz-zoom", re.compile(r"^1\.[1-9]"))
