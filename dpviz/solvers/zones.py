@@ -150,7 +150,9 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
     """
     angle, first, length = _chord(lam, phi)
     ratio = (1.0 - lam) / lam
-    slope: FloatArray = ratio * np.cos(phi) / np.sqrt(np.maximum(1.0 - (ratio * np.sin(phi)) ** 2, 1e-300))
+    # cos^2(alpha) = 1 - ratio^2 sin^2(phi), written as a sum: for lam = 1/2 the difference would round to 0 / 0.
+    cosine = np.sqrt(np.cos(phi) ** 2 + (2.0 * lam - 1.0) / lam**2 * np.sin(phi) ** 2)
+    slope = ratio * np.cos(phi) / cosine
     tilted = -np.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
     over_delta = np.where(rate > 0, tilted, length)
     nearest = 2.0 * lam - 1.0

@@ -11,7 +11,7 @@ from scipy.stats import chisquare, kstest
 from dpviz.solvers import controller_angle, draw_in_zone, zone_density, zone_offset
 
 P_VALUE = 1e-6
-LAMS = (0.5001, 0.6, 0.8, 0.97)
+LAMS = (0.5, 0.5001, 0.6, 0.8, 0.97)
 EPSILONS = (0.0, 0.5, 1.0, 10.0, 300.0)
 N = 20_000
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
@@ -42,10 +42,10 @@ def over_delta(low, high, alpha, epsilon):
 
 def uniform_parts(reach, angle, lam, epsilon):
     """Return (F(|alpha|), F(delta given alpha)): two independent uniforms when the law is right."""
-    # |alpha| = alpha_max (1 - t^2) opens the square root at the zone's widest angle.
-    t = np.linspace(1, 0, 4001)
-    alphas = math.asin((1 - lam) / lam) * (1 - t**2)
-    marginal = over_delta(*chord(lam, alphas), alphas, epsilon) * t  # d(alpha) is t dt, up to a factor
+    # |alpha| = alpha_max (3 t^2 - 2 t^3): many nodes where epsilon puts the mass, and where the chord ends in a root.
+    t = np.linspace(0, 1, 4001 if epsilon < 1000 else 40_001)
+    alphas = math.asin((1 - lam) / lam) * (3 * t**2 - 2 * t**3)
+    marginal = over_delta(*chord(lam, alphas), alphas, epsilon) * (t - t**2)  # d(alpha), up to a factor
     below = np.concatenate([[0], np.cumsum((marginal[1:] + marginal[:-1]) / 2)])
     low, high = chord(lam, angle)
     reach = np.clip(reach, low, high)
@@ -103,7 +103,7 @@ def test_a_wrong_sampler_is_noticed(wrong, lam, epsilon):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [*EPSILONS, 3.0, 50.0, 2000.0])
-@pytest.mark.parametrize("lam", [*LAMS, 0.5, 0.55, 0.7, 0.9, 0.999])
+@pytest.mark.parametrize("lam", [*LAMS, 0.55, 0.7, 0.9, 0.999])
 def test_a_million_draws_follow_the_exponential_mechanism(lam, epsilon):
     rng = rng_of(lam, epsilon, 1)
     parts = [ours(lam, epsilon, rng=rng, n=100_000) for _ in range(10)]
