@@ -212,7 +212,7 @@ export function axisTicks(axis, [from, to], target) {
 /** The plot rectangle: what margins leave after tick labels and axis titles. */
 function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
-  const labels = axisTicks(scene.y, first, height / 45).map(({ text }) => ctx.measureText(text).width);
+  const labels = axisTicks(scene.y, first, Math.max(2.6, height / 60)).map(({ text }) => ctx.measureText(text).width);
   const left = scene.y.ticks ? Math.ceil(Math.max(16, ...labels)) + 12 : 8;
   const top = scene.y.ticks && scene.y.label ? 26 : 10;
   const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
@@ -223,7 +223,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
   const xs = axisTicks(scene.x, scale.window[0], plot.width / 70);
-  const ys = axisTicks(scene.y, scale.window[1], plot.height / 45);
+  const ys = axisTicks(scene.y, scale.window[1], Math.max(2.6, plot.height / 60));
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.grid;
   ctx.beginPath();
