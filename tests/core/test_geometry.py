@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.core import voronoi_borders
+from dpviz.core.geometry import WALL_GAP
+
+ROUNDING = 1e-9  # of the square; Qhull's own is about 1e-12 for centers that are not nearly equal
+GRID = 61  # places a side; odd, so that the middle is one of them
+
+
+def borders_of(centers):
+    """Return the borders (m, 4) of one picture."""
+    return voronoi_borders(np.asarray(centers, dtype=float)[None])[0]
+
+
+def distances(places, centers):
+    """Return every distance, by definition, (m, k)."""
+    return np.sqrt(((places[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2))
+
+
+def along(borders, shares=(0.01, 0.5, 0.99)):
+    """Return places on the borders."""
+    return np.concatenate([borders[:, :2] + share * (borders[:, 2:] - borders[:, :2]) for share in shares])
+
+
+def crossings(borders, first, second):
+    """Return how many borders (m, 4) each edge (e, 2) to (e, 2) crosses."""
+
+    def side(a, b, c):
+        return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
+
+    start, end = borders[None, :, :2], borders[None, :, 2:]
+    p, q = first[:, None], second[:, None]
+    return ((side(start, end, p) * side(start, end, q) < 0) & (side(p, q, start) * side(p, q, end) <= 0)).sum(axis=1)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 40])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_border_is_as_near_to_two_centers_and_to_no_third(k, seed):
+    centers = np.random.default_rng(seed).random((k, 2))
+    borders = borders_of(centers)
+    places = along(borders)
+    near = np.sort(distances(places, centers), axis=1)
+    assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=ROUNDING)
+    if k > 2:  # at 1 % of its length from an end a border has left the third center behind
+        lengths = np.tile(np.linalg.norm(borders[:, 2:] - borders[:, :2], axis=1), 3)
+        assert (near[lengths > 1e-4, 2] > near[lengths > 1e-4, 1] + ROUNDING).all()
+    assert (places >= -ROUNDING).all()
+    assert (places <= 1 + ROUNDING).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_change_where_a_border_runs_and_nowhere_else(k, seed):
+    rng = np.random.default_rng([seed, k])
+    centers = rng.random((k, 2))
+    borders = borders_of(centers)
+    ticks = np.linspace(0.003, 0.9971, GRID)
+    grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1)
+    labels = distances(grid.reshape(-1, 2), centers).argmin(axis=1).reshape(GRID, GRID)
+    for one, other, same in (
+        (grid[1:], grid[:-1], labels[1:] == labels[:-1]),
+        (grid[:, 1:], grid[:, :-1], labels[:, 1:] == labels[:, :-1]),
+    ):
+        crossed = crossings(borders, one.reshape(-1, 2), other.reshape(-1, 2))
+        # A cell is convex: an edge with both ends in it crosses nothing.
+        assert ((crossed == 0) == same.reshape(-1)).all()
+
+
+def test_two_centers_share_one_line_from_wall_to_wall():
+    (border,) = borders_of([[0.25, 0.5], [0.75, 0.5]])
+    assert sorted([tuple(border[:2].round(9)), tuple(border[2:].round(9))]) == [(0.5, 0.0), (0.5, 1.0)]
+
+
+def test_one_center_has_no_border():
+    assert borders_of([[0.3, 0.4]]).shape == (0, 4)
+    assert voronoi_borders(np.zeros((0, 3, 2))).shape == (0, 0, 4)
+
+
+def test_four_centers_on_a_square_meet_in_the_middle():
+    borders = borders_of([[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]])
+    lengths = np.linalg.norm(borders[:, 2:] - borders[:, :2], axis=1)
+    assert lengths.sum() == pytest.approx(2.0)
+    assert (lengths < ROUNDING).sum() <= 1  # where four cells meet, two of them touch in a point
+
+
+def test_centers_in_one_place_count_once():
+    apart = [[0.2, 0.3], [0.8, 0.6], [0.5, 0.9]]
+    once, twice = borders_of(apart), borders_of([*apart, apart[0], apart[0]])
+    assert np.linalg.norm(once[:, 2:] - once[:, :2], axis=1).sum() == pytest.approx(
+        np.linalg.norm(twice[:, 2:] - twice[:, :2], axis=1).sum()
+    )
+    assert borders_of([[0.5, 0.5]] * 4).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "centers",
+    [
+        [[0.0, 0.0], [1.0, 1.0]],
+        [[0.0, 0.5], [1.0, 0.5], [0.5, 0.0], [0.5, 1.0]],
+        [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]],
+        [[-0.5, 0.5], [1.5, 0.5]],
+    ],
+)
+def test_a_center_on_a_wall_or_behind_it_is_drawn_from_the_wall(centers):
+    borders = borders_of(centers)
+    inside = np.clip(centers, WALL_GAP, 1.0 - WALL_GAP)
+    near = np.sort(distances(along(borders), inside), axis=1)
+    assert len(borders)
+    assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=ROUNDING)
+    assert np.isfinite(borders).all()
+    assert (np.abs(borders - 0.5) <= 0.5 + ROUNDING).all()
+
+
+def test_pictures_with_fewer_borders_are_filled_up_with_nan():
+    few = np.tile([[0.2, 0.2]], (4, 1))
+    few[3] = 0.8
+    many = np.array([[0.2, 0.2], [0.8, 0.2], [0.2, 0.7], [0.8, 0.9]])
+    padded = voronoi_borders(np.stack([few, many, np.full((4, 2), 0.5)]))
+    assert padded.shape == (3, len(borders_of(many)), 4)
+    assert np.array_equal(padded[1], borders_of(many))
+    assert np.array_equal(padded[0][:1], borders_of(few))
+    assert np.isnan(padded[0][1:]).all()
+    assert np.isnan(padded[2]).all()
+
+
+places = st.floats(-0.1, 1.1).map(lambda x: round(x, 3))  # thousandths: ties and walls are common, near-ties are not
+
+
+@given(st.lists(st.tuples(places, places), min_size=1, max_size=12))
+def test_any_centers_give_borders_inside_the_square(drawn):
+    centers = np.array(drawn)
+    borders = borders_of(centers)
+    assert np.isfinite(borders).all()
+    assert (np.abs(borders - 0.5) <= 0.5 + 1e-6).all()
+    if len(borders):
+        near = np.sort(distances(along(borders), np.clip(centers, WALL_GAP, 1.0 - WALL_GAP)), axis=1)
+        assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=1e-6)

@@ -1,0 +1,232 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, pack, read_header, rows_at
+from dpviz.plots.scene import ALIGNMENT, PACK_VERSION
+
+R, M, FRAMES = 3, 4, 5
+SHAPES = {  # what each mark must be given, written again from the module's table of kinds
+    Kind.POINTS: {"xy": (1, 7, 2), "group": (R, 7)},
+    Kind.MARKS: {"xy": (R, M, 2)},
+    Kind.CIRCLES: {"center": (R, M, 2), "radius": (R, M)},
+    Kind.ARROWS: {"tail": (R, M, 2), "head": (R, M, 2)},
+    Kind.SEGMENTS: {"ends": (R, M, 4)},
+    Kind.TRAILS: {"xy": (R, M, 2)},
+    Kind.HEAT: {"center": (R, M, 2), "radius": (R, M), "value": (R, M, 5, 5)},
+    Kind.LINES: {"xy": (R, M, 6, 2)},
+    Kind.BARS: {"rect": (R, M, 4)},
+    Kind.CURSOR: {"x": (R,)},
+}
+BYTES = {"group", "value"}
+
+
+def arrays(kind, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        name: rng.integers(0, 256, shape).astype(np.uint8) if name in BYTES else rng.random(shape)
+        for name, shape in SHAPES[kind].items()
+    }
+
+
+def layer(kind=Kind.MARKS, audience=Audience.RELEASED, **changes):
+    made = {"name": f"a {kind.value}", "kind": kind, "role": Role.RELEASED, "audience": audience}
+    return Layer(**{**made, "arrays": arrays(kind), "rows": rows_at(FRAMES, {0: 0, 4: 2}), **changes})
+
+
+def scene(*layers, **changes):
+    made = {"title": "title", "alt": "alt", "caption": "caption", "x": Axis("across", "m"), "y": Axis("up")}
+    frames = tuple(Frame(f"frame {i}", f"detail {i}") for i in range(FRAMES))
+    return Scene(**{**made, "layers": layers, "frames": frames, "group_names": ("one", "two"), **changes})
+
+
+def every_kind():
+    return scene(*(layer(kind) for kind in Kind))
+
+
+def read(packed):
+    """Read a packed scene as a browser does; return the header and {(layer, array): values}."""
+    length = int.from_bytes(packed[:4], "little")
+    header, start = json.loads(packed[4 : 4 + length]), 4 + length
+    found = {}
+    for i, one in enumerate(header["layers"]):
+        for name, where in one["arrays"].items():
+            assert (start + where["offset"]) % ALIGNMENT == 0
+            count = int(np.prod(where["shape"]))
+            values = np.frombuffer(packed, where["dtype"], count, start + where["offset"])
+            found[i, name] = values.reshape(where["shape"])
+    return header, found
+
+
+def digest(told):
+    return read_header(pack(told))["hash"]
+
+
+def test_the_kinds_of_this_file_are_all_there_are():
+    assert set(SHAPES) == set(Kind)
+
+
+def test_packed_arrays_are_read_back_equal():
+    told = every_kind()
+    packed = pack(told)
+    header, found = read(packed)
+    assert header == read_header(packed)
+    assert header["version"] == PACK_VERSION
+    assert len(packed) % ALIGNMENT == 0
+    for i, one in enumerate(told.layers):
+        assert header["layers"][i]["rows"] == one.rows.tolist()
+        for name, values in one.arrays.items():
+            wanted = np.float32 if values.dtype.kind == "f" else values.dtype
+            assert found[i, name].dtype == wanted
+            assert np.array_equal(found[i, name], values.astype(wanted))
+
+
+def test_arrays_lie_one_behind_the_other():
+    packed = pack(every_kind())
+    header, found = read(packed)
+    end = 0
+    for i, one in enumerate(header["layers"]):
+        for name, where in one["arrays"].items():
+            assert where["offset"] == end
+            end += found[i, name].nbytes + -found[i, name].nbytes % ALIGNMENT
+    assert 4 + int.from_bytes(packed[:4], "little") + end == len(packed)
+
+
+def test_arrays_that_are_not_contiguous_and_nan_travel_too():
+    xy = np.random.default_rng(0).random((2, M, R)).T  # (R, M, 2), last axis slowest
+    xy[1, 1] = np.nan
+    _, found = read(pack(scene(layer(arrays={"xy": xy}))))
+    assert np.array_equal(found[0, "xy"], xy.astype(np.float32), equal_nan=True)
+
+
+def test_a_scene_without_layers_is_packed():
+    header, found = read(pack(scene()))
+    assert header["layers"] == []
+    assert found == {}
+
+
+def test_words_travel_as_they_are():
+    words = '<b>"ε"</b>\n\\u0000 ü 𝔹'
+    header = read_header(pack(scene(layer(name=words, names=(words,)), title=words, alt=words, caption=words)))
+    assert header["title"] == header["alt"] == header["caption"] == words
+    assert header["layers"][0]["name"] == header["layers"][0]["names"][0] == words
+
+
+def test_equal_scenes_have_one_hash_and_the_same_bytes():
+    assert pack(every_kind()) == pack(every_kind())
+    assert digest(every_kind()) == digest(every_kind())
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_any_changed_array_changes_the_hash(kind):
+    before = digest(scene(layer(kind)))
+    for name in SHAPES[kind]:
+        changed = arrays(kind)
+        changed[name].reshape(-1)[-1] += 1
+        assert digest(scene(layer(kind, arrays=changed))) != before, name
+
+
+OTHER = {  # another value for each field of a layer and of a scene
+    "layer": {
+        "name": "other",
+        "kind": Kind.TRAILS,
+        "role": Role.NOISE,
+        "audience": Audience.PUBLIC,
+        "arrays": arrays(Kind.MARKS, seed=1),
+        "rows": always(FRAMES),
+        "symbol": "cross",
+        "size": 7.0,
+        "dash": True,
+        "fill": 0.5,
+        "names": ("other",),
+        "legend": False,
+        "isolate": False,
+    },
+    "scene": {
+        "title": "other",
+        "alt": "other",
+        "caption": "other",
+        "x": Axis("across", "m", view=(0.0, 2.0)),
+        "y": Axis("up", values=(0.0, 2.0)),
+        "layers": (),
+        "frames": (Frame("other"),),
+        "start_frame": 1,
+        "equal": False,
+        "scrubber": False,
+        "group_names": ("two", "one"),
+    },
+}
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Layer)])
+def test_any_changed_word_of_a_layer_changes_the_hash(field):
+    assert digest(scene(layer(**{field: OTHER["layer"][field]}))) != digest(scene(layer()))
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Scene) if field.name != "axes_public"])
+def test_any_changed_word_of_a_scene_changes_the_hash(field):
+    assert digest(scene(layer(), **{field: OTHER["scene"][field]})) != digest(scene(layer()))
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Axis)])
+def test_any_changed_word_of_an_axis_changes_the_hash(field):
+    other = {"label": "o", "unit": "o", "view": (0.0, 3.0), "values": (0.0, 3.0), "ticks": False}[field]
+    assert digest(scene(x=Axis(**{"label": "across", field: other}))) != digest(scene(x=Axis("across")))
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_layer_without_its_arrays_is_refused(kind):
+    for name in SHAPES[kind]:
+        missing = {key: value for key, value in arrays(kind).items() if key != name}
+        with pytest.raises(ValueError, match=rf"a {kind.value}.*nothing.*'{name}'"):
+            layer(kind, arrays=missing)
+        flat = {**arrays(kind), name: arrays(kind)[name][None]}
+        with pytest.raises(ValueError, match=rf"shape \(1, .*'{name}'.*axes"):
+            layer(kind, arrays=flat)
+
+
+@pytest.mark.parametrize("rows", [[0, R], [-2, 0], [[0, 1]]])
+def test_rows_that_do_not_exist_are_refused(rows):
+    with pytest.raises(ValueError, match=f"rows outside -1..{R - 1}"):
+        layer(rows=np.array(rows, dtype=np.int16))
+
+
+def test_rows_are_named_by_frame_and_the_rest_is_hidden():
+    assert rows_at(4, {1: 0, 3: 2}).tolist() == [-1, 0, -1, 2]
+    assert always(3).tolist() == [0, 0, 0]
+    for made in (rows_at(2, {}), always(2)):
+        assert made.dtype == np.int16
+        assert not made.flags.writeable
+
+
+@pytest.mark.parametrize("audience", list(Audience))
+def test_the_public_sees_every_audience_but_the_curator(audience):
+    told = scene(layer(audience=audience), layer(audience=Audience.CURATOR), layer(Kind.BARS, audience))
+    kept = told.public().layers
+    assert kept == (() if audience is Audience.CURATOR else (told.layers[0], told.layers[2]))
+    assert len(told.layers) == 3, "the scene itself stays as it was"
+    rest = [field.name for field in dataclasses.fields(Scene) if field.name != "layers"]
+    assert all(getattr(told.public(), name) is getattr(told, name) for name in rest)
+
+
+def test_nothing_is_public_in_a_plane_made_from_records():
+    told = scene(
+        *(layer(audience=audience) for audience in Audience),
+        x=Axis("secret 61 %", "m", (0.2, 0.3), (4.0, 5.0)),
+        y=Axis("secret 39 %"),
+        axes_public=False,
+    )
+    public = told.public()
+    assert public.layers == ()
+    assert public.x == public.y == Axis("", ticks=False)
+    assert "secret" not in json.dumps(read_header(pack(public)))
+    assert public.public().layers == ()
+
+
+def test_a_cursor_alone_is_an_empty_picture():
+    assert scene().is_empty
+    assert scene(layer(Kind.CURSOR)).is_empty
+    assert not scene(layer(Kind.CURSOR), layer()).is_empty
+    assert scene(layer(audience=Audience.CURATOR)).public().is_empty
