@@ -44,6 +44,7 @@ def cost_chart(told: Context) -> Scene:
         caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
         x=Axis("iteration", view=(-0.3, longest - 0.7)),
         y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
+        axes_public=False,  # the axes end at exact costs and at Lloyd's number of iterations
         layers=layers,
         frames=stops,
         start_frame=clock.frame(0, "sample"),
