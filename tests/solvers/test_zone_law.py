@@ -113,7 +113,7 @@ def test_a_million_draws_follow_the_exponential_mechanism(lam, epsilon):
 
 def cell_probabilities(density, lam, epsilon, edges):
     """Return the share of `density` in each cell of a grid over the zone (axis along x)."""
-    fine = 60
+    fine = 40
     lines = [np.linspace(e[0], e[-1], fine * (len(e) - 1) + 1) for e in edges]
     x, y = (0.5 * (line[1:] + line[:-1]) for line in lines)
     offsets = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(1, -1, 2)

@@ -1,0 +1,78 @@
+"""Lloyd's iteration against scikit-learn's, and whole runs of convergent k-means against what a click may cost."""
+
+import warnings
+from statistics import median
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.registry import Benchmark, Measure, slope, typical
+from dpviz.algorithms.convergent_kmeans import Params, fit
+from dpviz.core import Box
+from dpviz.solvers import lloyd, sphere_packing
+
+ROUNDS = 7  # of ours, peer, ours: whatever else the machine does then hits both
+FEW, MANY = 5, 25  # iterations between which the slope is taken
+CLICK_MS = 15.0  # a run and its trace, so that moving a knob feels immediate
+
+
+def blobs(n: int, d: int, k: int, *, spread: float = 0.06) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.clip(rng.random((k, d))[rng.integers(k, size=n)] + spread * rng.standard_normal((n, d)), 0.0, 1.0)
+
+
+def lloyd_iteration() -> Measure:
+    """Time one iteration at n = 100,000, d = 10, k = 64; uniform points, which take more than MANY iterations."""
+    points = np.random.default_rng(0).random((100_000, 10))
+    start = points[:64]
+
+    def ours(n_iterations: int) -> None:
+        lloyd(points, start, max_iterations=n_iterations)
+
+    def peer(n_iterations: int) -> None:
+        KMeans(64, init=start, n_init=1, tol=0, max_iter=n_iterations, algorithm="lloyd").fit(points)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ours(2)
+        peer(2)
+        rounds = [(slope(ours, FEW, MANY), slope(peer, FEW, MANY), slope(ours, FEW, MANY)) for _ in range(ROUNDS)]
+    mine = median(time for first, _, last in rounds for time in (first, last))
+    theirs = median(peer_time for _, peer_time, _ in rounds)
+    return Measure(mine / theirs, f"{mine:.1f} ms", f"scikit-learn {theirs:.1f} ms")
+
+
+def run(n: int, params: Params) -> Measure:
+    """Time a run with its trace, over 41 seeds: processor time, because a run has one thread."""
+    points, box = blobs(n, 2, 5), Box.cube(0.0, 1.0, 2)
+    n_iterations = []
+
+    def once(seed: int) -> None:
+        n_iterations.append(len(fit(points, box, params, rng=np.random.default_rng(seed)).trace))
+
+    time = typical(once, 41)
+    against = f"{median(n_iterations):g} iterations; clock {time.clock:.1f} ms"
+    return Measure(time.processor, f"{time.processor:.1f} ms", against)
+
+
+def packing() -> Measure:
+    time = typical(lambda seed: sphere_packing(5, 2, rng=np.random.default_rng(seed)), 41)
+    return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
+
+
+def published_run() -> Measure:
+    return run(2000, Params(mode="published", max_iterations=1000))
+
+
+def repaired_run(n: int) -> Measure:
+    return run(n, Params())
+
+
+BENCHMARKS = (
+    Benchmark("Lloyd iteration, n=100,000 d=10 k=64", lloyd_iteration, budget=1.5, unit="x"),
+    Benchmark("published run until labels repeat, n=2,000 k=5", published_run, budget=CLICK_MS),
+    Benchmark("repaired run, n=2,000 k=5", lambda: repaired_run(2000)),
+    Benchmark("repaired run, n=10,000 k=5", lambda: repaired_run(10_000)),
+    Benchmark("sphere packing, k=5 d=2", packing),
+)

@@ -1,0 +1,57 @@
+"""What a benchmark is: a name, a function that measures, and the most that it may come to."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure beside what it is held against, both as they are printed."""
+
+    value: float  # compared with the budget, in the benchmark's unit
+    ours: str
+    against: str
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One line of the table."""
+
+    name: str
+    run: Callable[[], Measure]
+    budget: float = math.inf  # largest value that passes; inf: the figure is only reported
+    unit: str = "ms"  # "ms", or "x" for a ratio to a peer
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    """Return how long one call takes."""
+    start = time.perf_counter()
+    action()
+    return 1e3 * (time.perf_counter() - start)
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """Medians over seeds, ms: the processor's time, which a busy machine leaves alone, and the clock's."""
+
+    processor: float
+    clock: float
+
+
+def typical(action: Callable[[int], object], n_seeds: int) -> Typical:
+    """Time action(seed) for seeds 0, 1, ...; a call before them warms up and does not count."""
+    action(0)
+    processor, clock = [], []
+    for seed in range(n_seeds):
+        start = time.process_time()
+        clock.append(milliseconds(lambda seed=seed: action(seed)))
+        processor.append(1e3 * (time.process_time() - start))
+    return Typical(median(processor), median(clock))
+
+
+def slope(action: Callable[[int], object], few: int, many: int) -> float:
+    """Return the time of one iteration, ms: (t(many) - t(few)) / (many - few), so that set-up cancels."""
+    return (milliseconds(lambda: action(many)) - milliseconds(lambda: action(few))) / (many - few)
