@@ -55,7 +55,7 @@ def scene(told: Context, view: View) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see."""
     result, release, trace = told.result, told.result.release, told.result.trace
     stage = Stage(project(view, told.words, told.unit), Clock(len(release.zone_radii)))
-    start = trace[0].previous_centers
+    start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = stand(result)
     labels, exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
@@ -121,12 +121,8 @@ def utility(told: Context) -> tuple[Fact, ...]:
             "Mean distance to Lloyd's centers under the best matching, against the box's diagonal.",
             False,
         ),
-        Fact(
-            "Iterations",
-            f"{len(told.result.trace)} (Lloyd {told.reference.n_iterations})",
-            _stopped(told),
-            told.repaired,
-        ),
+        Fact("Iterations", str(len(told.result.trace)), _stopped(told), told.repaired),
+        Fact("Lloyd's iterations", str(told.reference.n_iterations), "Until assignments repeat, no privacy.", False),
     ]
     if told.params.orientation == "future":
         outside = [np.linalg.norm(s.controller - s.zone_mean, axis=1) > s.convergent_radius for s in told.result.trace]
@@ -171,13 +167,14 @@ def _distance_share(told: Context) -> float:
 
 
 def _stopped(told: Context) -> str:
-    """Say why the loop ended."""
+    """Say why the loop ended; public in repaired mode, where it never depends on the records."""
+    outcome = "planned" if told.repaired else told.result.trace[-1].outcome
     return {
         "planned": "The number is fixed before the first iteration, from a noisy number of records.",
         "converged": "Assignments repeat.",
         "still": "No center moves farther than the tolerance.",
         "max_iterations": "Stopped at the most allowed: it has not converged.",
-    }[told.result.trace[-1].outcome]
+    }[outcome]
 
 
 def _alt(told: Context, clock: Clock) -> str:
