@@ -10,6 +10,7 @@ from dpviz.solvers.zones import (
     draw_in_zone,
     past_controller,
     sample_in_zone,
+    spread_in_zone,
     zone_density,
     zone_offset,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "past_controller",
     "sample_in_zone",
     "sphere_packing",
+    "spread_in_zone",
     "su_iterations",
     "su_split",
     "zone_density",

@@ -71,14 +71,33 @@ def draw_in_zone(
     lams, epsilons = _checked(len(mean), lam, epsilon)
     uniforms = rng.random((len(mean), 3))
     sides = _side_directions(mean.shape, uniforms[:, 2], rng)
-    angle = _angles(lams, epsilons, uniforms[:, 0]) if mean.shape[1] > 1 else np.zeros(len(mean))
+    angle = _angles(lams, epsilons, uniforms[:, :1])[:, 0] if mean.shape[1] > 1 else np.zeros(len(mean))
     reach = _reaches(lams, epsilons, angle, uniforms[:, 1])
-    axis, length = _unit(controller - mean)
-    if mean.shape[1] == 1:
-        return ZoneSample(mean + (reach * length)[:, None] * axis, reach, angle)
-    side = _orthogonal(sides, axis)
-    turned = np.cos(angle)[:, None] * axis + np.sin(angle)[:, None] * side
-    return ZoneSample(mean + (reach * length)[:, None] * turned, reach, angle)
+    return ZoneSample(_place(mean, controller, reach, angle, sides), reach, angle)
+
+
+def spread_in_zone(
+    mean: Centers,
+    controller: Centers,
+    lam: ArrayLike,
+    epsilon: ArrayLike,
+    n_draws: int,
+    *,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw `n_draws` points (k, n_draws, d) per row from `sample_in_zone`'s law, integrating each zone's law once."""
+    lams, epsilons = _checked(len(mean), lam, epsilon)
+    k, d = mean.shape
+    uniforms = rng.random((k * n_draws, 3))
+    sides = _side_directions((k * n_draws, d), uniforms[:, 2], rng)
+    angle = np.zeros(k * n_draws)
+    if d > 1:
+        angle = _angles(lams, epsilons, uniforms[:, 0].reshape(k, n_draws)).ravel()
+    means, controllers, lams, epsilons = (
+        np.repeat(each, n_draws, axis=0) for each in (mean, controller, lams, epsilons)
+    )
+    reach = _reaches(lams, epsilons, angle, uniforms[:, 1])
+    return _place(means, controllers, reach, angle, sides).reshape(k, n_draws, d)
 
 
 def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon: float) -> FloatArray:
@@ -107,6 +126,15 @@ def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArra
     if not (epsilons >= 0.0).all():
         raise ValueError(f"epsilon was {epsilons.min()}, but it must be >= 0. Use math.inf for the best point.")
     return lams, epsilons
+
+
+def _place(mean: Centers, controller: Centers, reach: FloatArray, angle: FloatArray, sides: FloatArray) -> Centers:
+    """Return S + delta |X - S| (cos(alpha) axis + sin(alpha) side), one point a row."""
+    axis, length = _unit(controller - mean)
+    turned = axis
+    if mean.shape[1] > 1:
+        turned = np.cos(angle)[:, None] * axis + np.sin(angle)[:, None] * _orthogonal(sides, axis)
+    return np.asarray(mean + (reach * length)[:, None] * turned)
 
 
 def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -160,7 +188,7 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
 
 
 def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
-    """Draw |alpha| (k,) by inverting the numerically integrated marginal."""
+    """Draw |alpha| (k, m), m times a zone, by inverting its numerically integrated marginal."""
     finite = np.isfinite(epsilon)
     rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)  # c
     ratio = (1.0 - lam) / lam
@@ -168,23 +196,23 @@ def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> Float
     with np.errstate(divide="ignore"):
         last = np.minimum(np.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
     end = np.arcsin(np.clip(np.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
-    nodes = end[:, None] * np.linspace(0.0, 1.0, 2 * CELLS + 1) ** 2  # finer where exp(-eps alpha) is steep
-    edges = nodes[:, ::2]
+    edges = end[:, None] * np.linspace(0.0, 1.0, CELLS + 1) ** 2  # finer where exp(-eps alpha) is steep
     middles = 0.5 * (edges[:, :-1] + edges[:, 1:])
-    at_edges = _marginal(lam[:, None], rate[:, None], edges)
-    at_middles = _marginal(lam[:, None], rate[:, None], middles)
+    density = _marginal(lam[:, None], rate[:, None], np.concatenate([edges, middles], axis=1))
+    at_edges, at_middles = density[:, : CELLS + 1], density[:, CELLS + 1 :]
     masses = (at_edges[:, :-1] + 4.0 * at_middles + at_edges[:, 1:]) / 6.0 * np.diff(edges, axis=1)
     phi = _invert(edges, at_edges, masses, uniforms)
-    angle = _chord(lam, phi)[0]
-    return np.where(finite & (ratio > 0), angle, 0.0)
+    angle = _chord(lam[:, None], phi)[0]
+    return np.where((finite & (ratio > 0))[:, None], angle, 0.0)
 
 
 def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms: FloatArray) -> FloatArray:
-    """Return phi (k,) with the given share of the mass below it; the density is linear inside a cell."""
-    rows = np.arange(len(edges))
+    """Return phi (k, m) with the given shares of each row's mass below; the density is linear inside a cell."""
+    rows = np.repeat(np.arange(len(edges)), uniforms.shape[1])
     below = np.concatenate([np.zeros((len(edges), 1)), np.cumsum(masses, axis=1)], axis=1)
-    wanted = uniforms * below[:, -1]
-    cell = np.clip((below <= wanted[:, None]).sum(axis=1) - 1, 0, masses.shape[1] - 1)
+    wanted = uniforms * below[:, -1:]
+    counts = (below[:, None, :] <= wanted[:, :, None]).sum(axis=2)
+    cell, wanted = np.clip(counts - 1, 0, masses.shape[1] - 1).ravel(), wanted.ravel()
     mass = masses[rows, cell]
     share = np.clip((wanted - below[rows, cell]) / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
     left, right = density[rows, cell], density[rows, cell + 1]
@@ -192,7 +220,8 @@ def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms
     root = np.sqrt(np.maximum(left**2 + (right**2 - left**2) * share, 0.0))
     t = share * (left + right) / np.maximum(left + root, 1e-300)
     first = edges[rows, cell]
-    return np.asarray(first + np.clip(t, 0.0, 1.0) * (edges[rows, cell + 1] - first))
+    phi = first + np.clip(t, 0.0, 1.0) * (edges[rows, cell + 1] - first)
+    return np.asarray(phi.reshape(uniforms.shape))
 
 
 def _reaches(lam: FloatArray, epsilon: FloatArray, angle: FloatArray, uniforms: FloatArray) -> FloatArray:

@@ -51,8 +51,8 @@ def context(
     return Context(result, params, words.box.to_unit(words.box.clip(points)), words, lloyd_run)
 
 
-def scene(told: Context, view: View) -> Scene:
-    """Return the moving picture; `.public()` leaves what the world may see."""
+def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+    """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
     result, release, trace = told.result, told.result.release, told.result.trace
     stage = Stage(project(view, told.words, told.unit), Clock(len(release.zone_radii)))
     start = trace[0].previous_centers if release.start is None else release.start
@@ -63,7 +63,7 @@ def scene(told: Context, view: View) -> Scene:
         *draw.box_layer(stage),
         *draw.record_layer(trace, told.unit, labels, stage),
         *draw.border_layers(release, start, told.final, stage),
-        *draw.zone_layers(release, stands, told.params.epsilon_per_iteration, previous, stage),
+        *draw.zone_layers(release, stands, told.params.epsilon_per_iteration, previous, stage, rng=rng),
         *draw.path_layers(release, start, stage),
         *draw.noise_layers(trace, release, stands, stage),
         *draw.final_layers(

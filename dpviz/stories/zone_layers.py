@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
 from dpviz.core import Centers, FloatArray, Points, voronoi_borders
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import assign, cluster_sums, means, zone_density
+from dpviz.solvers import assign, cluster_sums, means, spread_in_zone, zone_density
 from dpviz.stories.view import Projection, spread
 from dpviz.stories.zone_stage import PHASES, Stage, Stand, stack
 
 MOST_DRAWN = 20_000  # records; every record is computed on, the rest are left out evenly
 HEAT_CELLS = 20  # a side, of a zone's density
+MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
 NO_GROUP = 255  # a record before the first assignment
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
 
@@ -69,7 +70,13 @@ def border_layers(release: ZonesRelease, start: Centers, final: Centers, stage: 
 
 
 def zone_layers(
-    release: ZonesRelease, stands: Stand, epsilon: float, previous: FloatArray, stage: Stage
+    release: ZonesRelease,
+    stands: Stand,
+    epsilon: float,
+    previous: FloatArray,
+    stage: Stage,
+    *,
+    rng: np.random.Generator,
 ) -> list[Layer]:
     """Convergent zone, the mechanism's density, the sampling zone and the controller."""
     clock, plane = stage.clock, stage.projection
@@ -90,11 +97,14 @@ def zone_layers(
             dash=True,
         )
     ]
+    law = Audience.NOISE if stands.released else Audience.CURATOR
     if plane.d == 2 and np.isfinite(epsilon):
         value = _density(stands, epsilon, plane)
         arrays: dict[str, NDArray[Any]] = {**zone, "value": value}
-        law = Audience.NOISE if stands.released else Audience.CURATOR
         layers.append(stage.layer("Density of the draw", Kind.HEAT, Role.NOISE, law, shown, arrays))
+    else:  # a density in d dimensions has no picture in the plane, its draws have
+        drawn = {"xy": plane(_possible_draws(stands, epsilon, rng=rng))}
+        layers.append(stage.layer("Possible draws", Kind.MARKS, Role.NOISE, law, shown, drawn, size=2.5, isolate=False))
     layers.append(
         stage.layer("Sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, shown, zone, size=2.0, fill=0.06)
     )
@@ -119,6 +129,16 @@ def _density(stands: Stand, epsilon: float, plane: Projection) -> NDArray[np.uin
     highest = flat.max(axis=1, keepdims=True)
     scaled = np.rint(255.0 * flat / np.where(highest > 0, highest, 1.0)).astype(np.uint8)
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)
+
+
+def _possible_draws(stands: Stand, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
+    """Return draws from each zone (T, k m, d), as many as a picture can afford."""
+    n_steps, k, d = stands.mean.shape
+    n_draws = int(np.clip(MOST_DRAWS // (n_steps * k), FEWEST_DRAWS, MOST_DRAWS_A_ZONE))
+    flat = spread_in_zone(
+        stands.mean.reshape(-1, d), stands.controller.reshape(-1, d), stands.lam.ravel(), epsilon, n_draws, rng=rng
+    )
+    return flat.reshape(n_steps, k * n_draws, d)
 
 
 def path_layers(release: ZonesRelease, start: Centers, stage: Stage) -> list[Layer]:

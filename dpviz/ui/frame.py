@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -21,6 +22,7 @@ STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
 CHART_HEIGHT = 170
 MOST_SEED = 2**31 - 1
+ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
 AUDIENCE = Knob(
     "audience",
@@ -110,8 +112,9 @@ def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tu
     address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
+    scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
     with frame.picture:
-        live(story.scene(told, shown), key="picture", height=PICTURE_HEIGHT, audience_public=public, query=address)
+        live(scene, key="picture", height=PICTURE_HEIGHT, audience_public=public, query=address)
     with frame.side:
         panel.facts("Utility", story.utility(told), public=public)
         panel.facts("Risk", story.risk(told), public=public)
