@@ -112,13 +112,15 @@ def _uploaded() -> Source | None:
     if file is None:
         st.session_state.pop(_TABLE, None)
         if wanted := st.session_state.get(_LINK):
-            st.info(f"This link was made with an uploaded file. Choose the file whose fingerprint is {wanted}.")
+            st.info(
+                f"This link was made with an uploaded file. Choose the file whose fingerprint is {state.plain(wanted)}."
+            )
         return None
     try:
         table = _table(file)
         return _described(table)
     except TableError as error:
-        st.error(str(error))
+        st.error(state.plain(str(error)))
         return None
 
 
@@ -132,10 +134,11 @@ def _table(file: Any) -> Table:
     wanted = st.session_state.get(_LINK)
     if wanted and wanted != table.digest:
         st.warning(
-            f"This file's fingerprint is {table.digest}, the link's is {wanted}: the picture will be another one."
+            f"This file's fingerprint is {table.digest}, the link's is {state.plain(wanted)}: the picture will be "
+            "another one."
         )
     for note in table.notes:
-        st.caption(_plain(note))
+        st.caption(state.plain(note))
     return table
 
 
@@ -169,7 +172,7 @@ def _typed_box(table: Table, features: list[str]) -> Box | None:
     for name in features:
         left, right = st.columns(2)
         key = f"bounds:{table.digest}:{name}"
-        low.append(left.number_input(f"{_plain(name)} from", value=None, key=f"{key}:low", format="%g"))
+        low.append(left.number_input(f"{state.plain(name)} from", value=None, key=f"{key}:low", format="%g"))
         high.append(right.number_input("to", value=None, key=f"{key}:high", format="%g"))
     lower = [value for value in low if value is not None]
     upper = [value for value in high if value is not None]
@@ -180,8 +183,3 @@ def _typed_box(table: Table, features: list[str]) -> Box | None:
         return Box(lower, upper)
     except ValueError as error:
         raise TableError(str(error)) from None
-
-
-def _plain(text: str) -> str:
-    """Show a file's words as words: no markup, no pictures, no formulas."""
-    return "".join(f"\\{character}" if character in "\\`*_{}[]()<>#+-.!|$:~" else character for character in text)

@@ -13,6 +13,8 @@ import streamlit as st
 from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
 
+MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
+MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more than text
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
@@ -55,16 +57,21 @@ def widget_key(name: str) -> str:
 
 
 def report(problem: str) -> None:
-    """Keep one message for the reader, shown by the frame."""
+    """Keep one message for the reader, shown by the frame; a link's words in it stay words."""
     problems: list[str] = st.session_state.setdefault(_PROBLEMS, [])
-    if problem not in problems:
-        problems.append(problem)
+    if plain(problem) not in problems:
+        problems.append(plain(problem))
 
 
 def take_problems() -> list[str]:
     """Return the messages and forget them."""
     problems: list[str] = st.session_state.pop(_PROBLEMS, [])
     return problems
+
+
+def plain(text: str) -> str:
+    """Write words of a link or a file as Markdown of words: no links, no pictures, no formulas."""
+    return "".join(f"\\{character}" if character in MARKUP else character for character in text)
 
 
 def query(pairs: Iterable[tuple[str, str]]) -> str:
@@ -81,6 +88,8 @@ def _from_link(knob: Knob) -> Value:
     text = opening_query().get(knob.name)
     if text is None:
         return knob.default
+    if len(text) > MOST_TEXT:  # no value ends like this, so it is refused below
+        text = f"{text[:MOST_TEXT]}…"
     try:
         return knob.parse(text)
     except KnobError as error:
