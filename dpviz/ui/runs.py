@@ -15,6 +15,7 @@ from dpviz.ui.picker import Source
 MOST_RUNS = 256  # remembered over all sessions
 MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
 _SECRET = "dpviz:secret-run"
+_RELEASES = "dpviz:releases"
 
 FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
 TEACHING = (
@@ -45,7 +46,6 @@ class _Latest:
     key: tuple[Any, ...]
     result: Result[Any, Any]
     n_releases: int
-    source: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +77,8 @@ class _Job:
 
 def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise) -> Run:
     """Run the algorithm, or recall the same run, and prepare its story."""
+    if source.uploaded:
+        noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run
     run_key = (source.key, algorithm.__name__, _scalars(params), noise.seed)
     job = _Job(run_key, algorithm, story, source, params)
     n_releases = 0
@@ -112,10 +114,18 @@ def _secret(job: _Job) -> _Latest:
     latest: _Latest | None = st.session_state.get(_SECRET)
     if latest is not None and latest.key == job.key:
         return latest
-    before = latest.n_releases if latest is not None and latest.source == job.source.key else 0
-    latest = _Latest(job.key, job.run(np.random.default_rng()), before + 1, job.source.key)
+    result = job.run(np.random.default_rng())
+    released: dict[tuple[Any, ...], int] = st.session_state.setdefault(_RELEASES, {})
+    records = _records(job.source)
+    released[records] = released.get(records, 0) + 1
+    latest = _Latest(job.key, result, released[records])
     st.session_state[_SECRET] = latest
     return latest
+
+
+def _records(source: Source) -> tuple[Any, ...]:
+    """Name the records behind a source: other columns or bounds of a file are the same people."""
+    return source.key[:2] if source.uploaded else source.key
 
 
 def renew_secret() -> None:
