@@ -1,0 +1,70 @@
+"""Runs to tell stories about, each made once."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from dpviz.algorithms import convergent_kmeans as algorithm
+from dpviz.core import Box
+from dpviz.stories import Words
+from dpviz.stories import convergent_kmeans as story
+
+
+def words_of(d):
+    """Name d features of a box that neither starts at 0 nor is a cube."""
+    low = np.linspace(-3.0, 2.0, d)
+    box = Box(low, low + np.linspace(2.0, 7.0, d))
+    return Words(f"Set of {d}", box, tuple(f"feature {i}" for i in range(d)), ("m",) * d)
+
+
+def records_of(d, n, seed):
+    """Draw three clouds, some records outside of the box."""
+    rng = np.random.default_rng([seed, d])
+    box = words_of(d).box
+    middles = rng.random((3, d))
+    return box.from_unit(middles[rng.integers(3, size=n)] + 0.09 * rng.standard_normal((n, d)))
+
+
+@functools.lru_cache(maxsize=128)
+def _tell(d, n, seed, options):
+    params = algorithm.Params(**{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **dict(options)})
+    points, words = records_of(d, n, seed), words_of(d)
+    result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
+    return story.context(result, params, points, words, story.reference(points, words, params))
+
+
+@pytest.fixture
+def tell():
+    """Return the maker of contexts: tell(d=2, n=300, seed=0, **params)."""
+
+    def make(d=2, n=300, seed=0, **options):
+        return _tell(d, n, seed, tuple(sorted(options.items())))
+
+    return make
+
+
+@pytest.fixture
+def show():
+    """Return the drawer of a context, always with the same illustrations."""
+
+    def draw(told, view=None):
+        return story.scene(told, view or story.View(), rng=np.random.default_rng(0))
+
+    return draw
+
+
+MODES = {
+    "repaired": {"mode": "repaired"},
+    "published": {"mode": "published"},
+    "future": {"mode": "published", "orientation": "future"},
+    "repaired-records": {"mode": "repaired", "start": "records"},
+    "published-records": {"mode": "published", "start": "records"},
+    "future-records": {"mode": "published", "orientation": "future", "start": "records"},
+}
+
+
+@pytest.fixture(params=sorted(MODES))
+def options(request):
+    """Return the parameters of each mode, orientation and start."""
+    return MODES[request.param]

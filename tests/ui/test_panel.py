@@ -1,0 +1,96 @@
+from html.parser import HTMLParser
+
+import pytest
+
+from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.stories import Fact, Sentence
+from dpviz.ui import panel
+
+HOSTILE = "<script>alert('1')</script><img src=x onerror=\"x\">\"'&amp;"
+
+
+class Reader(HTMLParser):
+    """Read HTML as a browser does: which tags there are, and what a person sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.text, self.titles = [], "", []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        assert all(not name.startswith("on") for name, _ in attrs)
+        self.titles += [value for name, value in attrs if name == "title"]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """Return the reader of everything that was written as HTML."""
+    written = []
+    monkeypatch.setattr(panel.st, "html", written.append)
+
+    def read():
+        reader = Reader()
+        reader.feed("".join(written))
+        reader.close()
+        return reader
+
+    return read
+
+
+def claim(**changes):
+    made = {"epsilon": 1.0, "delta": 0.0, "adjacency": Adjacency.ADD_REMOVE, "reference": "the paper, theorem 5"}
+    return Claim(**{**made, **changes})
+
+
+def test_words_stay_words_everywhere(page):
+    panel.sentence(Sentence(HOSTILE, HOSTILE), public=False)
+    panel.facts(HOSTILE, [Fact(HOSTILE, HOSTILE, HOSTILE, True)], public=False)
+    panel.guarantee(Guarantee(claim(reference=HOSTILE), claim(reference=HOSTILE), (HOSTILE, HOSTILE)))
+    read = page()
+    assert not {"script", "img"} & set(read.tags)
+    assert read.text.count(HOSTILE) == 8
+    assert read.titles == [HOSTILE]
+
+
+def test_the_public_reads_its_own_sentence(page):
+    panel.sentence(Sentence("secret 42", "open"), public=True)
+    assert page().text == "open"
+
+
+def test_secret_facts_are_gone_from_the_public_view(page):
+    shown = [Fact("cost", "42 secret", "exact secret", False), Fact("odds", "73 in 100", "limit", True)]
+    panel.facts("Risk", shown, public=True)
+    read = page()
+    assert "secret" not in read.text + "".join(read.titles)
+    assert "73 in 100" in read.text
+
+
+def test_a_card_of_secrets_only_is_not_drawn_at_all(page):
+    panel.facts("Utility", [Fact("cost", "42", "exact", False)], public=True)
+    assert page().tags == []
+
+
+def test_the_curators_facts_carry_a_lock(page):
+    panel.facts("Both", [Fact("a", "1", "", False), Fact("b", "2", "", True)], public=False)
+    read = page()
+    assert read.tags.count("dt") == 2
+    assert read.tags.count("span") == 1, "one lock"
+
+
+def test_a_proof_and_a_claim_stand_side_by_side(page):
+    panel.guarantee(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",)))
+    text = page().text
+    for words in ("Stated", "ε = 2", "Proved", "ε = 1, δ = 1.00e-05", "one record changed", "one record added", "why"):
+        assert words in text
+    assert "not established" not in text
+
+
+def test_a_claim_without_proof_is_called_a_claim(page):
+    panel.guarantee(Guarantee(claim(epsilon=4.5), None))
+    text = page().text
+    assert "Claimed" in text
+    assert "not established" in text
+    assert "Stated" not in text
