@@ -5,28 +5,13 @@ from typing import Any
 import streamlit as st
 
 from dpviz.algorithms import convergent_kmeans as algorithm
-from dpviz.core import attacker_odds, knobs
+from dpviz.core import knobs
 from dpviz.stories import convergent_kmeans as story
 from dpviz.ui import controls, frame, state
 from dpviz.ui.deployments import DEPLOYMENTS
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
-PAPER = (
-    (0.1, "paper, least", "The paper's experiments use ε from 0.1 …"),
-    (1.0, "paper, most", "… to 1 in each step."),
-)
-
 page = frame.start(algorithm, story)
-
-
-def odds(epsilon: float) -> str:
-    """Say what ε allows."""
-    return f"An attacker is right at most {round(attacker_odds(epsilon))} in 100 times."
-
-
-def variation(epsilon: float) -> str:
-    """Say how little ε can move inside a zone."""
-    return f"Inside a zone the density varies by at most e^(0.3 ε) = {2.718281828 ** (0.3 * epsilon):.3g}."
 
 
 @st.fragment
@@ -34,16 +19,17 @@ def controls_and_picture() -> None:
     """Everything that answers to a knob, so that a move repaints the picture and nothing else."""
     chosen: dict[str, Any] = {"mode": controls.control(KNOBS["mode"])}
     if chosen["mode"] == "repaired":
-        chosen["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=odds, marks=DEPLOYMENTS)
+        chosen["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=story.allowed, marks=DEPLOYMENTS)
     else:
-        name = "epsilon_per_iteration"
-        chosen[name] = controls.log_slider(
-            KNOBS[name], note=variation, marks=PAPER, left="steps at random", right="steps near the mean"
+        chosen["epsilon_per_iteration"] = controls.log_slider(
+            KNOBS["epsilon_per_iteration"],
+            note=story.variation,
+            marks=story.PAPER_RANGE,
+            left="anywhere in the zone",
+            right="near the mean",
+            hint="Triangles: the paper's experiments.",
         )
-        name = "epsilon_counts"
-        chosen[name] = controls.log_slider(
-            KNOBS[name], note=lambda epsilon: f"Count noise: about {1 / epsilon:.3g} records."
-        )
+        chosen["epsilon_counts"] = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
     chosen["n_clusters"] = controls.control(KNOBS["n_clusters"])
     if chosen["mode"] == "published":
         chosen["orientation"] = controls.control(KNOBS["orientation"])

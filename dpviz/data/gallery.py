@@ -12,7 +12,9 @@ from dpviz.core import Knob, KnobError, knobs
 from dpviz.data import bundled, city, synthetic
 from dpviz.data.dataset import Dataset
 
-DEFAULT_RECORDS = 5_000  # of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider
+DEFAULT_RECORDS = (
+    5_000  # of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Convergent k-means as a picture: assign, mean, zone, sample, again and again, then the release."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ from dpviz.stories.zone_charts import cost_chart, ledger_chart
 from dpviz.stories.zone_stage import Clock, Context, Stage, frames, stand
 
 __all__ = [
+    "TERMS",
     "Context",
     "context",
     "cost_chart",
@@ -28,6 +31,38 @@ __all__ = [
 ]
 
 MOST_CLUSTERS = 250  # a group is one byte
+TERMS = (
+    (
+        "Colors",
+        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
+    ),
+    ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
+    ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("Convergent zone", "The ball around the mean that reaches the old center. Any point inside lowers the cost."),
+    ("Controller", "A random point of that ball's border. It says in which direction the next center goes."),
+    ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
+    ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
+    ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
+)
+PAPER_RANGE = (
+    (0.1, "paper's least", "The least ε per step of the paper's experiments."),
+    (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
+)
+
+
+def allowed(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker."""
+    return f"An attacker is right at most {odds(attacker_odds(epsilon))} times."
+
+
+def variation(epsilon: float) -> str:
+    """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
+    return f"ε hardly moves this: within a zone the density varies at most {number(math.exp(0.3 * epsilon))}-fold."
+
+
+def count_noise(epsilon: float) -> str:
+    """Say what epsilon_0 does to a count."""
+    return f"Each final count is off by about {number(1.0 / epsilon)} records."
 
 
 def reference_key(params: Params) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -15,15 +15,15 @@ WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 
 
-def control(knob: Knob) -> Any:
-    """Draw the knob's widget and return its checked value."""
+def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
+    """Draw the knob's widget and return its checked value; `width` is that of a row of choices."""
     key = state.widget_key(knob.name)
     if key not in st.session_state:
         st.session_state[key] = state.value(knob)
     if knob.kind == "bool":
         chosen: Any = st.toggle(knob.label, key=key, help=knob.help)
     elif knob.kind == "choice":
-        chosen = _choice(knob, key)
+        chosen = _choice(knob, key, width)
     elif knob.kind == "int" and knob.high - knob.low <= WIDEST_SLIDER:
         chosen = st.slider(knob.label, int(knob.low), int(knob.high), step=1, key=key, help=knob.help)
     elif knob.kind == "int":
@@ -49,6 +49,7 @@ def log_slider(
     marks: Sequence[tuple[float, str, str]] = (),
     left: str = "more privacy",
     right: str = "more accuracy",
+    hint: str = "Triangles mark real deployments.",
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
     # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
@@ -64,6 +65,7 @@ def log_slider(
         right=right,
         help=knob.help,
         note=[note(value) for value in values],
+        hint=hint,
     )
     return float(state.remember(knob, chosen))
 
@@ -75,7 +77,7 @@ def friendly(low: float, high: float) -> tuple[float, ...]:
     return tuple(sorted({low, high, *(value for value in between if low < value < high)}))
 
 
-def _choice(knob: Knob, key: str) -> Any:
+def _choice(knob: Knob, key: str, width: Literal["stretch", "content"]) -> Any:
     labels = dict(knob.choices)
     if sum(map(len, labels.values())) > LONGEST_ROW:
         return st.radio(knob.label, list(labels), format_func=lambda choice: labels[choice], key=key, help=knob.help)
@@ -86,7 +88,7 @@ def _choice(knob: Knob, key: str) -> Any:
         key=key,
         help=knob.help,
         required=True,
-        width="stretch",
+        width=width,
     )
 
 

@@ -213,7 +213,7 @@ class Slider {
     if (!this.gathered?.length) return;
     const here = mark ?? this.gathered.find(({ index }) => index === this.index);
     [...this.marks.children].forEach((button, i) => button.classList.toggle("told", this.gathered[i] === here));
-    setText(this.about, here ? here.text : "Triangles mark real deployments.");
+    setText(this.about, here ? here.text : this.data.hint);
     this.about.classList.toggle("quiet", !here);
   }
 

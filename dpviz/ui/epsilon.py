@@ -36,13 +36,14 @@ def epsilon_slider(
     right: str = "more accuracy",
     help: str = "",
     note: Sequence[str] = (),
+    hint: str = "Triangles mark real deployments.",
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
     `value` is where the thumb stands at first, and where it moves when a later run passes another value that is not
     simply the answer given back; `set_epsilon` moves it in any case.
     `marks` are (value, short name, description) of real deployments. `note` has one line for each value, shown at
-    once while dragging.
+    once while dragging; `hint` says what the marks are until one is pointed at.
     """
     choices = tuple(float(choice) for choice in values)
     if not choices:
@@ -67,6 +68,7 @@ def epsilon_slider(
         "right": right,
         "help": help,
         "notes": list(note),
+        "hint": hint,
         "index": memory.index,
         "move": None if sent is None else sent[1],
     }

@@ -65,14 +65,26 @@ def start(algorithm: ModuleType, story: ModuleType) -> Frame:
     problems, lead = st.container(), st.container()
     with st.sidebar:
         source = pick()
+        if source is not None:
+            _describe(source)
     if source is None:
         lead.info("Choose a file and its columns in the sidebar, or one of the data sets there.")
         _show_problems(problems)
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
-    return Frame(
-        algorithm, story, source, problems, lead, left.container(), left.container(), right.container(), st.container()
-    )
+    switch = left.container(horizontal=True, vertical_alignment="bottom")
+    return Frame(algorithm, story, source, problems, lead, switch, left.container(), right.container(), st.container())
+
+
+def _describe(source: Source) -> None:
+    """Say what was loaded; how many records there are is the curator's."""
+    dataset = source.dataset
+    parts = [f"{dataset.d} {'feature' if dataset.d == 1 else 'features'}"]
+    if state.value(AUDIENCE) == "curator":
+        parts.insert(0, f"{dataset.n:,} records")
+        if dataset.labels is not None and dataset.n:
+            parts.append(f"{len(np.unique(dataset.labels))} known classes")
+    st.caption(f"{', '.join(parts)}. {dataset.note}")
 
 
 def seeds(frame: Frame) -> Noise:
@@ -108,7 +120,8 @@ def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tu
     run = tell(frame.algorithm, story, frame.source, params, noise)
     told = run.told
     with frame.switch:
-        public = controls.control(AUDIENCE) == "public"
+        public = controls.control(AUDIENCE, width="content") == "public"
+        panel.glossary(story.TERMS)
     address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
@@ -140,10 +153,10 @@ def _recolored(frame: Frame, told: Any, *, public: bool) -> None:
     if image is None or public:
         return
     left, right = st.columns(2)
-    left.image(image.colours, caption="The photograph: its pixels are the records.", width="stretch")
+    left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
     right.image(
         frame.story.recolored(told, image.colours.shape),
-        caption="Recoloured with the released centers.",
+        caption="Recoloured with the released centers (curator view).",
         width="stretch",
     )
 

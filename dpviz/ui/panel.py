@@ -49,6 +49,13 @@ def guarantee(promised: Guarantee) -> None:
     )
 
 
+def glossary(terms: Sequence[tuple[str, str]]) -> None:
+    """Offer the picture's terms, one plain sentence each, behind a button."""
+    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in terms)
+    with st.popover("How to read this picture"):
+        st.html(f'<dl class="dpviz-terms">{rows}</dl>')
+
+
 def _claim(title: str, claim: Claim, style: str) -> str:
     numbers = f"ε = {number(claim.epsilon)}"
     if claim.delta > 0:
