@@ -80,6 +80,6 @@ def test_neighbours_look_alike(d, epsilon, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
 def test_neighbours_look_alike_through_the_front_door(d, monkeypatch):
-    assert worst_excess(d, 1.0, released_by_fit, 8000) < 6
+    assert worst_excess(d, 1.0, released_by_fit, 3000) < 6
     monkeypatch.setattr(_zone_step, "laplace", half_the_noise)
-    assert worst_excess(d, 1.0, released_by_fit, 8000) > 6
+    assert worst_excess(d, 1.0, released_by_fit, 3000) > 6

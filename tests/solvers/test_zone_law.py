@@ -102,11 +102,11 @@ def test_a_wrong_sampler_is_noticed(wrong, lam, epsilon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [*EPSILONS, 3.0, 50.0, 2000.0])
-@pytest.mark.parametrize("lam", [*LAMS, 0.55, 0.7, 0.9, 0.999])
-def test_a_million_draws_follow_the_exponential_mechanism(lam, epsilon):
+@pytest.mark.parametrize("epsilon", [0.0, 3.0, 50.0, 2000.0])
+@pytest.mark.parametrize("lam", [0.5, 0.5001, 0.55, 0.7, 0.9, 0.999])
+def test_many_draws_follow_the_exponential_mechanism(lam, epsilon):
     rng = rng_of(lam, epsilon, 1)
-    parts = [ours(lam, epsilon, rng=rng, n=100_000) for _ in range(10)]
+    parts = [ours(lam, epsilon, rng=rng, n=50_000) for _ in range(8)]
     reach, angle = (np.concatenate(part) for part in zip(*parts, strict=True))
     assert min(p_values(reach, angle, lam, epsilon)) > P_VALUE
 
