@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chisquare, kstest
 
-from dpviz.solvers import controller_angle, draw_in_zone, zone_density, zone_offset
+from dpviz.solvers import controller_angle, draw_in_zone, spread_in_zone, zone_density, zone_offset
 
 P_VALUE = 1e-6
 LAMS = (0.5, 0.5001, 0.6, 0.8, 0.97)
@@ -88,6 +88,18 @@ def flat_delta(lam, epsilon, *, rng):
 @pytest.mark.parametrize("lam", LAMS)
 def test_draws_follow_the_exponential_mechanism(lam, epsilon):
     assert min(p_values(*ours(lam, epsilon, rng=rng_of(lam, epsilon)), lam, epsilon)) > P_VALUE
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 10.0, 300.0])
+@pytest.mark.parametrize("lam", [0.5, 0.8])
+def test_many_draws_of_a_zone_have_the_law_of_one(lam, epsilon):
+    mean, controller = np.zeros((2, 2)), np.array([[0.0, 1.0], [1.0, 0.0]])
+    lams = np.array([0.7, lam])  # another zone beside it
+    points = spread_in_zone(mean, controller, lams, epsilon, N, rng=rng_of(lam, epsilon, 4))[1]
+    reach, angle = np.linalg.norm(points, axis=1), np.arctan2(points[:, 1], points[:, 0])
+    assert min(p_values(reach, np.abs(angle), lam, epsilon)) > P_VALUE
+    assert abs((angle > 0).mean() - 0.5) < 6 * 0.5 / math.sqrt(N)
+    assert min(p_values(reach, np.abs(angle), 0.95 * lam + 0.05, epsilon)) < P_VALUE
 
 
 # A zone at .97 is small: epsilon = 10 changes its density by 4 %, the missing factor delta by 3 % to either side.
