@@ -91,7 +91,7 @@ def test_draws_follow_the_exponential_mechanism(lam, epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 10.0, 300.0])
-@pytest.mark.parametrize("lam", [0.5, 0.8])
+@pytest.mark.parametrize("lam", [0.55, 0.8])
 def test_many_draws_of_a_zone_have_the_law_of_one(lam, epsilon):
     mean, controller = np.zeros((2, 2)), np.array([[0.0, 1.0], [1.0, 0.0]])
     lams = np.array([0.7, lam])  # another zone beside it
@@ -99,7 +99,8 @@ def test_many_draws_of_a_zone_have_the_law_of_one(lam, epsilon):
     reach, angle = np.linalg.norm(points, axis=1), np.arctan2(points[:, 1], points[:, 0])
     assert min(p_values(reach, np.abs(angle), lam, epsilon)) > P_VALUE
     assert abs((angle > 0).mean() - 0.5) < 6 * 0.5 / math.sqrt(N)
-    assert min(p_values(reach, np.abs(angle), 0.95 * lam + 0.05, epsilon)) < P_VALUE
+    # A slightly wider zone, which holds this one.
+    assert min(p_values(reach, np.abs(angle), lam - 0.03, epsilon)) < P_VALUE
 
 
 # A zone at .97 is small: epsilon = 10 changes its density by 4 %, the missing factor delta by 3 % to either side.
