@@ -11,10 +11,11 @@ HALVINGS = 12  # of the search for the radius; 0.5 / 2^12 is finer than a screen
 def sphere_packing(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
     """Return k centers (k, d) in [0, 1]^d, as far from each other and from the walls as a random search finds.
 
-    Each is at least r from every wall and 2r from every other center; r is the largest radius found by bisection.
+    Each is at least r from every wall and 2r from every other center; r is the largest radius that bisection meets.
     No record is looked at: the result is public.
     """
-    # The same candidates serve every radius, so that the search is monotone and its cost is bounded.
+    # The same candidates serve every radius: a bounded cost. A greedy search can miss a radius that another order of
+    # centers would reach, so the result is a good start and not an optimum.
     candidates = rng.random((n_clusters, ATTEMPTS, d))
     low, high = 0.0, 0.5
     best = _pack(candidates, low)
