@@ -36,6 +36,8 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
 def picked(knob: Knob, names: Sequence[str]) -> int:
     """Draw a list of `names` for a whole-number knob that is an index into them."""
     key = state.widget_key(knob.name)
+    if state.value(knob) not in range(len(names)):  # there were more names before
+        state.remember(knob, knob.default)
     if st.session_state.get(key) not in range(len(names)):
         st.session_state[key] = state.value(knob)
     chosen = st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], key=key, help=knob.help)
