@@ -1,0 +1,222 @@
+"""From key press to picture, in a real browser: latency of the privacy slider, smoothness of steps, cold start.
+
+A move counts from the key's event in the page to the animation frame after the picture has drawn the new data. Every
+move is a state that neither the server nor the browser has seen: a new noise seed for each series, a new ε for each
+press.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from benchmarks.registry import Benchmark, Measure
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = "convergent_kmeans"
+SIZES = (2_000, 10_000)
+MODES = {"repaired": ("epsilon", "0.05"), "published": ("epsilon_per_iteration", "0.01")}  # the knob, its lowest value
+SERIES = 2  # noise seeds
+WARM_UP = 4  # presses before the first that counts, in each series
+MOVES = 24  # presses that count, in each series
+REST_MS = 120  # between two moves, so that one never waits for another
+SCRUB_SECONDS = 3.0
+REPEAT_MS = 33  # of a key that is held down
+STARTS = 3
+WAIT_MS = 20_000
+
+MOST_LATENCY_MS = 100.0  # 95th percentile
+MOST_FRAME_MS = 1000.0 / 30.0
+MOST_START_MS = 5000.0
+
+# Time stamps of the last move, all of the page's own clock.
+WATCH = """picture => {
+  const times = window.dpvizTimes = {};
+  document.addEventListener("keydown", () => {
+    for (const name of Object.keys(times)) delete times[name];
+    times.key = performance.now();
+  }, { capture: true });
+  new MutationObserver(() => {
+    times.drawn = performance.now();
+    requestAnimationFrame(() => { times.frame = performance.now(); });
+  }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
+}"""
+# When messages leave and arrive, to tell the server's share from the browser's.
+SOCKET = """
+const Plain = window.WebSocket;
+window.WebSocket = class extends Plain {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", () => {
+      const times = window.dpvizTimes;
+      if (!times) return;
+      times.first ??= performance.now();
+      if (times.drawn === undefined) times.answer = performance.now();
+    });
+  }
+  send(data) {
+    if (window.dpvizTimes) window.dpvizTimes.sent ??= performance.now();
+    super.send(data);
+  }
+};
+"""
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Start the app as the README does, on a free port, and give its address as soon as it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://localhost:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(address, process)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def _wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.02)
+    raise RuntimeError("The app did not start. Run `streamlit run app.py` to see why.")
+
+
+def _opened(page: Any, address: str, query: dict[str, Any]) -> Any:
+    """Open the page with a query and return its picture, drawn."""
+    page.goto(f"{address}/{PAGE}?{urlencode(query)}")
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture][data-dpviz-drawn]")
+    picture.wait_for(timeout=WAIT_MS)
+    return picture
+
+
+def moves(page: Any, address: str, mode: str, n: int, noise_seed: int) -> list[dict[str, float]]:
+    """Press the privacy slider's key again and again; return the time stamps of each move."""
+    knob, lowest = MODES[mode]
+    picture = _opened(page, address, {"data": "blobs", "n": n, "mode": mode, "noise_seed": noise_seed, knob: lowest})
+    page.wait_for_timeout(1000)  # the rest of the page
+    picture.evaluate(WATCH)
+    page.get_by_role("slider", name="ε").first.focus()
+    taken = []
+    for press in range(WARM_UP + MOVES):
+        page.keyboard.press("ArrowRight")
+        times = page.wait_for_function("dpvizTimes.frame && {...dpvizTimes}", timeout=WAIT_MS).json_value()
+        if press >= WARM_UP:
+            taken.append(times)
+        page.wait_for_timeout(REST_MS)
+    return taken
+
+
+def frames_per_second(page: Any, address: str, n: int) -> float:
+    """Hold an arrow key on the picture, to and fro over its steps; return the frames drawn in a second."""
+    picture = _opened(page, address, {"data": "blobs", "n": n})
+    picture.locator("canvas").focus()
+    page.wait_for_timeout(1000)
+
+    def drawn() -> int:
+        return int(picture.get_attribute("data-dpviz-frames") or 0)
+
+    last = int(picture.get_by_role("slider", name="Step").get_attribute("max") or 0)
+    before, start = drawn(), time.perf_counter()
+    pressed = 0
+    while time.perf_counter() - start < SCRUB_SECONDS:
+        page.keyboard.press("ArrowRight" if pressed // last % 2 == 0 else "ArrowLeft")
+        pressed += 1
+        page.wait_for_timeout(max(0.0, 1000 * (start - time.perf_counter()) + REPEAT_MS * pressed))
+    return (drawn() - before) / (time.perf_counter() - start)
+
+
+def start_seconds(page: Any) -> float:
+    """Return the time from starting the server's process to the first picture in an open browser."""
+    begin = time.perf_counter()
+    with serving() as address:
+        page.goto(address)
+        page.locator(".dpviz-live[data-dpviz-key=picture][data-dpviz-drawn]").wait_for(timeout=60_000)
+        return time.perf_counter() - begin
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """Open an empty page in a real browser."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+
+        from tests.browser.conftest import FLAGS, executable
+    except ImportError as error:
+        raise SystemExit(f"{error.name} is missing. Install tests/requirements.txt to measure latency.") from None
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+        except Error as error:
+            raise SystemExit(f"Latency needs Chrome or Chromium: {error.message.splitlines()[0]}") from None
+        page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
+        page.add_init_script(SOCKET)
+        yield page
+        browser.close()
+
+
+def slider(mode: str, n: int) -> Measure:
+    """Measure the slider; the figure is the 95th percentile, `against` has the medians of its four parts.
+
+    They are key to message, server and network, unpacking and drawing, and the wait for the next frame.
+    """
+    seed = int(time.time() * 10) % 10**8  # never the same twice, so that nothing is remembered
+    with serving() as address, browsing() as page:
+        taken = [times for series in range(SERIES) for times in moves(page, address, mode, n, seed + series)]
+    total = np.array([times["frame"] - times["key"] for times in taken])
+    stamps = ("key", "sent", "answer", "drawn", "frame")
+    parts = (np.median([times[after] - times[before] for times in taken]) for before, after in pairwise(stamps))
+    shares = " + ".join(f"{part:.0f}" for part in parts)
+    return Measure(float(np.percentile(total, 95)), f"{np.median(total):.0f} ms", f"{shares}{_load()}")
+
+
+def steps(n: int) -> Measure:
+    """Measure the mean time between two frames while stepping."""
+    with serving() as address, browsing() as page:
+        fps = frames_per_second(page, address, n)
+    return Measure(1e3 / max(fps, 1e-9), f"{fps:.0f} fps", f"{SCRUB_SECONDS:g} s of steps{_load()}")
+
+
+def start() -> Measure:
+    """Measure the slowest of a few starts."""
+    with browsing() as page:
+        seconds = [start_seconds(page) for _ in range(STARTS)]
+    return Measure(1e3 * max(seconds), f"{1e3 * np.median(seconds):.0f} ms", f"slowest of {STARTS}{_load()}")
+
+
+def _load() -> str:
+    """Say what else the machine does: a figure taken on a busy one says little."""
+    return f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+
+
+BENCHMARKS = (
+    *(
+        Benchmark(f"latency p95 (median): ε, {mode}, n = {n:,}", partial(slider, mode, n), MOST_LATENCY_MS)
+        for n in SIZES
+        for mode in MODES
+    ),
+    Benchmark(f"latency of a frame while stepping, n = {SIZES[-1]:,}", partial(steps, SIZES[-1]), MOST_FRAME_MS),
+    Benchmark("latency of a cold start (median)", start, MOST_START_MS),
+)
