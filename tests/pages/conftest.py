@@ -1,0 +1,126 @@
+"""Pages without a browser: open one by its name and link, and read what it would send to the reader."""
+
+import html
+import json
+import re
+from pathlib import Path
+from unittest import mock
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.algorithms import CATALOGUE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+FIRST = next(iter(CATALOGUE))
+
+# The script shows the app when it is imported; app.py would then show it a second time in the same run.
+with mock.patch.multiple("streamlit", navigation=mock.DEFAULT, Page=mock.DEFAULT, set_page_config=mock.DEFAULT):
+    import dpviz.ui.main  # noqa: F401
+
+
+class Page:
+    """One page in one session."""
+
+    def __init__(self, name, query):
+        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        self.app.query_params.update(query)
+        self.app.switch_page(f"pages/{name}.py")
+        self.run()
+
+    def run(self):
+        """Run again; what goes wrong is shown by the test."""
+        self.app.run()
+        assert [(error.message, error.stack_trace) for error in self.app.exception] == []
+        return self
+
+    def widget(self, kind, label):
+        """Return the one widget of this kind and label."""
+        (found,) = [widget for widget in getattr(self.app, kind) if widget.label == label]
+        return found
+
+    def set(self, kind, label, value):
+        """Move a widget and run again."""
+        self.widget(kind, label).set_value(value)
+        return self.run()
+
+    def packed(self):
+        """Return {key: (options, scene's header, all bytes)} of every live picture on the page."""
+        found = {}
+        for element in self.app.get("bidi_component"):
+            if element.proto.component_name == "dpviz_live":
+                data = element.proto.bytes
+                length = int.from_bytes(data[:4], "little")
+                options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
+                header = json.loads(rest[4 : 4 + int.from_bytes(rest[:4], "little")])
+                found[options["key"]] = (options, header, data)
+        return found
+
+    @property
+    def query(self):
+        """Return the link that the page hands to the picture."""
+        return dict(parse_qsl(self.packed()["picture"][0]["query"], keep_blank_values=True))
+
+    @property
+    def hash(self):
+        """Return what stands for the picture: equal hashes, equal pictures."""
+        return self.packed()["picture"][1]["hash"]
+
+    @property
+    def bodies(self):
+        """Return every piece of HTML, the style sheet aside."""
+        bodies = [element.proto.body for element in self.app.get("html")]
+        return [body for body in bodies if not body.lstrip().startswith("<style")]
+
+    @property
+    def texts(self):
+        """Return the text of every piece of HTML."""
+        return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in self.bodies]
+
+    @property
+    def text(self):
+        return "\n".join(self.texts)
+
+    @property
+    def card(self):
+        """Return the text of the guarantee card."""
+        (found,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-card" in body]
+        return found
+
+    @property
+    def n_locks(self):
+        """Return how many numbers are marked as the curator's."""
+        return sum(body.count("dpviz-lock") for body in self.bodies)
+
+    @property
+    def warnings(self):
+        """Return the warnings as a reader reads them."""
+        return [warning.value.replace("\\", "") for warning in self.app.warning]
+
+    @property
+    def sliders(self):
+        """Return the privacy sliders on the page, {label: data}."""
+        data = [
+            json.loads(element.proto.json)
+            for element in self.app.get("bidi_component")
+            if element.proto.component_name == "dpviz_epsilon"
+        ]
+        return {one["label"]: one for one in data}
+
+
+@pytest.fixture
+def open_page():
+    """Return the opener: open_page(name, **query)."""
+
+    def opened(name=FIRST, **query):
+        return Page(name, query)
+
+    return opened
+
+
+@pytest.fixture(params=PAGES)
+def name(request):
+    """Return the name of each page."""
+    return request.param

@@ -1,0 +1,140 @@
+"""A link makes the same picture again, and a bad link says so."""
+
+import pytest
+
+from dpviz.ui import runs
+
+from .conftest import FIRST, PAGES
+
+LINKS = [
+    {},
+    {"audience": "public"},
+    {"epsilon": "0.3333333333333333", "n_clusters": "9", "start_seed": "5", "noise_seed": "123456"},
+    {"mode": "published", "orientation": "future", "start": "records", "epsilon_per_iteration": "0.07"},
+    {"data": "city", "n": "1234", "data_seed": "17"},
+    {"data": "blobs", "data_n_features": "5", "x": "3", "y": "1", "data_overlap": "0.123456"},
+    {"data": "breast_cancer", "principal": "1"},
+    {"data": "iris", "n": "60", "data_seed": "3", "x": "2", "y": "3", "audience": "public"},
+    {"data": "image", "n_clusters": "12"},
+]
+BAD = ["<script>alert(1)</script>", "1e999", "nan", "-1", "9" * 400, "![](http://evil.test/x.png)", "\u202eε\n", "None"]
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: ",".join(link) or "none")
+def test_the_link_of_a_picture_makes_it_again(open_page, name, link):
+    page = open_page(name, **link)
+    assert page.warnings == []
+    for key, text in link.items():
+        assert page.query[key] == text, key
+    again = open_page(name, **page.query)
+    assert again.warnings == []
+    assert again.query == page.query
+    assert again.hash == page.hash
+    assert again.packed() == page.packed(), "the charts too"
+    assert again.bodies == page.bodies
+
+
+def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
+    page = open_page(name)
+    before = page.hash
+    page.set("slider", "Clusters k", 8).set("slider", "Overlap", 0.5).set("number_input", "Start seed", 3)
+    page.widget("button", "New noise only").click()
+    page.run()
+    assert (page.query["n_clusters"], page.query["data_overlap"], page.query["noise_seed"]) == ("8", "0.5", "1")
+    assert page.hash != before
+    again = open_page(name, **page.query)
+    assert again.packed() == page.packed()
+
+
+def test_links_to_different_pictures_differ(open_page, name):
+    hashes = [open_page(name, **link).hash for link in LINKS]
+    assert len(set(hashes)) == len(hashes)
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_hostile_link_is_answered_with_a_warning_for_each_value(open_page, name, text):
+    plain = open_page(name)
+    names = [key for key in plain.query if key != "data"]
+    page = open_page(name, **dict.fromkeys(names, text))
+    for key in names:
+        assert any(f"{key} was" in warning for warning in page.warnings), key
+    assert page.query == plain.query, "the defaults are shown"
+    assert page.hash == plain.hash
+    said = "".join(warning.value for warning in page.app.warning)
+    assert "![" not in said
+    assert "](" not in said
+    assert len(said) < 400 * len(names)
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_data_set_that_does_not_exist_is_said(open_page, name, text):
+    page = open_page(name, data=text)
+    assert any("data was" in warning and "iris" in warning for warning in page.warnings)
+    assert page.hash == open_page(name).hash
+
+
+@pytest.mark.parametrize(
+    ("link", "given", "allowed"),
+    [
+        ({"n_clusters": "7.5"}, "n_clusters was '7.5'", "from 1 to 64"),
+        ({"noise_seed": "1e999"}, "noise_seed was '1e999'", "a whole number"),
+        ({"epsilon": "abc"}, "epsilon was 'abc'", "from 0.05 to 20"),
+        ({"epsilon": "1e9"}, "epsilon was 1e9", "from 0.05 to 20"),
+        ({"mode": "evil"}, "mode was 'evil'", "one of repaired, published"),
+        ({"data": "iris", "x": "99"}, "x was 99", "from 0 to 3"),
+        ({"data": "iris", "n": "5000"}, "n was 5000", "from 10 to 150"),
+        ({"audience": "me"}, "audience was 'me'", "one of curator, public"),
+    ],
+)
+def test_a_bad_value_names_what_was_given_and_what_is_allowed(open_page, link, given, allowed):
+    page = open_page(FIRST, **link)
+    (warning,) = page.warnings
+    assert given in warning
+    assert allowed in warning
+    assert "instead" in warning
+    assert page.run().warnings == [], "said once"
+
+
+def test_what_nobody_asked_for_is_ignored(open_page, name):
+    page = open_page(name, nonsense="1", initial_centers="[[0]]", tolerance="5", n_iterations="1")
+    assert page.warnings == []
+    assert page.hash == open_page(name).hash
+
+
+def test_secret_noise_has_no_seed_in_its_link(open_page, name):
+    page = open_page(name, secret="1", noise_seed="7")
+    assert "noise_seed" not in page.query
+    assert page.query["secret"] == "1"
+    assert runs.SECRET in page.text
+    assert runs.TEACHING not in page.text
+    assert open_page(name, **page.query).hash != page.hash, "nobody can make it again"
+
+
+def test_every_secret_picture_is_counted_as_a_release(open_page, name):
+    def counted():
+        return [caption.value for caption in page.app.caption if "Releases of these records" in caption.value]
+
+    page = open_page(name, secret="1")
+    first = page.hash
+    assert "session: 1." in counted()[0]
+    assert page.run().hash == first, "looking again is not releasing again"
+    page.widget("button", "New noise only").click()
+    assert page.run().hash != first
+    assert "session: 2." in counted()[0]
+    page.set("slider", "Clusters k", 9)
+    assert "session: 3." in counted()[0]
+    page.set("toggle", "Secret noise", False)
+    assert counted() == []
+    assert page.query["noise_seed"] == "0"
+
+
+def test_a_session_keeps_its_state_from_page_to_page(open_page):
+    page = open_page(FIRST, n_clusters="9", data="iris")
+    before = page.hash
+    for other in PAGES:
+        page.app.switch_page(f"pages/{other}.py")
+        page.run()
+        assert page.query["data"] == "iris"
+        assert page.query["n_clusters"] == "9"
+    page.app.switch_page(f"pages/{FIRST}.py")
+    assert page.run().hash == before

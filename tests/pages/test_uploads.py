@@ -1,0 +1,215 @@
+"""Somebody's own table: what is asked, what is said, and what never leaves the session."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from dpviz.ui import picker, runs
+
+from .conftest import FIRST
+
+ROWS = np.random.default_rng(0).random((60, 3)).round(4)
+CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
+FROM_DATA = "Bounds from the data (not private)"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
+
+
+@pytest.fixture
+def upload(open_page, name):
+    """Return the uploader: upload(content, **link) opens the page with its file chosen."""
+
+    def uploaded(content, file_name="mine.csv", **link):
+        page = open_page(name, **{"data": "upload:", **link})
+        assert page.packed() == {}
+        page.widget("file_uploader", "CSV file").set_value((file_name, content, "text/csv"))
+        return page.run()
+
+    return uploaded
+
+
+def typed(page, bounds):
+    """Type bounds, {label of the lower one: (low, high)}, and run."""
+    for label, (low, high) in bounds.items():
+        fields = page.app.number_input
+        at = [field.label for field in fields].index(label)
+        fields[at].set_value(low)
+        fields[at + 1].set_value(high)
+    return page.run()
+
+
+def said(page):
+    """Return everything that is told in boxes, as a reader reads it."""
+    boxes = [*page.app.error, *page.app.warning, *page.app.info]
+    return "\n".join(box.value for box in boxes).replace("\\", "")
+
+
+def unit_bounds(page):
+    return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+
+
+def test_a_good_file_with_typed_bounds_is_drawn_and_proved(upload):
+    page = upload(CSV)
+    assert "Type both bounds" in said(page)
+    assert page.packed() == {}
+    page = unit_bounds(page)
+    assert not page.app.error
+    header = page.packed()["picture"][1]
+    assert (header["x"]["label"], header["y"]["label"]) == ("age", "income")
+    assert header["x"]["values"] == [0.0, 1.0]
+    records = next(layer for layer in header["layers"] if layer["name"] == "Records")
+    assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
+    assert "Proved" in page.card
+    assert "not established" not in page.card
+    assert runs.SECRET in page.card
+
+
+def test_the_link_of_an_upload_names_the_file_and_no_noise(upload):
+    page = unit_bounds(upload(CSV))
+    assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
+    assert not {"noise_seed", "secret", "n", "data_seed"} & set(page.query)
+    assert not [field for field in page.app.number_input if field.label == "Noise seed"]
+    assert not [field for field in page.app.toggle if field.label == "Secret noise"]
+
+
+def test_every_picture_of_an_upload_is_a_release(upload):
+    page = unit_bounds(upload(CSV))
+
+    def count():
+        (text,) = [c.value for c in page.app.caption if "Releases of these records" in c.value]
+        return int(text.split("session: ")[1].split(".")[0])
+
+    assert count() == 1
+    before = page.hash
+    assert page.run().hash == before
+    assert count() == 1
+    page.set("slider", "Clusters k", 4)
+    assert count() == 2
+    typed(page, {"age from": (0.0, 2.0)})
+    assert count() == 3, "other bounds, same people"
+
+
+def test_uploads_are_never_shared(upload, monkeypatch):
+    for shared in ("_fit", "_reference"):
+        monkeypatch.setattr(runs, shared, lambda _: pytest.fail("an uploaded table reached a shared cache"))
+    monkeypatch.setattr(picker, "_load", lambda *_: pytest.fail("an uploaded table reached a shared cache"))
+    assert unit_bounds(upload(CSV)).packed()["picture"]
+
+
+def test_bounds_from_the_data_are_not_private_and_the_card_says_so(upload):
+    page = upload(CSV)
+    page.set("toggle", FROM_DATA, True)
+    assert page.packed()["picture"]
+    assert runs.FROM_DATA in page.card
+    assert "not established" in page.card
+    assert "No limit is established" in page.texts[0]
+
+
+def test_the_public_view_of_an_upload_has_no_secret(upload):
+    page = unit_bounds(upload(CSV, audience="public"))
+    audiences = {layer["audience"] for _, header, _ in page.packed().values() for layer in header["layers"]}
+    assert "curator" not in audiences
+    assert page.n_locks == 0
+    assert "away from Lloyd's" not in page.text
+
+
+@pytest.mark.parametrize("low", [1.0, 2.0])
+def test_bounds_in_the_wrong_order_are_refused(upload, low):
+    page = typed(upload(CSV), {"age from": (low, 1.0), "income from": (0.0, 1.0)})
+    assert "below high" in page.app.error[0].value.replace("\\", "")
+    assert page.packed() == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "file_name", "words"),
+    [
+        (b"", "mine.csv", "empty"),
+        (PNG, "mine.csv", "a PNG image"),
+        (b"PK\x03\x04" + bytes(100), "mine.csv", "Excel"),
+        (b"just some words\nwithout any number\n", "notes.txt", "No column of this file is numeric"),
+        (b"\x00\x01\x02" * 500, "mine.csv", ""),
+        (b"a,b\n", "mine.csv", ""),
+    ],
+)
+def test_what_is_no_table_is_refused_with_a_reason(upload, content, file_name, words):
+    page = upload(content, file_name)
+    assert len(page.app.error) == 1
+    assert words in page.app.error[0].value.replace("\\", "")
+    assert page.packed() == {}
+    page.widget("file_uploader", "CSV file").set_value(("mine.csv", CSV, "text/csv"))
+    assert unit_bounds(page.run()).packed()["picture"], "the way out"
+
+
+def test_missing_cells_are_said_and_can_be_left_out(upload):
+    holes = CSV + b"\nnan,0.5,1\n,0.2,1\n0.1,inf,1"
+    page = unit_bounds(upload(holes))
+    assert "Cells were missing" in said(page)
+    assert page.packed() == {}
+    page.set("toggle", "Leave rows with missing values out", True)
+    (records,) = [layer for layer in page.packed()["picture"][1]["layers"] if layer["name"] == "Records"]
+    assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
+
+
+def test_a_constant_column_gives_no_bounds(upload):
+    page = upload(b"a,b\n1,2\n1,3\n1,4\n")
+    page.set("toggle", FROM_DATA, True)
+    assert "one value only" in said(page)
+    assert page.packed() == {}
+
+
+def test_features_are_chosen_and_one_is_enough(upload):
+    page = upload(CSV)
+    page.set("multiselect", "Features", [])
+    assert "Choose at least one feature" in said(page)
+    page.set("multiselect", "Features", ["note"])
+    page = typed(page, {"note from": (0.0, 1.0)})
+    header = page.packed()["picture"][1]
+    assert header["x"]["label"] == "note"
+    assert header["y"]["ticks"] is False
+
+
+def test_fewer_features_than_before_start_the_axes_again(upload):
+    page = upload(b"a,b,c,d\n1,2,3,4\n2,3,4,5\n4,5,9,1\n")
+    page.set("toggle", FROM_DATA, True)
+    page.set("multiselect", "Features", ["a", "b", "c", "d"])
+    page.set("selectbox", "Up", 3)
+    assert page.packed()["picture"][1]["y"]["label"] == "d"
+    page.set("multiselect", "Features", ["a", "b", "c"])
+    header = page.packed()["picture"][1]
+    assert (header["x"]["label"], header["y"]["label"]) == ("a", "b")
+
+
+def test_a_files_words_are_never_markup(upload):
+    evil = b"![x](http://evil.test/x.png),<b>bold</b>\n0.1,0.2\n0.3,0.4\n0.5,text\n"
+    page = upload(evil)
+    shown = [box.value for box in (*page.app.error, *page.app.warning, *page.app.info, *page.app.caption)]
+    shown += [field.label for field in page.app.number_input]
+    assert not any("![" in text or "](http" in text for text in shown)
+
+
+def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
+    page = open_page(name, data="upload:abc")
+    assert "Choose the file whose fingerprint is abc" in said(page)
+    assert [title.value for title in page.app.title]
+    assert page.packed() == {}
+
+
+def test_another_file_than_the_links_is_said(upload):
+    assert "the link's is abc" in said(upload(CSV, data="upload:abc"))
+    digest = hashlib.sha256(CSV).hexdigest()[:16]
+    assert "fingerprint" not in said(upload(CSV, data=f"upload:{digest}"))
+
+
+def test_a_links_fingerprint_is_never_markup(open_page):
+    page = open_page(FIRST, data="upload:![x](http://evil.test/x.png)" + "y" * 10_000)
+    shown = [box.value for box in page.app.info]
+    assert not any("![" in text or "](http" in text for text in shown)
+    assert all(len(text) < 300 for text in shown)
+
+
+def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
+    page = unit_bounds(upload(CSV))
+    page.set("selectbox", "Data", "blobs")
+    assert page.query["data"] == "blobs"
+    assert "noise_seed" in page.query
+    assert page.packed()["picture"][1]["title"] != "mine.csv"
