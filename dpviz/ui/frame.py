@@ -11,12 +11,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
+from dpviz.data import Dataset
 from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
 from dpviz.ui.live import live
 from dpviz.ui.picker import Source, pick
-from dpviz.ui.runs import Noise, renew_secret, tell
+from dpviz.ui.runs import Noise, Run, renew_secret, tell
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -50,6 +51,7 @@ class Frame:
     algorithm: ModuleType
     story: ModuleType
     source: Source
+    described: DeltaGenerator
     problems: DeltaGenerator
     lead: DeltaGenerator
     switch: DeltaGenerator
@@ -65,26 +67,15 @@ def start(algorithm: ModuleType, story: ModuleType) -> Frame:
     problems, lead = st.container(), st.container()
     with st.sidebar:
         source = pick()
-        if source is not None:
-            _describe(source)
+        described = st.container()
     if source is None:
         lead.info("Choose a file and its columns in the sidebar, or one of the data sets there.")
         _show_problems(problems)
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
     switch = left.container(horizontal=True, vertical_alignment="bottom")
-    return Frame(algorithm, story, source, problems, lead, switch, left.container(), right.container(), st.container())
-
-
-def _describe(source: Source) -> None:
-    """Say what was loaded; how many records there are is the curator's."""
-    dataset = source.dataset
-    parts = [f"{dataset.d} {'feature' if dataset.d == 1 else 'features'}"]
-    if state.value(AUDIENCE) == "curator":
-        parts.insert(0, f"{dataset.n:,} records")
-        if dataset.labels is not None and dataset.n:
-            parts.append(f"{len(np.unique(dataset.labels))} known classes")
-    st.caption(f"{', '.join(parts)}. {dataset.note}")
+    picture, side = left.container(), right.container()
+    return Frame(algorithm, story, source, described, problems, lead, switch, picture, side, st.container())
 
 
 def seeds(frame: Frame) -> Noise:
@@ -111,18 +102,35 @@ def view(frame: Frame) -> View:
         if controls.control(principal):
             return View(principal=True)
         names = frame.source.dataset.feature_names
-        return View(controls.picked(x, names), controls.picked(y, names))
+        across, up = controls.picked(x, names), controls.picked(y, names)
+    if across == up:
+        other = (up + 1) % d
+        state.report(f"Both axes were {names[up]}: a picture needs two features. Up is {names[other]} now.")
+        return View(across, other)
+    return View(across, up)
 
 
 def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tuple[str, str]]) -> None:
     """Run, and fill every place of the page with what the audience may see."""
-    story = frame.story
-    run = tell(frame.algorithm, story, frame.source, params, noise)
-    told = run.told
     with frame.switch:
         public = controls.control(AUDIENCE, width="content") == "public"
-        panel.glossary(story.TERMS)
-    address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
+        panel.glossary(frame.story.TERMS)
+    with frame.described:
+        _describe(frame.source.dataset, public=public)
+    try:
+        run = tell(frame.algorithm, frame.story, frame.source, params, noise)
+    except ValueError as error:  # what the knobs allow one by one can be impossible together
+        frame.picture.error(state.plain(str(error)))
+    else:
+        address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
+        _fill(frame, run, shown, address, public=public)
+    if public and frame.source.dataset.bounds_from_data:
+        state.report("These axes end at bounds taken from the data: they are not private.")
+    _show_problems(frame.problems)
+
+
+def _fill(frame: Frame, run: Run, shown: View, address: str, *, public: bool) -> None:
+    story, told = frame.story, run.told
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
     scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
@@ -138,7 +146,18 @@ def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tu
             st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
     with frame.below:
         _recolored(frame, told, public=public)
-    _show_problems(frame.problems)
+
+
+def _describe(dataset: Dataset, *, public: bool) -> None:
+    """Say what was loaded; how many records there are, and how many lay outside the box, is the curator's."""
+    parts = [f"{dataset.d} {'feature' if dataset.d == 1 else 'features'}"]
+    if not public:
+        parts.insert(0, f"{dataset.n:,} records")
+        if dataset.labels is not None and dataset.n:
+            parts.append(f"{len(np.unique(dataset.labels))} known classes")
+        if dataset.nonprivate_n_clipped:
+            parts.append(f"{dataset.nonprivate_n_clipped:,} moved onto the box's wall")
+    st.caption(f"{', '.join(parts)}. {dataset.note}")
 
 
 def _chart(name: str, chart: Scene, *, public: bool) -> None:

@@ -22,4 +22,5 @@ def run() -> None:
     st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
 
 
-run()
+if __name__ == "__main__":  # the name under which Streamlit runs a script
+    run()

@@ -159,8 +159,6 @@ def _described(table: Table) -> Source | None:
         return None
     dataset = table.dataset(features, box=box, missing=missing)
     bounds = () if box is None else (*box.low.tolist(), *box.high.tolist())
-    if dataset.nonprivate_n_clipped:
-        st.caption(f"{dataset.nonprivate_n_clipped} of {dataset.n} records were moved onto the box's wall.")
     key = (UPLOAD, table.digest, tuple(features), bounds, missing)
     return Source(dataset, key, (("data", f"{UPLOAD}:{table.digest}"),), uploaded=True)
 

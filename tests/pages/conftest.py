@@ -4,7 +4,6 @@ import html
 import json
 import re
 from pathlib import Path
-from unittest import mock
 from urllib.parse import parse_qsl
 
 import pytest
@@ -15,10 +14,6 @@ from dpviz.algorithms import CATALOGUE
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FIRST = next(iter(CATALOGUE))
-
-# The script shows the app when it is imported; app.py would then show it a second time in the same run.
-with mock.patch.multiple("streamlit", navigation=mock.DEFAULT, Page=mock.DEFAULT, set_page_config=mock.DEFAULT):
-    import dpviz.ui.main  # noqa: F401
 
 
 class Page:

@@ -225,13 +225,11 @@ def test_axes_of_features_that_are_gone_start_again(open_page, name):
     assert (page.query["x"], page.query["y"]) == ("0", "1")
 
 
-@pytest.mark.xfail(reason="k above the number of records is a traceback when the start is records", strict=True)
 def test_more_clusters_than_records_to_start_from_is_said(open_page, name):
     page = open_page(name, n="10", n_clusters="64", start="records")
     assert any("n_records=10" in error.value.replace("\\", "") for error in [*page.app.error, *page.app.warning])
 
 
-@pytest.mark.xfail(reason="one feature on both axes is drawn as a diagonal line", strict=True)
 def test_one_feature_is_not_drawn_against_itself(open_page, name):
     page = open_page(name, data="iris", x="1", y="1")
     header = page.packed()["picture"][1]
