@@ -30,6 +30,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 # What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.
 DEBIAN_PACKAGES = ("chromium", "fonts-dejavu-core", "libatomic1")
 SUITE_TIMEOUT = 900.0  # s; a suite that takes longer hangs
+SLOW_SUITE_TIMEOUT = 3600.0  # s; the same with --slow
 SUITES = {
     "lint": "ruff check: mistakes and style",
     "format": "ruff format --check: layout of the code",
@@ -79,13 +80,13 @@ class Outcome:
         return f"{self.suite:<8} {state:<7} {self.seconds:6.1f} s   {counts}" + (f"   {self.note}" if self.note else "")
 
 
-def run_suite(command: list[str], environment: dict[str, str]) -> int:
+def run_suite(command: list[str], environment: dict[str, str], *, timeout: float = SUITE_TIMEOUT) -> int:
     """Run `command` in a process group of its own, and return its exit code; nothing survives it."""
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, start_new_session=True)
     try:
-        return process.wait(timeout=SUITE_TIMEOUT)
+        return process.wait(timeout=timeout)
     except subprocess.TimeoutExpired:
-        print(f"Stopped after {SUITE_TIMEOUT:.0f} s.", flush=True)
+        print(f"Stopped after {timeout:.0f} s.", flush=True)
         return 1
     finally:
         if os.name == "nt":
@@ -238,7 +239,7 @@ def run_pytest(suite: str, arguments: list[str], *, slow: bool, marker: str, env
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [str(PYTHON), "-m", "pytest", *arguments, "-m", selected, f"--junitxml={report}"]
-        code = run_suite(command, environment)
+        code = run_suite(command, environment, timeout=SLOW_SUITE_TIMEOUT if slow else SUITE_TIMEOUT)
         passed, failed, skipped = read_counts(report)
     note = ""
     if passed + failed == 0:
