@@ -319,6 +319,8 @@ def main() -> int:
     unknown = [suite for suite in options.suites if suite not in SUITES]
     if unknown:
         parser.error(f"no suite is called {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    # A cancelled run ends like an interrupted one, through `finally`: no server or browser stays behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run_all(options.suites or list(SUITES), slow=options.slow)
     except SetupError as error:
