@@ -33,8 +33,9 @@ AUDIENCE = Knob(
     "The public sees the release, public inputs and noise laws. Everything exact is the curator's.",
     choices=(("curator", "Curator"), ("public", "What the public sees")),
 )
-START_SEED = Knob("start_seed", "int", 0, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
-NOISE_SEED = Knob("noise_seed", "int", 0, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED, 0, MOST_SEED)
+# The seeds of the first picture were chosen for zones wide enough to be seen; any other pair is as good.
+START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
+NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED, 0, MOST_SEED)
 SECRET = Knob(
     "secret",
     "bool",
