@@ -261,16 +261,6 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   }
 }
 
-/** The public bounds, drawn where [0, 1] is the box. */
-function drawBox(ctx, scale, theme) {
-  ctx.strokeStyle = theme.public;
-  ctx.lineWidth = 1;
-  ctx.globalAlpha = 0.75;
-  const [left, top] = [crisp(scale.x(0)), crisp(scale.y(1))];
-  ctx.strokeRect(left, top, crisp(scale.x(1)) - left, crisp(scale.y(0)) - top);
-  ctx.globalAlpha = 1;
-}
-
 const crisp = (px) => Math.round(px) + 0.5;
 
 function line(ctx, x0, y0, x1, y1) {
@@ -676,7 +666,6 @@ function drawScene(ctx, scene, view) {
   ctx.beginPath();
   ctx.rect(plot.left, plot.top, plot.width, plot.height);
   ctx.clip();
-  if (scene.equal) drawBox(ctx, scale, view.theme);
   for (const layer of scene.layers) {
     const row = layer.rows[view.frame];
     if (row < 0 || view.hidden.has(layer.name)) continue;
