@@ -57,7 +57,8 @@ def allowed(epsilon: float) -> str:
 
 def variation(epsilon: float) -> str:
     """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
-    return f"ε hardly moves this: within a zone the density varies at most {number(math.exp(0.3 * epsilon))}-fold."
+    fold = number(math.exp(0.3 * epsilon))
+    return f"The data place the zones, not ε. Within one the density varies at most {fold}-fold."
 
 
 def count_noise(epsilon: float) -> str:
