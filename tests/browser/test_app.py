@@ -1,0 +1,173 @@
+"""The running app: its first page is there, safe to embed nowhere else, and quiet on every kind of screen.
+
+The other test_app files use the helpers at the top.
+"""
+
+import http.client
+import re
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+pytestmark = pytest.mark.browser
+
+APP = "app.py"
+PAGE = "convergent_kmeans"
+SLOW = 20_000  # ms; a first picture on a busy machine
+
+Server = Callable[[str], str]
+
+SCREENS: dict[str, dict[str, Any]] = {
+    "narrow": {"viewport": {"width": 360, "height": 780}},
+    "dark": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "dark"},
+    "zoomed to 150 %": {"viewport": {"width": 853, "height": 667}, "device_scale_factor": 1.5},
+}
+PROBES = re.compile(r"/\w+/_stcore/(health|host-config)$")  # asked under a deep link first, and answered with 404
+
+
+def picture_of(page: Page) -> Locator:
+    """Return the page's main picture, drawn."""
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
+    return picture
+
+
+def opened(page: Page, server: Server, query: str = "") -> Locator:
+    """Open convergent k-means and return its picture."""
+    page.goto(f"{server(APP)}/{PAGE}?{query}")
+    return picture_of(page)
+
+
+def scene_of(picture: Locator) -> str:
+    return picture.get_attribute("data-dpviz-scene") or ""
+
+
+@contextmanager
+def redrawn(picture: Locator) -> Iterator[None]:
+    """Wait until what happens inside has drawn another scene."""
+    drawn, scene = picture.get_attribute("data-dpviz-drawn") or "", scene_of(picture)
+    yield
+    expect(picture).not_to_have_attribute("data-dpviz-drawn", drawn, timeout=SLOW)
+    expect(picture).not_to_have_attribute("data-dpviz-scene", scene)
+
+
+def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
+    """Press keys on the slider whose name holds `name`, and wait for the picture of each."""
+    slider = page.get_by_role("slider", name=name).first
+    for key in keys:
+        with redrawn(picture):
+            slider.press(key)
+
+
+def go_to(picture: Locator, frame: int, label: str | re.Pattern[str]) -> None:
+    """Move the scrubber to a frame (negative: from the end) and check that it is the one meant."""
+    step = picture.get_by_role("slider", name="Step")
+    last = int(step.get_attribute("max") or 0)
+    step.fill(str(frame % (last + 1)))
+    expect(picture.locator(".frame-label")).to_have_text(label)
+
+
+def tables(picture: Locator) -> dict[str, list[list[str]]]:
+    """Return the data table: caption -> rows of texts."""
+    button = picture.get_by_role("button", name="Data table")
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    expect(picture.locator("table").first).to_be_visible()
+    found: dict[str, list[list[str]]] = picture.evaluate(
+        """root => Object.fromEntries([...root.querySelectorAll("table")].map((table) => [
+          table.caption.textContent,
+          [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)),
+        ]))"""
+    )
+    return found
+
+
+def choose_data(page: Page, title: str) -> None:
+    """Choose an entry of the data list."""
+    page.get_by_role("combobox", name="Data").click()
+    page.get_by_role("option", name=title, exact=True).click()
+
+
+def test_every_answer_carries_the_security_headers(server: Server) -> None:
+    for path in ("/", f"/{PAGE}", "/_stcore/health"):
+        with urllib.request.urlopen(server(APP) + path, timeout=10) as answer:
+            assert answer.status == 200
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["X-Frame-Options"] in ("SAMEORIGIN", "DENY")
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [(None, None, 101), ("rebound.example", "http://rebound.example", 403), (None, "http://rebound.example", 403)],
+    ids=["own page", "rebound name", "foreign page"],
+)
+def test_only_the_own_page_may_talk_to_the_server(
+    server: Server, host: str | None, origin: str | None, status: int
+) -> None:
+    address = server(APP)
+    own = address.removeprefix("http://")
+    asking = http.client.HTTPConnection(own, timeout=10)
+    asking.putrequest("GET", "/_stcore/stream", skip_host=True)
+    for name, value in (
+        ("Host", host or own),
+        ("Origin", origin or address),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "MDAwMDAwMDAwMDAwMDAwMA=="),
+    ):
+        asking.putheader(name, value)
+    asking.endheaders()
+    assert asking.getresponse().status == status
+    asking.close()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, server: Server, screen: str) -> None:
+    context = browser.new_context(**SCREENS[screen])
+    page = context.new_page()
+    asked: list[str] = []
+    missing: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("response", lambda response: missing.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    picture = opened(page, server)
+    page.wait_for_load_state("networkidle")
+    tables(picture)
+    widths = page.evaluate(
+        """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
+          .map((element) => [element.scrollWidth, element.clientWidth])"""
+    )
+    assert all(content <= room for content, room in widths), widths
+    if screen == "narrow":  # the sidebar waits behind its button
+        page.get_by_test_id("stExpandSidebarButton").click()
+    with redrawn(picture):
+        page.get_by_role("slider", name="ε").first.press("ArrowRight")
+    page.wait_for_load_state("networkidle")
+
+    local = ("http://localhost:", "ws://localhost:", "data:", "blob:")
+    assert [url for url in asked if not url.startswith(local)] == []
+    assert [url for url in missing if not PROBES.search(url)] == []
+    harmless = [text for text in wrong if "404" in text and "Failed to load resource" in text]
+    assert len(harmless) <= len(missing)
+    assert [text for text in wrong if text not in harmless] == []
+    context.close()
+
+
+def test_dark_is_dark_and_light_is_light(browser: Browser, server: Server) -> None:
+    lightness = {}
+    for scheme in ("light", "dark"):
+        context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
+        page = context.new_page()
+        opened(page, server)
+        text: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+        lightness[scheme] = sum(map(int, re.findall(r"\d+", text)[:3])) / (3 * 255)
+        context.close()
+    assert lightness["light"] > 0.9
+    assert lightness["dark"] < 0.2

@@ -1,0 +1,99 @@
+"""The address holds the state: deep links to every page, and what a link shows in another browser."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpviz.algorithms import CATALOGUE
+from tests.browser.conftest import ROOT, _start
+from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press, redrawn, scene_of
+
+pytestmark = pytest.mark.browser
+
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+
+
+def query_of(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_every_page_is_in_the_catalogue() -> None:
+    assert set(PAGES) <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_path: Path, name: str) -> None:
+    address, process = _start(APP, tmp_path / "log")
+    try:
+        page.goto(f"{address}/{name}?n_clusters=7")
+        expect(page.get_by_role("heading", level=1)).to_have_text(CATALOGUE[name].TITLE, timeout=SLOW)
+        picture_of(page)
+        expect(page.get_by_text("Page not found")).to_have_count(0)
+        expect(page.locator("[data-testid=stException]")).to_have_count(0)
+        assert urlsplit(page.url).path == f"/{name}"
+        if "n_clusters" in {field.name for field in fields(CATALOGUE[name].Params)}:
+            expect(page.get_by_role("slider", name="Clusters k")).to_have_value("7")
+            assert query_of(page)["n_clusters"] == "7"
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+    assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8", errors="replace")
+
+
+def test_the_bare_address_leads_to_the_first_page_and_keeps_the_query(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/?n_clusters=7&epsilon=2.0")
+    picture_of(page)
+    assert urlsplit(page.url).path == f"/{next(iter(CATALOGUE))}"
+    assert query_of(page)["n_clusters"] == "7"
+    assert query_of(page)["epsilon"] == "2.0"
+
+
+def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, server: Server, browser: Browser) -> None:
+    picture = opened(page, server, "n_clusters=5&noise_seed=40&start_seed=2")
+    press(page, picture, "ε", "ArrowRight", "ArrowRight", "ArrowRight")
+    press(page, picture, "Clusters k", "ArrowLeft")
+    with redrawn(picture):
+        page.get_by_role("radio", name="As published").click()
+    press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
+    with redrawn(picture):
+        page.get_by_role("button", name="New noise only").click()
+    page.get_by_text("Seeds", exact=True).click()
+    with redrawn(picture):
+        page.get_by_role("spinbutton", name="Start seed").fill("3")
+        page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("start_seed=3"))
+    state = query_of(page)
+    assert state["mode"] == "published"
+    assert state["n_clusters"] == "4"
+    assert state["noise_seed"] == "41"
+    assert float(state["epsilon_per_iteration"]) > 0.5
+
+    context = browser.new_context(viewport={"width": 900, "height": 900})
+    other = context.new_page()
+    other.goto(page.url)
+    again = picture_of(other)
+    assert scene_of(again) == scene_of(picture)
+    assert query_of(other) == state
+    context.close()
+
+
+def test_a_link_with_wrong_values_says_so_and_still_shows_a_picture(page: Page, server: Server) -> None:
+    opened(page, server, "epsilon=nonsense&n_clusters=1e9&noise_seed=1e999&mode=both&data=nowhere")
+    for name in ("epsilon", "n_clusters", "noise_seed", "mode", "data"):
+        expect(page.get_by_role("alert").filter(has_text=re.compile(rf"\b{name} was")).first).to_be_visible()
+
+
+def test_secret_noise_leaves_no_seed_in_the_address(page: Page, server: Server) -> None:
+    picture = opened(page, server, "noise_seed=5")
+    assert query_of(page)["noise_seed"] == "5"
+    with redrawn(picture):
+        page.get_by_text("Secret noise", exact=True).click()
+    expect(page).not_to_have_url(re.compile("noise_seed"))
+    assert query_of(page)["secret"] == "1"
+    with redrawn(picture):
+        page.get_by_role("button", name="New noise only").click()
+    assert "noise_seed" not in query_of(page)

@@ -1,0 +1,152 @@
+"""What the picture answers: to ε in both modes, to the audience switch, to steps, zoom and isolation."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_app import Server, go_to, opened, press, redrawn, scene_of, tables
+
+pytestmark = pytest.mark.browser
+
+FIRST_ZONE, SECOND_ZONE = 3, 7  # frames: the start, then four phases of each iteration
+
+
+def audience(page: Page, picture: Locator, label: str) -> None:
+    with redrawn(picture):
+        page.get_by_role("radio", name=label).click()
+
+
+def test_moving_epsilon_moves_the_released_centers(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=repaired")
+    go_to(picture, -1, "Release")
+    seen = [tables(picture)["Released center"]]
+    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
+        press(page, picture, "ε", key)
+        expect(picture.locator(".frame-label")).to_have_text("Release")
+        seen.append(tables(picture)["Released center"])
+    assert seen[2] == seen[0]  # back at the same ε: the same run
+    different = [rows for i, rows in enumerate(seen) if i != 2]
+    assert all(a != b for i, a in enumerate(different) for b in different[:i])
+
+
+def test_moving_epsilon_moves_the_first_zones_in_repaired_mode(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=repaired")
+    zones = []
+    for _ in range(3):
+        go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
+        zones.append(tables(picture)["Sampling zone"])
+        press(page, picture, "ε", "ArrowLeft")
+    assert zones[0] != zones[1] != zones[2]
+
+
+def test_no_epsilon_moves_the_first_zones_in_published_mode(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=published&epsilon_per_iteration=0.01")
+    first, second = [], []
+    for keys in ((), ("ArrowRight",), ("PageUp", "PageUp"), ("End",)):
+        press(page, picture, "ε per step", *keys)
+        go_to(picture, SECOND_ZONE, re.compile("Iteration 2 of .*: zone"))
+        second.append(tables(picture)["Sampling zone"])
+        go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
+        first.append(tables(picture)["Sampling zone"])
+    assert len(first[0]) == 5
+    assert all(rows == first[0] for rows in first)
+    assert any(rows != second[0] for rows in second)
+
+
+def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
+    before, said = scene_of(picture), page.get_by_role("status").first.inner_text()
+    secret = {chip.split("(")[0].strip() for chip in picture.locator("[data-audience=curator]").all_inner_texts()}
+    assert {"Records", "Exact mean", "Exact move"} <= secret
+    assert secret & set(tables(picture))
+
+    audience(page, picture, "What the public sees")
+    for figure in page.locator(".dpviz-live").all():
+        expect(figure.locator("[data-audience=curator]")).to_have_count(0)
+        expect(figure.locator("svg.lock")).to_have_count(0)
+    for frame in (0, FIRST_ZONE, SECOND_ZONE, -1):
+        go_to(picture, frame, re.compile("."))
+        captions = {caption.split(" (first")[0] for caption in tables(picture)}
+        assert not captions & (secret | {"True mean", "Noise of the release", "Lloyd's centers, no privacy"})
+    expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_have_count(0)
+    expect(page.locator(".dpviz-lock")).to_have_count(0)
+    expect(page.get_by_text("Off Lloyd's centers")).to_have_count(0)
+    expect(page.get_by_role("status").first).not_to_contain_text("Lloyd")
+    assert page.get_by_role("status").first.inner_text() != said
+    expect(page).to_have_url(re.compile("audience=public"))
+
+    audience(page, picture, "Curator")
+    assert scene_of(picture) == before
+    expect(page.get_by_role("status").first).to_have_text(said)
+    expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_be_visible()
+
+
+def test_the_public_does_not_see_how_many_records_there_are(page: Page, server: Server) -> None:
+    picture = opened(page, server, "n=1234")
+    told = page.get_by_text(re.compile("1,234 records"))
+    expect(told.first).to_be_visible()
+    audience(page, picture, "What the public sees")
+    expect(told).to_have_count(0)
+
+
+@pytest.mark.parametrize("mode", ["repaired", "published"])
+def test_what_the_public_sees_never_depends_on_the_switch_s_history(page: Page, server: Server, mode: str) -> None:
+    picture = opened(page, server, f"mode={mode}")
+    audience(page, picture, "What the public sees")
+    switched = scene_of(picture)
+    picture = opened(page, server, f"mode={mode}&audience=public")
+    assert scene_of(picture) == switched
+
+
+def test_steps_play_and_stop_and_the_cost_chart_follows(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=published")
+    chart = page.locator(".dpviz-live[data-dpviz-key=cost]")
+    canvas = picture.locator("canvas")
+    picture.get_by_role("button", name="First step").click()
+    picture.get_by_role("button", name="One step forward").click()
+    expect(picture).to_have_attribute("data-dpviz-frame", "1")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(picture).to_have_attribute("data-dpviz-frame", "2")
+    expect(chart).to_have_attribute("data-dpviz-frame", "2")
+    page.keyboard.press("ArrowLeft")
+    picture.get_by_role("button", name="One step back").click()
+    expect(picture).to_have_attribute("data-dpviz-frame", "0")
+    drawn = picture.get_attribute("data-dpviz-drawn")
+    page.keyboard.press("k")
+    expect(picture).to_have_attribute("data-dpviz-frame", re.compile("[2-9]"), timeout=5000)
+    picture.get_by_role("button", name="Pause").click()
+    stopped = picture.get_attribute("data-dpviz-frame") or ""
+    page.wait_for_timeout(900)  # longer than a step of the play
+    expect(picture).to_have_attribute("data-dpviz-frame", stopped)
+    expect(chart).to_have_attribute("data-dpviz-frame", stopped)
+    expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")  # all of it without the server
+
+
+def test_zoom_frame_and_isolation_stay_while_epsilon_moves(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=published")
+    picture.get_by_role("button", name="Zoom in").click()
+    picture.get_by_role("button", name="Zoom in").click()
+    go_to(picture, SECOND_ZONE, re.compile("Iteration 2 of .*: zone"))
+    chip = picture.get_by_role("button", name="cluster 2", exact=True)
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.wait_for_timeout(600)  # until the server knows of the isolation
+    zoom = picture.get_attribute("data-dpviz-zoom") or ""
+    assert float(zoom) > 2
+    press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
+    expect(picture).to_have_attribute("data-dpviz-zoom", zoom)
+    expect(picture).to_have_attribute("data-dpviz-frame", str(SECOND_ZONE))
+    expect(picture).to_have_attribute("data-dpviz-selected", "1")
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+
+
+def test_hiding_a_layer_takes_it_out_of_the_table(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    assert "Sampling zone" in tables(picture)
+    picture.get_by_role("button", name="Sampling zone").click()
+    assert "Sampling zone" not in tables(picture)
