@@ -1,8 +1,9 @@
 """One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
@@ -22,6 +23,7 @@ from dpviz.solvers import (
 )
 
 EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
+ROUNDING = 1e-12  # relative; with "past" |X - S| equals a
 BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
 
 
@@ -67,6 +69,17 @@ class ZoneStep(Step):
     lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
     outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
     events: tuple[Event, ...]
+    # Published mode's last iteration also has the final sums over noisy counts, and what of them had to be mended.
+    final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
+    final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
+    final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
+    final_centers: Centers | None = None  # (k, d) as released, box units
+
+    @property
+    def leaves_convergent_zone(self) -> NDArray[np.bool_]:
+        """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
+        reach = lengths(self.controller - self.zone_mean)
+        return np.asarray(reach > self.convergent_radius * (1.0 + ROUNDING))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,3 +178,19 @@ def lengths(vectors: FloatArray) -> FloatArray:
     """Return the Euclidean length of each row."""
     squares: FloatArray = np.einsum("ij,ij->i", vectors, vectors)
     return np.sqrt(squares)
+
+
+def finish(step: ZoneStep, unit: Points, labels: Labels, epsilon: float, *, rng: np.random.Generator) -> ZoneStep:
+    """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
+    event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / epsilon)
+    sums = cluster_sums(unit, labels, len(step.released_centers))
+    noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
+    centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]
+    return replace(
+        step,
+        final_counts=frozen(noisy_counts),
+        final_raised=frozen(np.asarray(noisy_counts < 1.0)),
+        final_clipped=frozen(np.asarray(((centers < 0.0) | (centers > 1.0)).any(axis=1))),
+        final_centers=frozen(np.clip(centers, 0.0, 1.0)),
+        events=(*step.events, event),
+    )

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.algorithms._zone_step import Problem, ZoneStep, lengths, zone_step
+from dpviz.algorithms._zone_step import Problem, ZoneStep, finish, lengths, zone_step
 from dpviz.core import (
     Adjacency,
     Box,
@@ -42,7 +42,7 @@ from dpviz.core import (
     knob,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import assign, cluster_sums, sample_in_zone, sphere_packing, su_iterations
+from dpviz.solvers import assign, sample_in_zone, sphere_packing, su_iterations
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -155,17 +155,14 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     """
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
-    if params.mode == "repaired":
-        centers = trace[-1].zone_mean
-    else:
-        centers, last = _published_centers(_scaled(points, box), trace[-1], params, rng=rng.spawn(1)[0])
-        events = (*events, last)
+    final = trace[-1].final_centers
+    centers = trace[-1].zone_mean if final is None else final
     return Result(_release(centers, trace, box, params), trace, events, _guarantee(params, trace))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
     """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
-    start_rng, plan_rng, loop_rng = rng.spawn(3)
+    start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     centers = start_centers(points, box, params, rng=start_rng)
     problem = _problem(_scaled(points, box), params, rng=plan_rng)
     labels = assign(problem.unit, centers)
@@ -173,6 +170,8 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         step = zone_step(problem, centers, labels, iteration, rng=loop_rng.spawn(1)[0])
         following = assign(problem.unit, step.released_centers)
         outcome = _outcome(step, following, params, problem.n_iterations)
+        if outcome != "moving" and params.mode == "published":
+            step = finish(step, problem.unit, following, params.epsilon_counts, rng=end_rng)
         yield replace(step, outcome=outcome)
         if outcome != "moving":
             return
@@ -244,16 +243,6 @@ def _outcome(step: ZoneStep, following: Labels, params: Params, n_iterations: in
     if lengths(step.released_centers - step.previous_centers).max() <= params.tolerance:
         return "still"
     return "max_iterations" if last else "moving"
-
-
-def _published_centers(
-    unit: Points, last: ZoneStep, params: Params, *, rng: np.random.Generator
-) -> tuple[Centers, LaplaceEvent]:
-    """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
-    event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / params.epsilon_counts)
-    sums = cluster_sums(unit, assign(unit, last.released_centers), params.n_clusters)
-    counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
-    return np.clip(sums.nonprivate_sums / np.maximum(counts, 1.0)[:, None], 0.0, 1.0), event
 
 
 def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:

@@ -161,10 +161,13 @@ def utility(told: Context) -> tuple[Fact, ...]:
         Fact("Lloyd's iterations", str(told.reference.n_iterations), "Until assignments repeat, no privacy.", False),
     ]
     if told.params.orientation == "future":
-        outside = [np.linalg.norm(s.controller - s.zone_mean, axis=1) > s.convergent_radius for s in told.result.trace]
-        share = odds(100.0 * float(np.mean(outside)))
+        leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in told.result.trace]))
         help_text = "The paper assumes that this never happens: the controller can be farther away than the old center."
-        facts.append(Fact("Zones outside the convergent zone", share, help_text, False))
+        facts.append(Fact("Zones outside the convergent zone", odds(leaving), help_text, False))
+    last = told.result.trace[-1]
+    if last.final_raised is not None and last.final_clipped is not None:
+        mended = f"{int(last.final_raised.sum())} and {int(last.final_clipped.sum())} of {told.params.n_clusters}"
+        facts.append(Fact("Counts below 1, centers outside", mended, "Set to 1, and moved onto the box's wall.", False))
     return tuple(facts)
 
 

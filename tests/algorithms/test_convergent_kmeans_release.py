@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from dpviz.algorithms.convergent_kmeans import Params, fit, start_centers
 from dpviz.core import Box, KnobError
@@ -226,3 +227,22 @@ def test_a_tolerance_stops_earlier():
     assert len(short.trace) < len(long.trace)
     assert run(blobs(2), mode="published", max_iterations=1).trace[-1].outcome == "max_iterations"
     assert run(blobs(2), n_iterations=3).trace[-1].outcome == "planned"
+
+
+def test_the_last_step_records_what_the_release_had_to_mend():
+    # Two records far apart and k = 4: counts are small, so that noise pushes them below 1 and centers outside.
+    points = np.array([[0.9, 0.9], [0.8, 0.95], [0.05, 0.1]])
+    raised = clipped = 0
+    for seed in range(40):
+        result = run(points, seed=seed, n_clusters=4, mode="published", epsilon_counts=0.5)
+        *before, last = result.trace
+        assert all(step.final_counts is None and step.final_centers is None for step in before)
+        labels = cdist(points, last.released_centers).argmin(axis=1)
+        sums = np.stack([points[labels == i].sum(axis=0) for i in range(4)])
+        unclipped = sums / np.maximum(last.final_counts, 1.0)[:, None]
+        np.testing.assert_array_equal(last.final_raised, last.final_counts < 1.0)
+        np.testing.assert_array_equal(last.final_clipped, (unclipped > 1.0).any(axis=1))
+        np.testing.assert_allclose(result.release.centers, np.clip(unclipped, 0.0, 1.0), atol=1e-12)
+        raised, clipped = raised + last.final_raised.sum(), clipped + last.final_clipped.sum()
+    assert raised > 0
+    assert clipped > 0
