@@ -11,17 +11,28 @@ from dpviz.ui import controls, frame, state
 from dpviz.ui.deployments import DEPLOYMENTS
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+
 page = frame.start(algorithm, story)
+chosen: dict[str, Any] = {}
+with page.first:
+    chosen["mode"] = controls.control(KNOBS["mode"])
+with page.more:
+    chosen["n_clusters"] = controls.control(KNOBS["n_clusters"])
+    if chosen["mode"] == "published":
+        chosen["orientation"] = controls.control(KNOBS["orientation"])
+    chosen["start"] = controls.control(KNOBS["start"])
+    noise = frame.seeds(page)
+    view = frame.view(page)
 
 
 @st.fragment
-def controls_and_picture() -> None:
-    """Everything that answers to a knob, so that a move repaints the picture and nothing else."""
-    chosen: dict[str, Any] = {"mode": controls.control(KNOBS["mode"])}
+def epsilon_and_picture() -> None:
+    """What ε moves, and nothing else, so that the picture answers at once."""
+    epsilon = {}
     if chosen["mode"] == "repaired":
-        chosen["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=story.allowed, marks=DEPLOYMENTS)
+        epsilon["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=story.allowed, marks=DEPLOYMENTS)
     else:
-        chosen["epsilon_per_iteration"] = controls.log_slider(
+        epsilon["epsilon_per_iteration"] = controls.log_slider(
             KNOBS["epsilon_per_iteration"],
             note=story.variation,
             marks=story.PAPER_RANGE,
@@ -29,17 +40,11 @@ def controls_and_picture() -> None:
             right="near the mean",
             hint="Triangles: the paper's experiments.",
         )
-        chosen["epsilon_counts"] = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
-    chosen["n_clusters"] = controls.control(KNOBS["n_clusters"])
-    if chosen["mode"] == "published":
-        chosen["orientation"] = controls.control(KNOBS["orientation"])
-    chosen["start"] = controls.control(KNOBS["start"])
-    noise = frame.seeds(page)
-    view = frame.view(page)
-    params = algorithm.Params(**chosen, start_seed=state.value(frame.START_SEED))
-    link = [(name, KNOBS[name].format(value)) for name, value in chosen.items()]
+        epsilon["epsilon_counts"] = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
+    params = algorithm.Params(**chosen, **epsilon, start_seed=state.value(frame.START_SEED))
+    link = [(name, KNOBS[name].format(value)) for name, value in (chosen | epsilon).items()]
     frame.show(page, params, noise, view, link)
 
 
-with st.sidebar:
-    controls_and_picture()
+with page.slider:
+    epsilon_and_picture()

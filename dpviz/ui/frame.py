@@ -47,36 +47,46 @@ SECRET = Knob(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Places on the page, made before the fragment that fills them again and again."""
+    """Places on the page. Knobs stand around the slider; the slider's fragment fills the other places again and again.
+
+    A fragment sends every element it draws with each move, so that what ε does not change is drawn outside of it.
+    """
 
     algorithm: ModuleType
     story: ModuleType
     source: Source
-    described: DeltaGenerator
+    public: bool  # whether the public is looking
+    first: DeltaGenerator  # knobs above the slider
+    slider: DeltaGenerator
+    more: DeltaGenerator  # knobs below it
     problems: DeltaGenerator
     lead: DeltaGenerator
-    switch: DeltaGenerator
     picture: DeltaGenerator
     side: DeltaGenerator
     below: DeltaGenerator
 
 
 def start(algorithm: ModuleType, story: ModuleType) -> Frame:
-    """Draw the title and the data picker, and make the places; stops the page while there is no data."""
+    """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data."""
     st.html(STYLE)
     st.title(algorithm.TITLE, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
         source = pick()
         described = st.container()
+        first, slider, more = st.container(), st.container(), st.container()
     if source is None:
         lead.info("Choose a file and its columns in the sidebar, or one of the data sets there.")
         _show_problems(problems)
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
-    switch = left.container(horizontal=True, vertical_alignment="bottom")
-    picture, side = left.container(), right.container()
-    return Frame(algorithm, story, source, described, problems, lead, switch, picture, side, st.container())
+    with left.container(horizontal=True, vertical_alignment="bottom"):
+        public = controls.control(AUDIENCE, width="content") == "public"
+        panel.glossary(story.TERMS)
+    with described:
+        _describe(source.dataset, public=public)
+    picture, side, below = left.container(), right.container(), st.container()
+    return Frame(algorithm, story, source, public, first, slider, more, problems, lead, picture, side, below)
 
 
 def seeds(frame: Frame) -> Noise:
@@ -113,25 +123,19 @@ def view(frame: Frame) -> View:
 
 def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tuple[str, str]]) -> None:
     """Run, and fill every place of the page with what the audience may see."""
-    with frame.switch:
-        public = controls.control(AUDIENCE, width="content") == "public"
-        panel.glossary(frame.story.TERMS)
-    with frame.described:
-        _describe(frame.source.dataset, public=public)
     try:
         run = tell(frame.algorithm, frame.story, frame.source, params, noise)
     except ValueError as error:  # what the knobs allow one by one can be impossible together
         frame.picture.error(state.plain(str(error)))
     else:
-        address = state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)])
-        _fill(frame, run, shown, address, public=public)
-    if public and frame.source.dataset.bounds_from_data:
+        _fill(frame, run, shown, state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)]))
+    if frame.public and frame.source.dataset.bounds_from_data:
         state.report("These axes end at bounds taken from the data: they are not private.")
     _show_problems(frame.problems)
 
 
-def _fill(frame: Frame, run: Run, shown: View, address: str, *, public: bool) -> None:
-    story, told = frame.story, run.told
+def _fill(frame: Frame, run: Run, shown: View, address: str) -> None:
+    story, told, public = frame.story, run.told, frame.public
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
     scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
