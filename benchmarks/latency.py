@@ -180,7 +180,8 @@ def browsing() -> Iterator[Any]:
 def slider(mode: str, n: int) -> Measure:
     """Measure the slider; the figure is the 95th percentile, `against` has the medians of its four parts.
 
-    They are key to message, server and network, unpacking and drawing, and the wait for the next frame.
+    They are key to message; server, network and what the page shows of earlier messages; the rest of the page's work
+    up to the drawn picture; the wait for the next frame.
     """
     seed = int(time.time() * 10) % 10**8  # never the same twice, so that nothing is remembered
     with serving() as address, browsing() as page:
