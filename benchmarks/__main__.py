@@ -3,10 +3,14 @@
 import math
 import sys
 
-from benchmarks import clustering, latency
+from benchmarks import clustering, grid, latency
 from benchmarks.registry import Benchmark
 
-BENCHMARKS: tuple[Benchmark, ...] = (*clustering.BENCHMARKS, *latency.BENCHMARKS)  # a new module's benchmarks go here
+BENCHMARKS: tuple[Benchmark, ...] = (
+    *clustering.BENCHMARKS,
+    *grid.BENCHMARKS,
+    *latency.BENCHMARKS,
+)  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 
 
