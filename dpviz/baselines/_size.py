@@ -53,7 +53,7 @@ def adjacency_of(name: str) -> Adjacency:
 
 
 def unit_records(points: Points, box: Box) -> Points:
-    """Return the records clipped into the box and scaled to [0, 1]^d, column by column in memory; ValueError for bad points."""
+    """Return the records clipped into the box and scaled to [0, 1]^d; raises ValueError for bad points."""
     # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
     return box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
 
