@@ -3,11 +3,12 @@
 import math
 import sys
 
-from benchmarks import clustering, grid, latency
+from benchmarks import clustering, family, grid, latency
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *clustering.BENCHMARKS,
+    *family.BENCHMARKS,
     *grid.BENCHMARKS,
     *latency.BENCHMARKS,
 )  # a new module's benchmarks go here
