@@ -3,10 +3,15 @@
 import math
 import sys
 
-from benchmarks import clustering, latency
+from benchmarks import clustering, family, grid, latency
 from benchmarks.registry import Benchmark
 
-BENCHMARKS: tuple[Benchmark, ...] = (*clustering.BENCHMARKS, *latency.BENCHMARKS)  # a new module's benchmarks go here
+BENCHMARKS: tuple[Benchmark, ...] = (
+    *clustering.BENCHMARKS,
+    *family.BENCHMARKS,
+    *grid.BENCHMARKS,
+    *latency.BENCHMARKS,
+)  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 
 

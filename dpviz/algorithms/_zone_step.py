@@ -9,22 +9,23 @@ from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEve
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.solvers import (
+    BOX_MIDDLE,
     ClusterSums,
     assign,
+    centered_sums,
     cluster_costs,
     cluster_sums,
     cluster_totals,
     controller_angle,
     draw_in_zone,
     means,
+    noisy_means,
     past_controller,
     su_split,
     zone_offset,
 )
 
-EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
 ROUNDING = 1e-12  # relative; with "past" |X - S| equals a
-BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,21 +152,18 @@ def _aim(
 def _noisy_stand(
     sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rng: np.random.Generator
 ) -> _Stand:
-    """Release noisy counts and centered sums; their mean is 1/2 + sum~ / max(count~, 1), clipped into the box."""
+    """Release noisy counts and centered sums, and stand on their means."""
     k, d = centers.shape
     split = su_split(epsilon, d)
     count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count)
     total = LaplaceEvent("sums", sensitivity=BOX_MIDDLE, scale=BOX_MIDDLE / split.sum_per_axis, n_coordinates=d)
     count_rng, sum_rng = rng.spawn(2)
     noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
-    centered = sums.nonprivate_sums - BOX_MIDDLE * sums.nonprivate_counts[:, None]
-    noisy_sums = laplace(centered, scale=total.scale, rng=sum_rng)
-    mean = np.clip(BOX_MIDDLE + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
-    # The threshold is public: it follows from the noise scale alone.
-    seen = noisy_counts >= max(1.0, EMPTY_SCALES * count.scale)
+    noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
+    mean = noisy_means(noisy_counts, noisy_sums, centers, count_scale=count.scale)
     one_cluster = SequenceEvent("one cluster", (count, total))
     event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
-    return _Stand(np.where(seen[:, None], mean, centers), frozen(noisy_counts), (event,))
+    return _Stand(mean, frozen(noisy_counts), (event,))
 
 
 def _exact_stand(exact: Centers, epsilon: float, iteration: int) -> _Stand:

@@ -16,7 +16,6 @@ iterations compose to epsilon. Zones, their samples and the released centers are
 and independent randomness only: post-processing. Changing one record is one removal and one addition: 2 epsilon.
 """
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -42,7 +41,7 @@ from dpviz.core import (
     knob,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import assign, sample_in_zone, sphere_packing, su_iterations
+from dpviz.solvers import assign, sample_in_zone, start_from, su_iterations
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -184,28 +183,15 @@ def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Ge
     Public with start="packing"; with start="records" they are k distinct records: curator only. Raises ValueError
     for `initial_centers` of another shape, and for more clusters than records with start="records".
     """
-    if params.initial_centers is not None:
-        given = as_points(params.initial_centers, n_features=box.d, name="initial_centers")
-        if len(given) != params.n_clusters:
-            raise ValueError(f"initial_centers had {len(given)} rows, but n_clusters is {params.n_clusters}.")
-        return box.to_unit(box.clip(given))
-    if params.start == "packing" and params.start_seed is not None:
-        return _seeded_packing(params.n_clusters, box.d, params.start_seed)
-    chosen = rng if params.start_seed is None else np.random.default_rng(params.start_seed)
-    if params.start == "packing":
-        return sphere_packing(params.n_clusters, box.d, rng=chosen)
-    if len(points) < params.n_clusters:
-        raise ValueError(
-            f"n_clusters was {params.n_clusters}, but it must be <= n_records={len(points)} to start from records. "
-            "Lower k, load more data, or start from sphere packing."
-        )
-    return _scaled(points, box)[chosen.choice(len(points), params.n_clusters, replace=False)]
-
-
-@functools.lru_cache(maxsize=64)
-def _seeded_packing(n_clusters: int, d: int, seed: int) -> Centers:
-    """Remember a public start: it costs more than a whole run, and moving epsilon does not change it."""
-    return frozen(sphere_packing(n_clusters, d, rng=np.random.default_rng(seed)))
+    return start_from(
+        _scaled(points, box),
+        box,
+        params.n_clusters,
+        start=params.start,
+        given=params.initial_centers,
+        seed=params.start_seed,
+        rng=rng,
+    )
 
 
 def _scaled(points: Points, box: Box) -> Points:

@@ -1,8 +1,17 @@
-"""Cores that algorithms and baselines share: Lloyd's step, sphere packing, sampling zones."""
+"""Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, sampling zones."""
 
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
-from dpviz.solvers.noisy_lloyd import LloydBudget, su_iterations, su_split
+from dpviz.solvers.noisy_lloyd import (
+    BOX_MIDDLE,
+    EMPTY_SCALES,
+    LloydBudget,
+    centered_sums,
+    noisy_means,
+    su_iterations,
+    su_split,
+)
 from dpviz.solvers.packing import sphere_packing
+from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
     ZoneSample,
@@ -16,12 +25,15 @@ from dpviz.solvers.zones import (
 )
 
 __all__ = [
+    "BOX_MIDDLE",
+    "EMPTY_SCALES",
     "SCORE_SENSITIVITY",
     "ClusterSums",
     "LloydBudget",
     "LloydRun",
     "ZoneSample",
     "assign",
+    "centered_sums",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",
@@ -29,10 +41,13 @@ __all__ = [
     "draw_in_zone",
     "lloyd",
     "means",
+    "noisy_means",
     "past_controller",
+    "public_start",
     "sample_in_zone",
     "sphere_packing",
     "spread_in_zone",
+    "start_from",
     "su_iterations",
     "su_split",
     "zone_density",

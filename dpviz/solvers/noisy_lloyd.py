@@ -1,11 +1,19 @@
-"""The budget rules of DPLloyd (Su, Cao, Li, Bertino & Jin, CODASPY 2016; extended in TOPS 2017), section 3.
+"""Budget and step of DPLloyd (Su, Cao, Li, Bertino & Jin, CODASPY 2016; extended in TOPS 2017), section 3.
 
-They are stated for a box scaled to [-1, 1]^d, where one record moves a coordinate's sum by at most 1.
+The rules are stated for a box scaled to [-1, 1]^d, where one record moves a coordinate's sum by at most 1. The step is
+written for [0, 1]^d and sums of x - 1/2, where it is at most 1/2: the same means.
 """
 
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from dpviz.core import Centers, Counts, FloatArray
+from dpviz.solvers.lloyd import ClusterSums
+
+EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
+BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
 RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error formula
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
@@ -40,3 +48,19 @@ def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int) -> 
     records = max(n_records, 1.0)
     epsilon_m = math.sqrt(500.0 * n_clusters**3 / records**2 * (d + _count_weight(d)) ** 3)
     return int(min(max(math.floor(epsilon / epsilon_m), MIN_ITERATIONS), MAX_ITERATIONS))
+
+
+def centered_sums(sums: ClusterSums) -> FloatArray:
+    """Return the exact sum (k, d) of x - 1/2 over each cluster, x in [0, 1]^d."""
+    return sums.nonprivate_sums - BOX_MIDDLE * sums.nonprivate_counts[:, None]
+
+
+def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers, *, count_scale: float) -> Centers:
+    """Return 1/2 + sum~ / max(count~, 1), clipped into [0, 1]^d; a cluster that looks empty stays at `fallback`.
+
+    `noisy_sums` (k, d) are centered; `count_scale` is the noise scale of `noisy_counts` (k,). Post-processing.
+    """
+    mean = np.clip(BOX_MIDDLE + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
+    # The threshold is public: it follows from the noise scale alone.
+    seen = noisy_counts >= max(1.0, EMPTY_SCALES * count_scale)
+    return np.where(seen[:, None], mean, fallback)

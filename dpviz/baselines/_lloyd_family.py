@@ -1,0 +1,296 @@
+"""What the Lloyd-type methods share: parameters, the step, the loop and the release.
+
+A method is a list of per-iteration budgets and a rule that splits each between counts and sums.
+
+Why an iteration is epsilon_t-DP. Points are clipped into the public box and scaled to [0, 1]^d; the clusters follow
+from earlier releases. ADD_REMOVE: one record moves one count by 1 and the d sums of x - 1/2 of the same cluster by at
+most 1/2 each. REPLACE: a record that changes cluster moves two counts by 1 and two clusters' sums by at most 1/2, one
+that stays moves no count and its cluster's sums by at most 1: all counts together by 2, all sums by 1 an axis. Laplace
+noise of scale sensitivity / epsilon makes this epsilon_counts + d epsilon_sum = epsilon_t under either adjacency. On
+[-1, 1]^d every sum, sensitivity and scale is twice as large, and the means are the same.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
+from dpviz.baselines._size import ADJACENCIES, FLOAT_CAVEAT, adjacency_of, check_whole
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Centers,
+    CentersRelease,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    Result,
+    Step,
+    as_points,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import laplace
+from dpviz.solvers import (
+    BOX_MIDDLE,
+    ClusterSums,
+    LloydBudget,
+    assign,
+    centered_sums,
+    cluster_costs,
+    cluster_sums,
+    cluster_totals,
+    means,
+    noisy_means,
+    start_from,
+)
+
+N_ITERATIONS = 5  # T of BLUM and DWORK unless set
+RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
+GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartParams:
+    """Parameters of every Lloyd-type method, all public."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    start: str = knob(
+        "packing",
+        "Start",
+        "Sphere packing looks at no record. Starting from k records switches every guarantee off.",
+        choices=(("packing", "Sphere packing (public)"), ("records", "k records")),
+    )
+    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
+    start_seed: int | None = None  # public seed of the start; None: drawn from `rng`
+    n_iterations: int | None = None  # T; None: the method's own
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        check_whole("n_iterations", self.n_iterations, least=1)
+        check_whole("start_seed", self.start_seed, least=0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyParams(StartParams):
+    """Parameters of the private ones."""
+
+    epsilon: float = knob(1.0, "Privacy budget ε", "For the whole run.", low=0.05, high=20.0, minimum=1e-9, log=True)
+    adjacency: str = knob(
+        "add_remove",
+        "Neighbours",
+        "Which two data sets must look alike. Changing one record keeps their number, so it is public.",
+        choices=ADJACENCIES,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LloydStep(Step):
+    """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+
+    iteration: int  # 1, 2, ...
+    epsilon: float  # of this iteration: epsilon_counts + d epsilon_sums
+    epsilon_counts: float  # of the k counts together
+    epsilon_sums: float  # of the k sums along one axis
+    previous_centers: Centers  # (k, d)
+    nonprivate_labels: Labels  # (n,) nearest previous center
+    nonprivate_counts: Counts  # (k,)
+    nonprivate_mean: Centers  # (k, d); an empty cluster's is the previous center
+    noisy_counts: Counts | None  # (k,) None without noise
+    noisy_sums: FloatArray | None  # (k, d) of x - 1/2; None without noise
+    released_centers: Centers  # (k, d)
+    nonprivate_cost_before: FloatArray  # (k,) of the clusters at the previous centers, box units squared
+    nonprivate_cost_after: FloatArray  # (k,) of the same clusters at the released centers
+    outcome: str  # "moving"; the last: "planned", or without noise "converged" or "max_iterations"
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LloydFamilyRelease(CentersRelease):
+    """Centers, and those of every iteration in box units: the box is [0, 1]^d."""
+
+    start: Centers | None  # (k, d) box units; None when it was made of records or given
+    path: FloatArray  # (T, k, d) box units
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a private method spends its budget."""
+
+    epsilons: tuple[float, ...]  # of each iteration
+    split: Callable[[float, int], LloydBudget]  # (epsilon of an iteration, d) -> its shares
+    events: tuple[Event, ...] = ()  # what making the plan cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What stays the same over the iterations."""
+
+    unit: Points  # (n, d) clipped and scaled to [0, 1]^d
+    squares: FloatArray  # (n,) |x|^2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisySums:
+    """What one iteration releases, with what it cost."""
+
+    counts: Counts  # (k,)
+    sums: FloatArray  # (k, d) centered
+    centers: Centers  # (k, d)
+    event: Event
+
+
+def joint_split(epsilon: float, d: int) -> LloydBudget:
+    """Split `epsilon` so that counts and sums get noise of one scale, that of the vector (count, sum of x - 1/2).
+
+    Its L1 sensitivity is 1 + d/2 (ADD_REMOVE), or 2 + d (REPLACE): the count's part is 1 of 1 + d/2.
+    """
+    return LloydBudget(count=epsilon / (1.0 + d / 2.0), sum_per_axis=epsilon / (2.0 + d))
+
+
+def noisy_steps(
+    points: Points,
+    box: Box,
+    params: NoisyParams,
+    plan: Callable[[int, np.random.Generator], Plan],
+    *,
+    rng: np.random.Generator,
+) -> Iterator[LloydStep]:
+    """Yield one step for every budget of `plan(n_records, rng)`; its noise depends on the seed and its number only."""
+    start_rng, plan_rng, loop_rng = rng.spawn(3)
+    problem, centers = posed(points, box, params, rng=start_rng)
+    planned = plan(len(problem.unit), plan_rng)
+    adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)
+    for iteration, epsilon in enumerate(planned.epsilons, start=1):
+        labels = assign(problem.unit, centers)
+        exact = cluster_sums(problem.unit, labels, len(centers))
+        split = planned.split(epsilon, box.d)
+        noisy = noisy_sums(exact, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
+        yield lloyd_step(
+            problem,
+            centers,
+            labels,
+            exact,
+            noisy,
+            split,
+            epsilon=epsilon,
+            iteration=iteration,
+            outcome="planned" if iteration == n_iterations else "moving",
+            events=(*planned.events, noisy.event) if iteration == 1 else (noisy.event,),
+        )
+        centers = noisy.centers
+
+
+def noisy_sums(
+    exact: ClusterSums,
+    centers: Centers,
+    split: LloydBudget,
+    adjacency: Adjacency,
+    iteration: int,
+    *,
+    rng: np.random.Generator,
+) -> NoisySums:
+    """Release every cluster's count and centered sums, empty ones too, each number with noise of its own."""
+    k, d = centers.shape
+    replaced = adjacency is Adjacency.REPLACE
+    count_moves, sum_moves = (2.0, 2.0 * BOX_MIDDLE) if replaced else (1.0, BOX_MIDDLE)
+    count = LaplaceEvent("counts", count_moves, count_moves / split.count, calibrated_for=adjacency)
+    total = LaplaceEvent("sums", sum_moves, sum_moves / split.sum_per_axis, n_coordinates=d, calibrated_for=adjacency)
+    count_rng, sum_rng = rng.spawn(2)
+    counts = laplace(exact.nonprivate_counts, scale=count.scale, rng=count_rng)
+    sums = laplace(centered_sums(exact), scale=total.scale, rng=sum_rng)
+    released = noisy_means(counts, sums, centers, count_scale=count.scale)
+    name = f"iteration {iteration}"
+    if replaced:  # these sensitivities are of all clusters together
+        event: Event = SequenceEvent(name, (count, total))
+    else:
+        event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
+    return NoisySums(counts, sums, released, event)
+
+
+def posed(points: Points, box: Box, params: StartParams, *, rng: np.random.Generator) -> tuple[Problem, Centers]:
+    """Return the records in box units and the centers (k, d) that the first iteration starts from."""
+    unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
+    start, given, seed = params.start, params.initial_centers, params.start_seed
+    centers = start_from(unit, box, params.n_clusters, start=start, given=given, seed=seed, rng=rng)
+    squares: FloatArray = np.einsum("ij,ij->i", unit, unit)
+    return Problem(unit, squares), centers
+
+
+def lloyd_step(
+    problem: Problem,
+    centers: Centers,
+    labels: Labels,
+    exact: ClusterSums,
+    noisy: NoisySums | None,
+    split: LloydBudget,
+    *,
+    epsilon: float,
+    iteration: int,
+    outcome: str,
+    events: tuple[Event, ...],
+) -> LloydStep:
+    """Collect one iteration, with what its clusters cost before and after."""
+    mean = means(exact, centers)
+    released = mean if noisy is None else noisy.centers
+    squares = cluster_totals(problem.squares, labels, len(centers))
+    return LloydStep(
+        iteration=iteration,
+        epsilon=epsilon,
+        epsilon_counts=split.count,
+        epsilon_sums=split.sum_per_axis,
+        previous_centers=frozen(centers),
+        nonprivate_labels=frozen(labels),
+        nonprivate_counts=frozen(exact.nonprivate_counts),
+        nonprivate_mean=frozen(mean),
+        noisy_counts=None if noisy is None else frozen(noisy.counts),
+        noisy_sums=None if noisy is None else frozen(noisy.sums),
+        released_centers=frozen(released),
+        nonprivate_cost_before=frozen(cluster_costs(exact, squares, centers)),
+        nonprivate_cost_after=frozen(cluster_costs(exact, squares, released)),
+        outcome=outcome,
+        events=events,
+    )
+
+
+def collected(
+    trace: tuple[LloydStep, ...], box: Box, params: StartParams, guarantee: Guarantee
+) -> Result[LloydFamilyRelease, LloydStep]:
+    """Release the last centers and counts, and the centers of every iteration."""
+    public = params.start == "packing" and params.initial_centers is None
+    release = LloydFamilyRelease(
+        centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))),
+        noisy_counts=trace[-1].noisy_counts,
+        start=trace[0].previous_centers if public else None,
+        path=frozen(np.stack([step.released_centers for step in trace])),
+    )
+    return Result(release, trace, tuple(event for step in trace for event in step.events), guarantee)
+
+
+def noisy_guarantee(params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = ()) -> Guarantee:
+    """Claim epsilon as the paper does, and prove what is spent: `spent`, fixed before the run."""
+    adjacency = adjacency_of(params.adjacency)
+    published = Claim(params.epsilon, 0.0, adjacency, paper)
+    proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
+    double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
+    always = (FLOAT_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, FLOAT_CAVEAT)
+    return Guarantee(published, None if from_records(params) else proved, (*start_caveats(params), *caveats, *always))
+
+
+def from_records(params: StartParams) -> bool:
+    """Say whether the start is made of records; given centers override it."""
+    return params.start == "records" and params.initial_centers is None
+
+
+def start_caveats(params: StartParams) -> tuple[str, ...]:
+    """Say what the start does to the guarantee."""
+    if params.initial_centers is not None:
+        return (GIVEN_START_CAVEAT,)
+    return (RECORDS_CAVEAT,) if from_records(params) else ()

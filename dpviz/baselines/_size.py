@@ -1,0 +1,65 @@
+"""What EUGkM, GUPT and PrivGene know of the number of records, and what knowing it costs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.core import Adjacency, Box, Event, Points, as_points
+from dpviz.mechanisms import laplace
+
+SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
+ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
+N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
+N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
+FLOAT_CAVEAT = "Noise is floating point; the proof is for real numbers."
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSize:
+    """A number of records that the public may know, and the budget that is left after learning it."""
+
+    n_records: float  # public or noisy; a noisy one may be negative
+    epsilon: float  # left for everything else
+    events: tuple[Event, ...]
+
+
+def known_size(
+    n: int, epsilon: float, n_public: int | None, adjacency: Adjacency, *, rng: np.random.Generator
+) -> KnownSize:
+    """Return `n_public` or, under REPLACE, where neighbours have equally many records, `n` itself: both are free.
+
+    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one).
+    """
+    if n_public is not None:
+        return KnownSize(float(n_public), epsilon, ())
+    if adjacency is Adjacency.REPLACE:
+        return KnownSize(float(n), epsilon, ())
+    event = LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / (SIZE_SHARE * epsilon))
+    noisy = float(laplace(np.float64(n), scale=event.scale, rng=rng))
+    return KnownSize(noisy, (1.0 - SIZE_SHARE) * epsilon, (event,))
+
+
+def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
+    """Return what has to be said about the number of records."""
+    if n_public is not None:
+        return (N_PUBLIC_CAVEAT,)
+    return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
+
+
+def adjacency_of(name: str) -> Adjacency:
+    """Return the adjacency of one of `ADJACENCIES`."""
+    return Adjacency.REPLACE if name == "replace" else Adjacency.ADD_REMOVE
+
+
+def unit_records(points: Points, box: Box) -> Points:
+    """Return the records clipped into the box and scaled to [0, 1]^d; raises ValueError for bad points."""
+    # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
+    return box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
+
+
+def check_whole(name: str, value: int | None, *, least: int) -> None:
+    """Raise ValueError unless `value` is None or a whole number of at least `least`."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if value is not None and not (whole and value >= least):
+        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")

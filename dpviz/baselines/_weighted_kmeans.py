@@ -1,0 +1,87 @@
+"""Weighted k-means on the cells of a grid: public weights in, centers out. It sees no record."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Centers, FloatArray, Points
+from dpviz.solvers import assign
+
+EXPLORE = 4  # iterations of every start before the best one goes on alone; ours
+POLISH = 30  # most iterations after that; ours
+TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedPath:
+    """One run of Lloyd's algorithm, from its start to its end."""
+
+    centers: tuple[Centers, ...]  # T + 1 of (k, d)
+    costs: tuple[float, ...]  # T + 1, sum_j w_j |x_j - nearest center|^2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    places: Points  # (m, d)
+    columns: FloatArray  # (d + 1, m) w_j, then w_j x_j for each axis
+    squares: float  # sum_j w_j |x_j|^2
+
+
+def weighted_kmeans(
+    places: Points, weights: FloatArray, starts: tuple[Centers, ...], *, tolerance: float = TOLERANCE
+) -> WeightedPath:
+    """Run Lloyd's algorithm on `places` (m, d) with `weights` (m,) > 0 from each start and return the best run.
+
+    Every start gets EXPLORE iterations; the one of least cost goes on, at most POLISH more. An empty cluster stays.
+    """
+    norms = np.einsum("ij,ij->i", places, places)
+    cells = _Cells(places, weights * np.vstack([np.ones(len(places)), places.T]), float(weights @ norms))
+    explored = [_run(cells, start, EXPLORE, tolerance) for start in starts]
+    best = min(explored, key=lambda path: path.costs[-1])
+    rest = _run(cells, best.centers[-1], POLISH, tolerance)
+    return WeightedPath(best.centers + rest.centers[1:], best.costs + rest.costs[1:])
+
+
+def spread_start(places: Points, weights: FloatArray, n_clusters: int, *, rng: np.random.Generator) -> Centers:
+    """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
+
+    When every weighted place is taken, further centers are drawn by weight and coincide.
+    """
+    chosen = np.empty((n_clusters, places.shape[1]))
+    nearest = np.ones(len(places))
+    for i in range(n_clusters):
+        mass = np.cumsum(weights * nearest)
+        if not mass[-1] > 0:
+            mass = np.cumsum(weights)
+        place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
+        chosen[i] = places[min(place, len(places) - 1)]
+        gaps = places - chosen[i]
+        squares = np.einsum("ij,ij->i", gaps, gaps)
+        nearest = squares if i == 0 else np.minimum(nearest, squares)
+    return chosen
+
+
+def _run(cells: _Cells, start: Centers, most: int, tolerance: float) -> WeightedPath:
+    centers, sums = start, _sums(cells, start)
+    path, costs = [start], [_cost(cells, start, sums)]
+    for _ in range(most):
+        mass = sums[0]
+        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, centers)
+        sums = _sums(cells, centers)
+        path.append(centers)
+        costs.append(_cost(cells, centers, sums))
+        if costs[-2] - costs[-1] <= tolerance * costs[-2]:
+            break
+    return WeightedPath(tuple(path), tuple(costs))
+
+
+def _sums(cells: _Cells, centers: Centers) -> FloatArray:
+    """Return (d + 1, k): the weight of each cluster, then its weighted sum along each axis."""
+    labels = assign(cells.places, centers)
+    return np.stack([np.bincount(labels, weights=column, minlength=len(centers)) for column in cells.columns])
+
+
+def _cost(cells: _Cells, centers: Centers, sums: FloatArray) -> float:
+    """sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
+    norms = np.einsum("ij,ij->i", centers, centers)
+    return max(cells.squares - 2.0 * float(np.einsum("ij,ji->", centers, sums[1:])) + float(norms @ sums[0]), 0.0)

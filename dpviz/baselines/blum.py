@@ -1,0 +1,52 @@
+"""SuLQ k-means: Lloyd with the same Laplace noise on counts and sums, and the same budget in every iteration.
+
+Blum, Dwork, McSherry & Nissim, "Practical Privacy: The SuLQ Framework", 2005, with the noise of pure epsilon. Sums of
+x - 1/2 have half the sensitivity of sums of x, and so need half the noise.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.baselines._lloyd_family import (
+    N_ITERATIONS,
+    LloydFamilyRelease,
+    LloydStep,
+    NoisyParams,
+    Plan,
+    collected,
+    joint_split,
+    noisy_guarantee,
+    noisy_steps,
+)
+from dpviz.core import Box, Points, Result
+
+TITLE = "SuLQ k-means"
+PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
+
+__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
+
+Step = LloydStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(NoisyParams):
+    """Parameters, all public; n_iterations=None is 5."""
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+
+    The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
+    Raises ValueError for bad points or centers.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+    """Yield one `LloydStep` an iteration, each with epsilon / T."""
+    n_iterations = N_ITERATIONS if params.n_iterations is None else params.n_iterations
+    plan = Plan((params.epsilon / n_iterations,) * n_iterations, joint_split)
+    return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

@@ -1,0 +1,52 @@
+"""k-means with halving budgets: iteration t spends epsilon / 2^t, so that it may go on for ever within epsilon.
+
+Dwork, "A Firm Foundation for Private Data Analysis", 2011. The noise is that of `blum`; T iterations spend
+epsilon (1 - 2^-T), and the last ones see little but noise.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.baselines._lloyd_family import (
+    N_ITERATIONS,
+    LloydFamilyRelease,
+    LloydStep,
+    NoisyParams,
+    Plan,
+    collected,
+    joint_split,
+    noisy_guarantee,
+    noisy_steps,
+)
+from dpviz.core import Box, Points, Result
+
+TITLE = "Halving budgets"
+PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
+
+__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
+
+Step = LloydStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(NoisyParams):
+    """Parameters, all public; n_iterations=None is 5."""
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+
+    The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
+    of records. Raises ValueError for bad points or centers.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    return collected(trace, box, params, noisy_guarantee(params, params.epsilon * (1.0 - 0.5 ** len(trace)), PAPER))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+    """Yield one `LloydStep` an iteration, the t-th with epsilon / 2^t."""
+    n_iterations = N_ITERATIONS if params.n_iterations is None else params.n_iterations
+    plan = Plan(tuple(params.epsilon * 0.5**t for t in range(1, n_iterations + 1)), joint_split)
+    return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

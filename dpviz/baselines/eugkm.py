@@ -1,0 +1,216 @@
+"""EUGkM (Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY 2016, section 4).
+
+All of epsilon buys one noisy histogram on a uniform grid; k-means then runs on the cells and sees no record.
+
+Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> CELL_WEIGHT, k -> n_clusters.
+
+Why it is epsilon-DP. Points are clipped into the public box; the grid follows from public parameters and a public or
+noisy number of records whose cost is part of epsilon. One record is in exactly one cell.
+- ADD_REMOVE: adding it moves one count by 1. Laplace noise of scale 1/eps on every cell, empty ones too, is eps-DP.
+- REPLACE: changing it moves at most two counts, by 1 each: L1 sensitivity 2, scale 2/eps.
+The starts, the weighted k-means, the choice of the best run and the clusters' counts see noisy counts only:
+post-processing. A noisy number of records costs 2 % of epsilon and its rest goes to the cells (composition).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.baselines._size import (
+    ADJACENCIES,
+    FLOAT_CAVEAT,
+    KnownSize,
+    adjacency_of,
+    check_whole,
+    known_size,
+    size_caveats,
+    unit_records,
+)
+from dpviz.baselines._weighted_kmeans import WeightedPath, spread_start, weighted_kmeans
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Centers,
+    CentersRelease,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Points,
+    Result,
+    Step,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import laplace
+from dpviz.solvers import assign, public_start
+
+TITLE = "EUGkM (one grid)"
+PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
+CELL_WEIGHT = 10.0  # theta of the paper's rule
+MAX_CELLS = 65_536  # ours, public: the rule diverges at epsilon = infinity
+MAX_AXES = 6  # ours; beyond it MAX_CELLS allows 5 cells an axis or fewer, and the method has nothing to say
+RESTARTS = 3  # starts drawn on the noisy cells, besides the public packing; ours
+
+NEGATIVE_CAVEAT = (
+    "Cells with a negative noisy count weigh nothing in the clustering, so empty space weighs a little too much."
+)
+CAPPED_CAVEAT = (
+    f"The rule asked for more cells than the {MAX_CELLS:,} allowed here: the grid is coarser than the paper's."
+)
+
+__all__ = ["MAX_CELLS", "PAPER", "TITLE", "GridRelease", "GridStep", "Params", "fit", "rule_cells_per_axis", "steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    epsilon: float = knob(
+        1.0, "Privacy budget ε", "All that the run spends, on one grid.", low=0.05, high=20.0, minimum=1e-9, log=True
+    )
+    adjacency: str = knob(
+        "add_remove", "Neighbours", "What the guarantee hides. Changing costs twice the noise.", choices=ADJACENCIES
+    )
+    n_public: int | None = None  # number of records if public; None: see `known_size`
+    cells_per_axis: int | None = None  # None: the paper's rule
+    start_seed: int | None = None  # public seed of the packing; None: drawn from `rng`
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        check_whole("n_public", self.n_public, least=0)
+        check_whole("cells_per_axis", self.cells_per_axis, least=1)
+        check_whole("start_seed", self.start_seed, least=0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GridRelease(CentersRelease):
+    """Centers in data units, the noisy count of each cluster, and the whole noisy grid over the box."""
+
+    noisy_cell_counts: Counts  # (m1 ... md,) C order, may be negative
+    shape: tuple[int, ...]  # (m1, ..., md)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridStep(Step):
+    """One iteration of the weighted k-means, in box units. The grid is the same in every step."""
+
+    iteration: int  # from 1; 0 where no noisy count was positive and nothing moved
+    nonprivate_cell_counts: Counts  # (m1 ... md,)
+    noisy_cell_counts: Counts  # (m1 ... md,)
+    shape: tuple[int, ...]
+    previous_centers: Centers  # (k, d)
+    released_centers: Centers  # (k, d)
+    noisy_cost: float  # of the released centers, on the cells that weigh
+    capped: bool  # the rule asked for more than MAX_CELLS
+    events: tuple[Event, ...]  # all in the first step
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[GridRelease, GridStep]:
+    """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
+
+    The proof is in the module's docstring. Raises ValueError for bad points, more than MAX_AXES columns, and a
+    grid of more than MAX_CELLS cells.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    last, adjacency = trace[-1], adjacency_of(params.adjacency)
+    labels = assign(cell_centers(last.shape), last.released_centers)
+    # The counts as they were released, negative ones too: they do not lean to one side.
+    noisy_counts = np.bincount(labels, weights=last.noisy_cell_counts, minlength=params.n_clusters)
+    release = GridRelease(
+        centers=frozen(box.clip(box.from_unit(last.released_centers))),
+        noisy_counts=frozen(noisy_counts.astype(np.float64)),
+        noisy_cell_counts=last.noisy_cell_counts,
+        shape=last.shape,
+    )
+    claim = Claim(params.epsilon, 0.0, adjacency, "Laplace histogram on a public grid; the rest is post-processing")
+    published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4")
+    capped = (CAPPED_CAVEAT,) if last.capped else ()
+    caveats = (NEGATIVE_CAVEAT, *capped, *size_caveats(params.n_public, adjacency), FLOAT_CAVEAT)
+    return Result(release, trace, trace[0].events, Guarantee(published, claim, caveats))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
+    """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
+    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    size_rng, noise_rng, start_rng = rng.spawn(3)
+    size = KnownSize(0.0, params.epsilon, ())  # a given grid needs no number of records
+    if params.cells_per_axis is None:
+        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+    side, capped = _side(params, size, box.d)
+    shape = (side,) * box.d
+    event = cell_event(size.epsilon, adjacency)
+    exact = frozen(cell_counts(unit, side))
+    noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
+    path = _cluster(noisy, shape, params, rng=start_rng)
+    for i in range(max(1, len(path.centers) - 1)):
+        j = min(i + 1, len(path.centers) - 1)
+        before, after = frozen(path.centers[i]), frozen(path.centers[j])
+        events = (*size.events, event) if i == 0 else ()
+        yield GridStep(j, exact, noisy, shape, before, after, path.costs[j], capped, events)
+
+
+def rule_cells_per_axis(epsilon: float, n_records: float, d: int) -> float:
+    """M^(1/d) = (N epsilon / 10)^(2 / (2 + d)), before rounding; `n_records` below 1 counts as 1."""
+    return float((max(n_records, 1.0) * epsilon / CELL_WEIGHT) ** (2.0 / (2.0 + d)))
+
+
+def cell_event(epsilon: float, adjacency: Adjacency) -> LaplaceEvent:
+    """Return the noise of the cells: one record is in one cell, a changed one leaves a cell and enters another."""
+    moved = 2 if adjacency is Adjacency.REPLACE else 1
+    return LaplaceEvent(
+        "cell counts", sensitivity=1.0, scale=moved / epsilon, n_coordinates=moved, calibrated_for=adjacency
+    )
+
+
+def cell_counts(unit: Points, side: int) -> Counts:
+    """Return the exact number of records of [0, 1]^d in each of side^d cells, C order; 1 is in the last cell."""
+    cells = np.minimum((unit * side).astype(np.intp), side - 1)  # (n, d)
+    flat = cells[:, 0]
+    for column in cells.T[1:]:
+        flat = flat * side + column
+    return np.bincount(flat, minlength=side ** unit.shape[1]).astype(np.float64)
+
+
+def cell_centers(shape: tuple[int, ...]) -> Points:
+    """Return the middle (m1 ... md, d) of each cell of the unit box, C order."""
+    middles: FloatArray = (np.indices(shape).reshape(len(shape), -1).T + 0.5) / np.array(shape, dtype=np.float64)
+    return np.ascontiguousarray(middles)
+
+
+def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
+    """Return the number of cells along each axis, and whether the rule asked for more."""
+    if d > MAX_AXES:
+        raise ValueError(
+            f"The records had {d} columns, but a grid holds at most {MAX_AXES}: its cells grow with the power of d. "
+            "Choose fewer columns, or another method."
+        )
+    most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
+    if params.cells_per_axis is None:
+        wanted = rule_cells_per_axis(size.epsilon, size.n_records, d)
+        return max(1, round(min(wanted, most))), wanted > most + 0.5
+    if params.cells_per_axis > most:
+        raise ValueError(
+            f"cells_per_axis was {params.cells_per_axis}, but with {d} columns it must be <= {most}: the grid may "
+            f"have {MAX_CELLS:,} cells. Lower it, or leave it to the rule with None."
+        )
+    return params.cells_per_axis, False
+
+
+def _cluster(noisy: Counts, shape: tuple[int, ...], params: Params, *, rng: np.random.Generator) -> WeightedPath:
+    """Run weighted k-means on the cells whose noisy count is positive, from public and noisy starts."""
+    packing_rng, spread_rng = rng.spawn(2)
+    k, d = params.n_clusters, len(shape)
+    packing = public_start(k, d, seed=params.start_seed, rng=packing_rng)
+    weighs = noisy > 0
+    if not weighs.any():
+        return WeightedPath((packing,), (0.0,))
+    places, weights = cell_centers(shape)[weighs], noisy[weighs]
+    spread = tuple(spread_start(places, weights, k, rng=spread_rng) for _ in range(RESTARTS))
+    return weighted_kmeans(places, weights, (packing, *spread))

@@ -1,0 +1,193 @@
+"""GUPT's sample and aggregate for k-means (Mohan, Thakurta, Shi, Song & Culler, SIGMOD 2012).
+
+Each block of records is clustered without privacy; the mean of the blocks' centers gets Laplace noise.
+
+Notation, paper -> code: l = n^0.4 blocks -> n_blocks, output range -> the unit box, O_i -> nonprivate_block_centers[i].
+
+Why it is epsilon-DP. Points are clipped into the public box and scaled to [0, 1]^d. Each record draws its block
+uniformly from L, independently of its value and of the other records; L is public or follows from a noisy number of
+records whose cost is part of epsilon. A block's k centers are a function of its own records and the public start:
+clipped into [0, 1]^d, put in lexicographic order; an empty block answers the public start. Fix all draws.
+- ADD_REMOVE: one more record changes the one block that it draws.
+- REPLACE: a changed record keeps its draw, which does not depend on its value, and changes that one block.
+Either way one block's k d coordinates move by at most 1 each and the mean over L blocks by at most 1/L each: L1
+sensitivity k d / L, no doubling. Laplace noise of scale k d / (L eps) on every coordinate is eps-DP for each value of
+the draws; their law is the same for both neighbours (the record in question draws too, or its draw is unused), so the
+average over the draws is eps-DP. Contiguous slices would not do: under ADD_REMOVE one record shifts them all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.baselines._size import (
+    ADJACENCIES,
+    FLOAT_CAVEAT,
+    KnownSize,
+    adjacency_of,
+    check_whole,
+    known_size,
+    size_caveats,
+    unit_records,
+)
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Centers,
+    CentersRelease,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    Result,
+    Step,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import laplace
+from dpviz.solvers import lloyd, sphere_packing
+
+TITLE = "GUPT (sample and aggregate)"
+PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Analysis Made Easy (SIGMOD 2012)"
+BLOCKS_POWER = 0.4  # L = n^0.4, section 4
+MAX_BLOCKS = 10_000  # ours, public: a noisy number of records has no bound
+
+ORDER_CAVEAT = (
+    "Blocks are averaged center by center in their order along the first axis. Where two clusters change places "
+    "between blocks, the mean lies between them: more budget does not help."
+)
+
+__all__ = ["PAPER", "TITLE", "BlocksRelease", "BlocksStep", "Params", "fit", "n_blocks_for", "steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    epsilon: float = knob(
+        1.0, "Privacy budget ε", "All that the run spends, on one mean.", low=0.05, high=20.0, minimum=1e-9, log=True
+    )
+    adjacency: str = knob("add_remove", "Neighbours", "What the guarantee hides.", choices=ADJACENCIES)
+    max_iterations: int = knob(
+        100, "Most iterations", "Lloyd's, inside each block.", low=1, high=100, minimum=1, maximum=10_000
+    )
+    n_public: int | None = None  # number of records if public; None: see `known_size`
+    n_blocks: int | None = None  # None: n^0.4
+    start_seed: int | None = None  # public seed of the packing; None: drawn from `rng`
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        check_whole("n_public", self.n_public, least=0)
+        check_whole("n_blocks", self.n_blocks, least=1)
+        check_whole("start_seed", self.start_seed, least=0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BlocksRelease(CentersRelease):
+    """Centers in data units, the noisy mean over the blocks clipped into the box, and how many blocks there were."""
+
+    n_blocks: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlocksStep(Step):
+    """The whole run, in box units."""
+
+    start: Centers  # (k, d) public, in order: where each block starts, and what an empty block answers
+    nonprivate_blocks: Labels  # (n,) block of each record
+    nonprivate_block_sizes: Counts  # (L,)
+    nonprivate_block_centers: FloatArray  # (L, k, d)
+    nonprivate_mean: Centers  # (k, d)
+    scale: float  # of the noise on each coordinate
+    released_centers: Centers  # (k, d)
+    events: tuple[Event, ...]
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[BlocksRelease, BlocksStep]:
+    """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
+
+    The proof is in the module's docstring. Raises ValueError for bad points.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    last, adjacency = trace[-1], adjacency_of(params.adjacency)
+    release = BlocksRelease(
+        centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
+    )
+    claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
+    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, PAPER)
+    # A given number of blocks needs no number of records.
+    known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
+    return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, FLOAT_CAVEAT)))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:
+    """Yield the one `BlocksStep`."""
+    unit, adjacency = np.ascontiguousarray(unit_records(points, box)), adjacency_of(params.adjacency)
+    size_rng, start_rng, block_rng, noise_rng = rng.spawn(4)
+    size = KnownSize(0.0, params.epsilon, ())  # a given number of blocks needs no number of records
+    if params.n_blocks is None:
+        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+    n_blocks = n_blocks_for(size.n_records) if params.n_blocks is None else params.n_blocks
+    chosen = start_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
+    start = in_order(sphere_packing(params.n_clusters, box.d, rng=chosen))
+    blocks = draw_blocks(len(unit), n_blocks, rng=block_rng)
+    answers = block_centers(unit, blocks, n_blocks, start, max_iterations=params.max_iterations)
+    event = mean_event(size.epsilon, n_blocks, start.size, adjacency)
+    mean = answers.mean(axis=0)
+    noisy = laplace(mean, scale=event.scale, rng=noise_rng)
+    yield BlocksStep(
+        start=frozen(start),
+        nonprivate_blocks=frozen(blocks),
+        nonprivate_block_sizes=frozen(np.bincount(blocks, minlength=n_blocks).astype(np.float64)),
+        nonprivate_block_centers=frozen(answers),
+        nonprivate_mean=frozen(mean),
+        scale=event.scale,
+        released_centers=frozen(np.clip(noisy, 0.0, 1.0)),
+        events=(*size.events, event),
+    )
+
+
+def n_blocks_for(n_records: float) -> int:
+    """Return L = round(n^0.4), from 1 to MAX_BLOCKS."""
+    return int(min(max(round(max(n_records, 0.0) ** BLOCKS_POWER), 1), MAX_BLOCKS))
+
+
+def mean_event(epsilon: float, n_blocks: int, n_coordinates: int, adjacency: Adjacency) -> LaplaceEvent:
+    """Return the noise of the mean: each of the k d coordinates moves by at most 1/L, under either adjacency."""
+    return LaplaceEvent(
+        "mean of the blocks' centers",
+        sensitivity=1.0 / n_blocks,
+        scale=n_coordinates / (n_blocks * epsilon),
+        n_coordinates=n_coordinates,
+        calibrated_for=adjacency,
+    )
+
+
+def draw_blocks(n: int, n_blocks: int, *, rng: np.random.Generator) -> Labels:
+    """Draw the block (n,) of each record, uniform and independent; record i uses the i-th draw and no other."""
+    # One uniform a record, so that a record at the end comes and goes without touching the others' draws.
+    return np.minimum((rng.random(n) * n_blocks).astype(np.intp), n_blocks - 1)
+
+
+def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int) -> FloatArray:
+    """Return what each block answers (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order; exact."""
+    order = np.argsort(blocks, kind="stable")
+    ends = np.cumsum(np.bincount(blocks, minlength=n_blocks))[:-1]
+    answers = np.empty((n_blocks, *start.shape))
+    for answer, members in zip(answers, np.split(unit[order], ends), strict=True):
+        found = lloyd(members, start, max_iterations=max_iterations).nonprivate_centers if len(members) else start
+        answer[:] = in_order(np.clip(found, 0.0, 1.0))
+    return answers
+
+
+def in_order(centers: Centers) -> Centers:
+    """Return the centers (k, d) sorted by their first coordinate, ties by the next: a rule that reads nothing else."""
+    return centers[np.lexsort(centers.T[::-1])]

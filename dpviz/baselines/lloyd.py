@@ -1,0 +1,75 @@
+"""Lloyd's algorithm without privacy: the reference beside every private method.
+
+Lloyd, "Least Squares Quantization in PCM", 1982. It releases exact means.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import PureEvent
+from dpviz.baselines._lloyd_family import (
+    LloydFamilyRelease,
+    LloydStep,
+    StartParams,
+    collected,
+    lloyd_step,
+    posed,
+    start_caveats,
+)
+from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result
+from dpviz.solvers import LloydBudget, assign, cluster_sums, means
+
+TITLE = "Lloyd (not private)"
+PAPER = "Lloyd, Least Squares Quantization in PCM"
+MAX_ITERATIONS = 300  # unless set; as in scikit-learn
+NO_NOISE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
+CAVEAT = "Exact means are released without noise: nothing is private. The method is here to compare with."
+
+__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
+
+Step = LloydStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(StartParams):
+    """Parameters; `n_iterations` is the most, None: until no record changes cluster, 300 at most."""
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+
+    Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    claim = Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, PAPER)
+    return collected(trace, box, params, Guarantee(claim, None, (*start_caveats(params), CAVEAT)))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+    """Yield one `LloydStep` an iteration, until no record changes cluster; an empty cluster keeps its center."""
+    problem, centers = posed(points, box, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
+    most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations
+    labels = assign(problem.unit, centers)
+    for iteration in range(1, most + 1):
+        exact = cluster_sums(problem.unit, labels, len(centers))
+        mean = means(exact, centers)
+        following = assign(problem.unit, mean)
+        converged = np.array_equal(following, labels)
+        yield lloyd_step(
+            problem,
+            centers,
+            labels,
+            exact,
+            None,
+            NO_NOISE,
+            epsilon=math.inf,
+            iteration=iteration,
+            outcome="converged" if converged else "max_iterations" if iteration == most else "moving",
+            events=(PureEvent(f"iteration {iteration}, exact means", math.inf),),
+        )
+        if converged:
+            return
+        centers, labels = mean, following

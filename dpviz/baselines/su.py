@@ -1,0 +1,73 @@
+"""DPLloyd: Lloyd with Laplace noise, the budget split between counts and sums by the error that each one causes.
+
+Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY 2016, section 3. The number of
+iterations follows from the number of records, which must be public: given, known under REPLACE, or counted with noise.
+"""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.baselines._lloyd_family import (
+    LloydFamilyRelease,
+    LloydStep,
+    NoisyParams,
+    Plan,
+    collected,
+    noisy_guarantee,
+    noisy_steps,
+)
+from dpviz.baselines._size import adjacency_of, check_whole, known_size, size_caveats
+from dpviz.core import Box, Event, Points, Result
+from dpviz.solvers import su_iterations, su_split
+
+TITLE = "DPLloyd"
+PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering"
+
+__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
+
+Step = LloydStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(NoisyParams):
+    """Parameters, all public; n_iterations=None is the paper's rule, from `n_public` records."""
+
+    n_public: int | None = None  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        NoisyParams.__post_init__(self)
+        check_whole("n_public", self.n_public, least=0)
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+
+    The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
+    Raises ValueError for bad points or centers.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    used = params.n_iterations is None  # the number of records, to find T
+    caveats = size_caveats(params.n_public, adjacency_of(params.adjacency)) if used else ()
+    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, caveats))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+    """Yield one `LloydStep` an iteration, each with the same share of epsilon."""
+    return noisy_steps(points, box, params, functools.partial(_plan, params, box.d), rng=rng)
+
+
+def _plan(params: Params, d: int, n_records: int, rng: np.random.Generator) -> Plan:
+    """Fix T and the budgets; without a public number of records a noisy one is paid for first."""
+    if params.n_iterations is not None:
+        return _even(params.epsilon, params.n_iterations)
+    size = known_size(n_records, params.epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
+    n_iterations = su_iterations(size.epsilon, size.n_records, params.n_clusters, d)
+    return _even(size.epsilon, n_iterations, *size.events)
+
+
+def _even(epsilon: float, n_iterations: int, *events: Event) -> Plan:
+    return Plan((epsilon / n_iterations,) * n_iterations, su_split, events)

@@ -1,0 +1,51 @@
+"""Where a Lloyd-type method starts: sphere packing, records, or centers that were given."""
+
+import functools
+
+import numpy as np
+
+from dpviz.core import Box, Centers, Points, as_points, frozen
+from dpviz.solvers.packing import sphere_packing
+
+
+def start_from(
+    unit: Points,
+    box: Box,
+    n_clusters: int,
+    *,
+    start: str,
+    given: Centers | None,
+    seed: int | None,
+    rng: np.random.Generator,
+) -> Centers:
+    """Return k centers (k, d) in box units: `given` (data units) if any, else by `start`.
+
+    `unit` (n, d) are the records in box units. start="packing" is public; start="records" returns k distinct records:
+    curator only. With a `seed` that is used instead of `rng`. Raises ValueError for `given` of another shape, and for
+    more clusters than records with start="records".
+    """
+    if given is not None:
+        centers = as_points(given, n_features=box.d, name="initial_centers")
+        if len(centers) != n_clusters:
+            raise ValueError(f"initial_centers had {len(centers)} rows, but n_clusters is {n_clusters}.")
+        return box.to_unit(box.clip(centers))
+    if start == "packing":
+        return public_start(n_clusters, box.d, seed=seed, rng=rng)
+    chosen = rng if seed is None else np.random.default_rng(seed)
+    if len(unit) < n_clusters:
+        raise ValueError(
+            f"n_clusters was {n_clusters}, but it must be <= n_records={len(unit)} to start from records. "
+            "Lower k, load more data, or start from sphere packing."
+        )
+    return unit[chosen.choice(len(unit), n_clusters, replace=False)]
+
+
+def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Generator) -> Centers:
+    """Return packed centers (k, d) in box units, from the public `seed` if there is one, else from `rng`."""
+    return sphere_packing(n_clusters, d, rng=rng) if seed is None else _seeded_packing(n_clusters, d, seed)
+
+
+@functools.lru_cache(maxsize=64)
+def _seeded_packing(n_clusters: int, d: int, seed: int) -> Centers:
+    """Remember a public start: it costs more than a whole run, and moving epsilon does not change it."""
+    return frozen(sphere_packing(n_clusters, d, rng=np.random.default_rng(seed)))

@@ -1,0 +1,155 @@
+"""What every baseline keeps; a new entry is tested by being there."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.baselines import CATALOGUE
+from dpviz.core import Box, Claim, Event, Guarantee, Release, Result, Step, check_params, knobs
+
+N = 120
+
+
+@pytest.fixture(params=sorted(CATALOGUE))
+def name(request):
+    return request.param
+
+
+def params_of(name):
+    return CATALOGUE[name].Params()
+
+
+def data(d, n=N):
+    rng = np.random.default_rng(d)
+    points = rng.random((3, d))[rng.integers(3, size=n)] + 0.1 * rng.standard_normal((n, d))
+    return points, Box.cube(0.0, 1.0, d)
+
+
+def run(name, points, box, *, seed=0):
+    return CATALOGUE[name].fit(points, box, params_of(name), rng=np.random.default_rng(seed))
+
+
+def arrays(value, path="result"):
+    """Yield (path, array) for every array that hangs on a result."""
+    if isinstance(value, np.ndarray):
+        yield path, value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from arrays(getattr(value, field.name), f"{path}.{field.name}")
+    elif isinstance(value, tuple | list):
+        for i, item in enumerate(value):
+            yield from arrays(item, f"{path}[{i}]")
+
+
+def test_the_catalogue_cannot_be_changed():
+    with pytest.raises(TypeError):
+        CATALOGUE["other"] = None
+
+
+def test_it_has_a_title_and_the_four_names(name):
+    module = CATALOGUE[name]
+    assert module.__name__ == f"dpviz.baselines.{name}"
+    assert isinstance(module.TITLE, str)
+    assert module.TITLE
+    assert callable(module.fit)
+    assert callable(module.steps)
+    assert issubclass(module.Step, Step)
+    assert not issubclass(module.Step, Release)
+
+
+def test_params_have_defaults_and_knobs(name):
+    params = params_of(name)
+    assert dataclasses.is_dataclass(params)
+    check_params(params)
+    assert knobs(params), "a sidebar is made from knobs"
+    for made in knobs(type(params)):
+        assert made.parse(made.format(made.default)) == made.default
+        assert made.label
+        assert made.help
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(params, dataclasses.fields(params)[0].name, None)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_it_returns_a_result(name, d):
+    points, box = data(d)
+    result = run(name, points, box)
+    assert isinstance(result, Result)
+    assert isinstance(result.release, Release)
+    assert not isinstance(result.release, Step)
+    assert isinstance(result.trace, tuple)
+    assert all(isinstance(step, CATALOGUE[name].Step) for step in result.trace)
+    assert isinstance(result.events, tuple)
+    assert all(isinstance(event, Event) for event in result.events)
+    assert isinstance(result.guarantee, Guarantee)
+    assert isinstance(result.guarantee.published, Claim)
+    assert result.guarantee.proved is None or isinstance(result.guarantee.proved, Claim)
+    for field in ("centers", "points"):
+        released = getattr(result.release, field, None)
+        if released is not None:
+            assert released.dtype == np.float64
+            assert released.shape[1] == d
+            assert np.isfinite(released).all()
+
+
+def test_fit_collects_the_steps(name):
+    points, box = data(2)
+    result = run(name, points, box)
+    alone = tuple(CATALOGUE[name].steps(points, box, params_of(name), rng=np.random.default_rng(0)))
+    assert len(alone) == len(result.trace)
+    for (path, one), (_, other) in zip(arrays(alone), arrays(result.trace), strict=True):
+        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f"), path
+
+
+def test_a_seed_decides_every_bit(name):
+    points, box = data(2)
+    first, again, other = (run(name, points, box, seed=seed) for seed in (0, 0, 1))
+    for (path, one), (_, two) in zip(arrays(first), arrays(again), strict=True):
+        assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f"), path
+    pairs = list(zip(arrays(first.release), arrays(other.release), strict=False))
+    assert any(not np.array_equal(one, two) for (_, one), (_, two) in pairs)
+
+
+def test_results_are_shared_and_so_cannot_be_written(name):
+    points, box = data(2)
+    result = run(name, points, box)
+    found = list(arrays(result))
+    assert found
+    assert [path for path, array in found if array.flags.writeable] == []
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.release = None
+
+
+def test_the_records_are_left_alone(name):
+    points, box = data(2)
+    before = points.copy()
+    run(name, points, box)
+    assert np.array_equal(points, before)
+    assert points.flags.writeable
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_record_far_outside_counts_as_one_at_the_wall(name, d):
+    points, box = data(d)
+    far, wall = points.copy(), points.copy()
+    far[0], wall[0] = 1e9, 1.0
+    for (path, one), (_, two) in zip(
+        arrays(run(name, far, box).release), arrays(run(name, wall, box).release), strict=True
+    ):
+        assert np.array_equal(one, two, equal_nan=True), path
+
+
+def test_bad_points_are_refused(name):
+    _, box = data(2)
+    for bad in (np.full((5, 2), np.nan), np.zeros((5, 3)), np.zeros(5)):
+        with pytest.raises(ValueError, match="points"):
+            run(name, bad, box)
+
+
+def test_the_generator_is_required_by_name(name):
+    points, box = data(2)
+    with pytest.raises(TypeError):
+        CATALOGUE[name].fit(points, box, params_of(name))
+    with pytest.raises(TypeError):
+        CATALOGUE[name].fit(points, box, params_of(name), np.random.default_rng(0))

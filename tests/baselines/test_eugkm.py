@@ -1,0 +1,258 @@
+"""EUGkM: one grid, one noise, k-means on the cells."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from dpviz.accounting import LaplaceEvent, pure_epsilon
+from dpviz.baselines._size import SIZE_SHARE
+from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
+from dpviz.baselines.eugkm import (
+    CAPPED_CAVEAT,
+    MAX_CELLS,
+    Params,
+    cell_centers,
+    cell_counts,
+    fit,
+    rule_cells_per_axis,
+    steps,
+)
+from dpviz.core import Adjacency, Box
+
+ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def blobs(n: int, d: int, k: int, *, spread: float = 0.04, seed: int = 0) -> np.ndarray:
+    rng = generator(seed)
+    middles = rng.random((k, d)) * 0.8 + 0.1
+    return np.clip(middles[rng.integers(k, size=n)] + spread * rng.standard_normal((n, d)), 0.0, 1.0)
+
+
+def cost(points: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = None) -> float:
+    squares = ((points[:, None, :] - centers[None]) ** 2).sum(axis=2).min(axis=1)
+    return float(squares.sum() if weights is None else squares @ weights)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", ADJACENCIES)
+@pytest.mark.parametrize("extra", [{}, {"n_public": 500}, {"cells_per_axis": 3}], ids=["size", "n_public", "grid"])
+def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, int]) -> None:
+    params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **extra)
+    result = fit(blobs(500, d, 3), Box.cube(0, 1, d), params, rng=generator())
+    assert pure_epsilon(result.events, ADJACENCIES[name]) == pytest.approx(0.7, rel=1e-12)
+    assert result.guarantee.proved is not None
+    assert result.guarantee.proved.epsilon == 0.7
+    assert result.guarantee.proved.adjacency is ADJACENCIES[name]
+
+
+def test_only_an_unknown_number_of_records_is_paid_for() -> None:
+    points, box = blobs(300, 2, 3), Box.cube(0, 1, 2)
+    for params, paid in [
+        (Params(), True),
+        (Params(n_public=300), False),
+        (Params(cells_per_axis=4), False),
+        (Params(adjacency="replace"), False),
+    ]:
+        labels = [e.label for e in fit(points, box, params, rng=generator()).events if isinstance(e, LaplaceEvent)]
+        assert ("number of records" in labels) is paid
+
+
+def mean_noise(name: str, epsilon: float) -> tuple[float, int]:
+    """Return the mean |noise| of a 200 x 200 grid with every record in one cell, and the number of cells."""
+    params = Params(epsilon=epsilon, adjacency=name, cells_per_axis=200)
+    step = next(steps(np.full((50, 2), 0.001), Box.cube(0, 1, 2), params, rng=generator(1)))
+    assert step.nonprivate_cell_counts[0] == 50
+    noise = np.abs(step.noisy_cell_counts - step.nonprivate_cell_counts)
+    assert (noise > 0).all()  # empty cells too
+    return float(noise.mean()), noise.size
+
+
+@pytest.mark.parametrize(("name", "moved"), [("add_remove", 1), ("replace", 2)])
+def test_every_cell_bears_laplace_noise_of_its_sensitivity(name: str, moved: int) -> None:
+    epsilon = 0.5
+    measured, cells = mean_noise(name, epsilon)
+    scale = moved / epsilon  # |Laplace(b)| has mean b and standard deviation b
+    assert abs(measured - scale) <= 6 * scale / math.sqrt(cells)
+    for wrong in (2 * scale, scale / 2, 1.05 * scale):
+        assert abs(measured - wrong) > 6 * wrong / math.sqrt(cells)
+
+
+@pytest.mark.parametrize("name", ADJACENCIES)
+def test_the_event_bounds_what_neighbours_move(name: str) -> None:
+    rng = generator(3)
+    points = rng.random((40, 2))
+    [event] = fit(points, Box.cube(0, 1, 2), Params(adjacency=name, cells_per_axis=5), rng=rng).events
+    assert isinstance(event, LaplaceEvent)
+    moves = []
+    for i in range(40):
+        other = np.delete(points, i, axis=0)
+        if name == "replace":
+            other = np.vstack([other, rng.random((1, 2))])
+        moves.append(np.abs(cell_counts(points, 5) - cell_counts(other, 5)).sum())
+    assert max(moves) == event.sensitivity * event.n_coordinates
+
+
+def test_the_size_rule_is_the_papers() -> None:
+    assert rule_cells_per_axis(1.0, 100_000, 2) ** 2 == pytest.approx(10_000)
+    for d in (1, 3):
+        assert rule_cells_per_axis(0.5, 4000, d) ** d == pytest.approx((4000 * 0.5 / 10) ** (2 * d / (2 + d)))
+    release = fit(blobs(1000, 2, 3), Box.cube(0, 1, 2), Params(n_public=100_000), rng=generator()).release
+    assert release.shape == (100, 100)
+    assert release.noisy_cell_counts.shape == (10_000,)
+
+
+def test_the_noisy_size_has_its_share_of_noise() -> None:
+    [size, cells] = fit(blobs(500, 2, 3), Box.cube(0, 1, 2), Params(epsilon=2.0), rng=generator()).events
+    assert isinstance(size, LaplaceEvent)
+    assert isinstance(cells, LaplaceEvent)
+    assert size.scale == pytest.approx(1 / (SIZE_SHARE * 2.0))
+    assert cells.scale == pytest.approx(1 / ((1 - SIZE_SHARE) * 2.0))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
+    params = Params(n_clusters=2, epsilon=math.inf)
+    result = fit(blobs(200, d, 2), Box.cube(0, 1, d), params, rng=generator())
+    assert math.prod(result.release.shape) <= MAX_CELLS < (result.release.shape[0] + 1) ** d
+    assert CAPPED_CAVEAT in result.guarantee.caveats
+    small = fit(blobs(200, d, 2), Box.cube(0, 1, d), Params(n_clusters=2, cells_per_axis=2), rng=generator())
+    assert CAPPED_CAVEAT not in small.guarantee.caveats
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_cells_are_counted_as_numpy_counts_them(d: int) -> None:
+    points = np.vstack([generator(2).random((500, d)), np.zeros((1, d)), np.ones((1, d))])
+    expected, edges = np.histogramdd(points, bins=7, range=[(0, 1)] * d)
+    assert np.array_equal(cell_counts(points, 7), expected.ravel())
+    middles = 0.5 * (edges[0][1:] + edges[0][:-1])
+    grid = np.stack(np.meshgrid(*[middles] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    assert np.allclose(cell_centers((7,) * d), grid)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_noise_it_is_weighted_kmeans_on_exact_counts(seed: int) -> None:
+    points = blobs(5000, 2, 4, seed=seed)
+    params = Params(n_clusters=4, epsilon=math.inf, cells_per_axis=20)
+    result = fit(points, Box.cube(0, 1, 2), params, rng=generator(seed))
+    counts, _, _ = np.histogram2d(*points.T, bins=20, range=[(0, 1), (0, 1)])
+    assert np.array_equal(result.release.noisy_cell_counts, counts.ravel())
+    places = (np.indices((20, 20)).reshape(2, -1).T + 0.5) / 20
+    peer = KMeans(4, n_init=10, random_state=0, tol=0).fit(places, sample_weight=counts.ravel())
+    # It stops at a relative gain of 1e-4 an iteration, and gains shrink from one to the next.
+    assert cost(places, result.release.centers, counts.ravel()) == pytest.approx(peer.inertia_, rel=2e-3)
+    assert result.release.noisy_counts.sum() == pytest.approx(5000)
+    assert result.trace[-1].noisy_cost == pytest.approx(cost(places, result.release.centers, counts.ravel()))
+
+
+def test_weighted_kmeans_from_one_start_is_scikit_learns_from_the_same() -> None:
+    places, weights = generator(5).random((300, 2)), generator(6).random(300)
+    start = places[:3]
+    ours = weighted_kmeans(places, weights, (start,), tolerance=0.0)
+    peer = KMeans(3, init=start, n_init=1, tol=0, max_iter=len(ours.costs) - 1).fit(places, sample_weight=weights)
+    assert np.allclose(ours.centers[-1], peer.cluster_centers_)
+    assert (np.diff(ours.costs) <= 1e-9).all()
+    assert ours.costs[-1] == pytest.approx(peer.inertia_)
+
+
+def test_a_start_is_spread_over_places_that_weigh() -> None:
+    places, weights = np.array([[0.0], [0.5], [1.0], [0.9]]), np.array([1.0, 1.0, 1.0, 0.0])
+    for seed in range(20):
+        assert sorted(spread_start(places, weights, 3, rng=generator(seed)).ravel()) == [0.0, 0.5, 1.0]
+        assert spread_start(places, weights, 6, rng=generator(seed)).shape == (6, 1)
+
+
+def test_at_epsilon_one_it_is_near_kmeans() -> None:
+    ratios = []
+    for seed in range(15):
+        points = blobs(10_000, 2, 5, spread=0.06, seed=seed)
+        best = KMeans(5, n_init=5, random_state=0).fit(points).inertia_
+        release = fit(points, Box.cube(0, 1, 2), Params(), rng=generator(seed)).release
+        ratios.append(cost(points, release.centers) / best)
+    assert min(ratios) >= 1 - 1e-3  # scikit-learn's tolerance
+    assert np.median(ratios) <= 1.2
+    assert max(ratios) <= 1.7
+
+
+def test_the_counts_of_clusters_do_not_lean() -> None:
+    # Pooled over runs: k sums together hold all cells, variance 2 b^2 a cell, so 6 standard errors of the mean.
+    points, totals, side = blobs(1000, 2, 3), [], 10
+    for seed in range(60):
+        params = Params(n_clusters=3, cells_per_axis=side)
+        totals.append(fit(points, Box.cube(0, 1, 2), params, rng=generator(seed)).release.noisy_counts.sum())
+    error = math.sqrt(2 * side**2 / 60)
+    assert abs(np.mean(totals) - 1000) <= 6 * error
+    # The variant that adds up clipped cells leans by 1/2 b for each empty cell: it would not pass.
+    assert 0.5 * side**2 * 0.6 > 6 * error
+
+
+def test_one_seed_gives_the_same_bits_and_another_does_not() -> None:
+    points, box = blobs(400, 2, 3), Box.cube(0, 1, 2)
+    first, again, other = (fit(points, box, Params(), rng=generator(s)).release for s in (1, 1, 2))
+    assert np.array_equal(first.centers, again.centers)
+    assert np.array_equal(first.noisy_cell_counts, again.noisy_cell_counts)
+    assert not np.array_equal(first.centers, other.centers)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.inf])
+@pytest.mark.parametrize("d", [1, 2])
+def test_few_records_give_centers_in_the_box(n: int, epsilon: float, d: int) -> None:
+    box = Box.cube(-3, 5, d)
+    for name in ADJACENCIES:
+        params = Params(n_clusters=4, epsilon=epsilon, adjacency=name, start_seed=7)
+        release = fit(100 * generator(n).standard_normal((n, d)), box, params, rng=generator()).release
+        assert release.centers.shape == (4, d)
+        assert ((release.centers >= -3) & (release.centers <= 5)).all()
+        assert np.isfinite(release.noisy_counts).all()
+
+
+def test_one_place_draws_a_center_to_its_cell() -> None:
+    params = Params(n_clusters=2, epsilon=math.inf, cells_per_axis=10)
+    release = fit(np.full((50, 2), 7.0), Box.cube(0, 10, 2), params, rng=generator()).release
+    assert np.abs(release.centers - 7.5).max(axis=1).min() < 1e-9
+    assert sorted(release.noisy_counts) == [0, 50]
+
+
+def test_records_outside_count_at_the_wall() -> None:
+    points = generator(0).normal(0.5, 1.0, (300, 2))
+    params, box = Params(epsilon=math.inf, cells_per_axis=6), Box.cube(0, 1, 2)
+    outside = fit(points, box, params, rng=generator()).release
+    assert np.array_equal(outside.centers, fit(box.clip(points), box, params, rng=generator()).release.centers)
+
+
+def test_the_trace_is_one_run_and_pays_once() -> None:
+    trace = tuple(steps(blobs(2000, 2, 5), Box.cube(0, 1, 2), Params(), rng=generator()))
+    assert len(trace) > 1
+    assert [step.iteration for step in trace] == list(range(1, len(trace) + 1))
+    assert all(not step.events for step in trace[1:])
+    for before, after in itertools.pairwise(trace):
+        assert np.array_equal(before.released_centers, after.previous_centers)
+        assert after.noisy_cost <= before.noisy_cost * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("d", "params", "words"),
+    [
+        (7, Params(), "at most 6"),
+        (20, Params(), "at most 6"),
+        (2, Params(cells_per_axis=257), "must be <= 256"),
+    ],
+)
+def test_what_is_too_large_is_refused(d: int, params: Params, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        fit(np.zeros((3, d)), Box.cube(0, 1, d), params, rng=generator())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cells_per_axis": 0}, {"n_public": -1}, {"start_seed": 1.5}, {"epsilon": 0.0}, {"adjacency": "both"}]
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Params(**wrong)  # type: ignore[arg-type]

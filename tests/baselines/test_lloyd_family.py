@@ -1,0 +1,244 @@
+"""The Lloyd-type baselines: what they spend, the noise behind it, and Lloyd's steps when there is none."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import kstest
+
+from dpviz.accounting import pure_epsilon
+from dpviz.baselines import _lloyd_family, blum, dwork, lloyd, su
+from dpviz.core import Adjacency, Box
+from dpviz.solvers import ClusterSums, LloydBudget, su_iterations, su_split
+
+PRIVATE = [blum, dwork, su]
+DIMENSIONS = (1, 2, 5, 20, 100)
+ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
+P_VALUE = 1e-6
+
+
+def name_of(module):
+    return module.__name__.rpartition(".")[2]
+
+
+def data(d, n=60, seed=0):
+    """Return records in a box that is not the unit box, some of them outside."""
+    rng = np.random.default_rng(seed)
+    return 4.2 * rng.random((n, d)) - 1.1, Box(np.full(d, -1.0), np.linspace(3.0, 4.0, d))
+
+
+def run(module, points, box, *, seed=0, **options):
+    return module.fit(points, box, module.Params(**options), rng=np.random.default_rng(seed))
+
+
+def budget(module, epsilon, n_iterations):
+    return epsilon * (1 - 0.5**n_iterations) if module is dwork else epsilon
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("module", PRIVATE, ids=name_of)
+def test_the_events_add_up_to_the_claim(module, d, adjacency):
+    points, box = data(d)
+    for k, epsilon, n_iterations in itertools.product((1, 4), (1e-3, 1.0, 20.0), (None, 1, 7)):
+        options = {"n_clusters": k, "epsilon": epsilon, "n_iterations": n_iterations, "adjacency": adjacency}
+        result = run(module, points, box, start_seed=0, **options)
+        spent = pure_epsilon(result.events, ADJACENCIES[adjacency])
+        assert spent == pytest.approx(budget(module, epsilon, len(result.trace)), rel=1e-12)
+        proved = result.guarantee.proved
+        assert (proved.delta, proved.adjacency) == (0.0, ADJACENCIES[adjacency])
+        assert proved.epsilon == pytest.approx(spent, rel=1e-12)
+        shares = [step.epsilon_counts + d * step.epsilon_sums for step in result.trace]
+        np.testing.assert_allclose(shares, [step.epsilon for step in result.trace], rtol=1e-12)
+        if adjacency == "add_remove":
+            assert pure_epsilon(result.events, Adjacency.REPLACE) == pytest.approx(2 * spent, rel=1e-12)
+            assert any(f"{2 * proved.epsilon:g}-private" in caveat for caveat in result.guarantee.caveats)
+        if module is dwork and n_iterations is None:
+            assert spent == pytest.approx(epsilon * 31 / 32, rel=1e-12)
+
+
+# What the swap spends for epsilon = 1, by hand: (1 + d c) / (d + c), c = (4 d 0.225^2)^(1/3); and (1 + 2 d) / (2 + d).
+@pytest.mark.parametrize(
+    ("module", "name", "d", "spends"),
+    [(su, "su_split", 10, 1.212), (su, "su_split", 100, 2.663), (blum, "joint_split", 10, 1.75)],
+)
+def test_swapped_budgets_overspend(module, name, d, spends, monkeypatch):
+    right = getattr(module, name)
+
+    def swapped(epsilon, d):
+        split = right(epsilon, d)
+        return LloydBudget(count=split.sum_per_axis, sum_per_axis=split.count)
+
+    monkeypatch.setattr(module, name, swapped)
+    points, box = data(d)
+    events = run(module, points, box, start_seed=0, n_iterations=3).events
+    assert pure_epsilon(events, Adjacency.ADD_REMOVE) == pytest.approx(spends, abs=5e-4)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_counts_and_sums_of_the_joint_vector_share_one_scale(d):
+    for adjacency, l1 in (("add_remove", 1 + d / 2), ("replace", 2 + d)):
+        points, box = data(d)
+        event = run(blum, points, box, start_seed=0, epsilon=2.0, adjacency=adjacency).events[0]
+        count, total = event.events if adjacency == "replace" else event.parts[0].events
+        assert count.scale == pytest.approx(l1 / (2.0 / 5), rel=1e-14)
+        assert total.scale == pytest.approx(count.scale, rel=1e-14)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_no_record_moves_more_than_the_sensitivities(d):
+    rng = np.random.default_rng(d)
+    corners = [np.zeros(d), np.ones(d)]
+    records = [*corners, *rng.random((30, d))]
+    events = {}
+    for name, adjacency in ADJACENCIES.items():
+        points, box = data(d)
+        event = run(su, points, box, n_public=60, adjacency=name).events[0]
+        events[adjacency] = event.events if name == "replace" else event.parts[0].events
+    worst = {adjacency: [0.0, 0.0] for adjacency in events}
+
+    def statistics(record, cluster):
+        counts, sums = np.zeros(2), np.zeros((2, d))
+        counts[cluster], sums[cluster] = 1, record
+        return counts, _lloyd_family.centered_sums(ClusterSums(counts, sums))
+
+    def note(adjacency, counts, sums):
+        count, axis = np.abs(counts).sum(), np.abs(sums).sum(axis=0).max()
+        worst[adjacency] = [max(worst[adjacency][0], count), max(worst[adjacency][1], axis)]
+
+    for record in records:
+        note(Adjacency.ADD_REMOVE, *statistics(record, 0))
+        for other, cluster in itertools.product(records, (0, 1)):
+            moved = [a - b for a, b in zip(statistics(record, 0), statistics(other, cluster), strict=True)]
+            note(Adjacency.REPLACE, *moved)
+    for adjacency, (count, total) in events.items():
+        assert worst[adjacency] == pytest.approx([count.sensitivity, total.sensitivity], rel=1e-12)
+        assert total.n_coordinates == d
+
+
+# The noise itself: a full cluster, a small one and an empty one, the same records under many seeds.
+STARTS = np.array([[0.2, 0.2], [0.8, 0.8], [0.0, 1.0]])
+N_SEEDS = 800
+
+
+@pytest.fixture(
+    scope="module", params=itertools.product(PRIVATE, ADJACENCIES), ids=lambda pair: f"{name_of(pair[0])}-{pair[1]}"
+)
+def noise(request):
+    """Return noise of counts (seeds, T, k) and of sums (seeds, T, k, d), and the events of each iteration."""
+    module, adjacency = request.param
+    rng = np.random.default_rng(0)
+    points = np.concatenate([c + 0.04 * rng.uniform(-1, 1, (n, 2)) for c, n in zip(STARTS[:2], (90, 9), strict=True)])
+    options = {"n_clusters": 3, "initial_centers": STARTS, "epsilon": 1e5, "n_iterations": 2, "adjacency": adjacency}
+    counts, sums = [], []
+    for seed in range(N_SEEDS):
+        result = run(module, points, Box.cube(0.0, 1.0, 2), seed=seed, **options)
+        counts.append([step.noisy_counts - step.nonprivate_counts for step in result.trace])
+        sums.append([step.noisy_sums - centered(step) for step in result.trace])
+    assert result.trace[0].nonprivate_counts[2] == 0
+    leaves = [event.events if adjacency == "replace" else event.parts[0].events for event in result.events]
+    return np.array(counts), np.array(sums), leaves
+
+
+def centered(step):
+    return (step.nonprivate_mean - 0.5) * step.nonprivate_counts[:, None]
+
+
+def test_the_noise_has_the_scales_of_the_events(noise):
+    counts, sums, leaves = noise
+    for t, (count, total) in enumerate(leaves):
+        for drawn, event in ((counts[:, t], count), (sums[:, t], total)):
+            for cluster in range(3):  # the third is empty
+                shape = drawn[:, cluster].ravel()
+                assert kstest(shape, "laplace", args=(0, event.scale)).pvalue > P_VALUE
+                for wrong in (2.0, 0.5):
+                    assert kstest(shape, "laplace", args=(0, wrong * event.scale)).pvalue < P_VALUE
+
+
+def test_every_number_has_noise_of_its_own(noise):
+    counts, sums, _ = noise
+    columns = np.concatenate([counts[..., None], sums], axis=-1).reshape(N_SEEDS, -1).T  # (T k (1 + d), seeds)
+    columns = columns / columns.std(axis=1, keepdims=True)
+    off = np.corrcoef(columns) - np.eye(len(columns))
+    bound = 6 / math.sqrt(N_SEEDS)
+    assert np.abs(off).max() < bound
+    shared = columns.copy()
+    shared[1] = shared[0]  # one draw for two clusters must be seen
+    assert np.abs(np.corrcoef(shared) - np.eye(len(shared))).max() > bound
+
+
+def brute_lloyd(unit, centers, n_iterations):
+    for _ in range(n_iterations):
+        labels = cdist(unit, centers).argmin(axis=1)
+        centers = np.array(
+            [unit[labels == i].mean(axis=0) if (labels == i).any() else c for i, c in enumerate(centers)]
+        )
+    return centers
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+@pytest.mark.parametrize("module", [lloyd, *PRIVATE], ids=name_of)
+def test_without_noise_it_is_lloyd(module, d):
+    points, box = data(d, n=500)
+    options = {} if module is lloyd else {"epsilon": math.inf}
+    for seed in range(3):
+        result = run(module, points, box, seed=seed, start_seed=seed, n_clusters=6, **options)
+        unit = box.to_unit(box.clip(points))
+        n_iterations = len(result.trace)
+        assert module is lloyd or n_iterations == (7 if module is su else 5)
+        expected = brute_lloyd(unit, result.release.start, n_iterations)
+        np.testing.assert_allclose(result.release.path[-1], expected, atol=1e-12)
+        np.testing.assert_allclose(result.release.centers, box.from_unit(expected), atol=1e-11)
+        labels = cdist(unit, result.trace[-1].previous_centers).argmin(axis=1)
+        for centers, costs in (
+            (result.trace[-1].previous_centers, result.trace[-1].nonprivate_cost_before),
+            (result.trace[-1].released_centers, result.trace[-1].nonprivate_cost_after),
+        ):
+            brute = [((unit[labels == i] - c) ** 2).sum() for i, c in enumerate(centers)]
+            np.testing.assert_allclose(costs, brute, atol=1e-10)
+
+
+def test_lloyd_stops_when_no_record_moves_and_promises_nothing():
+    points, box = data(2, n=300)
+    result = run(lloyd, points, box)
+    assert result.trace[-1].outcome == "converged"
+    assert (cdist(box.to_unit(box.clip(points)), result.release.path[-1]).argmin(axis=1)).tolist() == result.trace[
+        -1
+    ].nonprivate_labels.tolist()
+    assert result.guarantee.proved is None
+    assert result.guarantee.published.epsilon == math.inf
+    assert result.guarantee.caveats
+    assert pure_epsilon(result.events, Adjacency.ADD_REMOVE) == math.inf
+    assert result.release.noisy_counts is None
+    short = run(lloyd, points, box, n_iterations=2)
+    assert [step.outcome for step in short.trace] == ["moving", "max_iterations"]
+    assert np.array_equal(short.release.path, result.release.path[:2])
+
+
+@pytest.mark.parametrize("module", PRIVATE, ids=name_of)
+def test_epsilon_changes_scales_and_nothing_else(module):
+    points, box = data(2, n=300)
+    few, many = (run(module, points, box, epsilon=epsilon, n_iterations=4) for epsilon in (2.0, 20.0))
+    assert np.array_equal(few.release.start, many.release.start)
+    for a, b in zip(few.trace, many.trace, strict=True):
+        counts = [step.noisy_counts - step.nonprivate_counts for step in (a, b)]
+        np.testing.assert_allclose(counts[0], 10 * counts[1], atol=1e-10)
+        sums = [step.noisy_sums - centered(step) for step in (a, b)]
+        np.testing.assert_allclose(sums[0], 10 * sums[1], atol=1e-10)
+    starts = [run(other, points, box).release.start for other in (lloyd, *PRIVATE)]
+    assert all(np.array_equal(start, few.release.start) for start in starts)
+
+
+def test_su_takes_its_iterations_from_a_public_or_noisy_number():
+    points, box = data(2, n=2000)
+    for adjacency, n_public, known in (("add_remove", 700, 700), ("replace", None, 2000), ("replace", 700, 700)):
+        result = run(su, points, box, adjacency=adjacency, n_public=n_public)
+        assert len(result.trace) == len(result.events) == su_iterations(1.0, known, 5, 2)
+    noisy = run(su, points, box)
+    size, *iterations = noisy.events
+    assert size.epsilon == pytest.approx(0.02)
+    assert len(iterations) == len(noisy.trace)
+    np.testing.assert_allclose([step.epsilon for step in noisy.trace], 0.98 / len(noisy.trace))
+    assert noisy.trace[0].epsilon_counts == pytest.approx(su_split(0.98 / len(noisy.trace), 2).count)
