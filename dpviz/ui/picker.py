@@ -73,6 +73,7 @@ def _open() -> None:
 
 def _start_again() -> None:
     """Another data set: its size and knobs start from their own defaults."""
+    st.session_state.pop(_LINK, None)  # the link asked for another choice
     names = {f"data_{knob.name}" for name in DATASETS for knob in data_knobs(name)}
     state.forget(["n", "x", "y", *names])
 

@@ -14,6 +14,8 @@ from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
 
 MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
+ADDRESS_SIGNS = ("://", "w.", "@")  # of http://…, www.… and mail addresses
+JOINER = "\u2060"
 MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more than text
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
@@ -71,6 +73,9 @@ def take_problems() -> list[str]:
 
 def plain(text: str) -> str:
     """Write words of a link or a file as Markdown of words: no links, no pictures, no formulas."""
+    # Bare addresses become links even when escaped; an invisible joiner inside them does not.
+    for sign in ADDRESS_SIGNS:
+        text = text.replace(sign, f"{sign[0]}{JOINER}{sign[1:]}")
     return "".join(f"\\{character}" if character in MARKUP else character for character in text)
 
 

@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
     def start(app: str) -> str:
         if app not in running:
-            running[app] = _start(app, logs / f"{Path(app).stem}.log")
+            running[app] = start_server(app, logs / f"{Path(app).stem}.log")
         return running[app][0]
 
     yield start
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait(timeout=20)
 
 
-def _start(app: str, log: Path) -> tuple[str, subprocess.Popen[bytes]]:
+def start_server(app: str, log: Path) -> tuple[str, subprocess.Popen[bytes]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

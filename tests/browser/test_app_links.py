@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.algorithms import CATALOGUE
-from tests.browser.conftest import ROOT, _start
+from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press, redrawn, scene_of
 
 pytestmark = pytest.mark.browser
@@ -27,7 +27,7 @@ def test_every_page_is_in_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_path: Path, name: str) -> None:
-    address, process = _start(APP, tmp_path / "log")
+    address, process = start_server(APP, tmp_path / "log")
     try:
         page.goto(f"{address}/{name}?n_clusters=7")
         expect(page.get_by_role("heading", level=1)).to_have_text(CATALOGUE[name].TITLE, timeout=SLOW)

@@ -129,7 +129,6 @@ def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
     assert [url for url in asked if url.endswith("/x")] == []
 
 
-@pytest.mark.xfail(reason="Streamlit's Markdown makes links of bare addresses, also of escaped ones", strict=True)
 def test_an_address_in_a_column_s_name_is_no_link(page: Page, server: Server) -> None:
     uploaded(page, server, csv(names=("http://evil.example/a", "www.evil.example")))
     assert page.locator("a[href*='evil.example']").count() == 0
