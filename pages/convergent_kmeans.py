@@ -30,7 +30,9 @@ def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     epsilon = {}
     if chosen["mode"] == "repaired":
-        epsilon["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=story.allowed, marks=DEPLOYMENTS)
+        proved = chosen["start"] == "packing" and not page.source.dataset.bounds_from_data
+        note = story.allowed if proved else story.not_established
+        epsilon["epsilon"] = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     else:
         epsilon["epsilon_per_iteration"] = controls.log_slider(
             KNOBS["epsilon_per_iteration"],

@@ -50,16 +50,23 @@ SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number
 PUBLISHED_CAVEATS = (
     "The sampling zone, its support and its center are computed from exact means, so a center that is possible with "
     "you in the data can be impossible without you.",
-    "The final noise is on the counts only: every released center lies exactly on the ray from the box's low corner "
-    "through its true sum, so ratios of coordinates leak exactly.",
     "ε hardly moves anything: it only chooses within zones that the data place, and in iteration 1 it moves no zone.",
     "The score's sensitivity is a local one, and the number of iterations depends on the data and is published.",
 )
 RECORDS_CAVEAT = "The start is made of real records, which are published as they are: no guarantee holds."
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
+RATIO_CAVEAT = (
+    "The final noise is on the counts only: every released center lies exactly on the ray from the box's low corner "
+    "through its true sum, so ratios of coordinates leak exactly."
+)
+LINE_CAVEAT = (
+    "The final noise is on the counts only: in one dimension the center's density has no bounded ratio near the box's "
+    "low end."
+)
 REPAIRED_CAVEATS = (
-    "When one record is changed instead of added or removed, the same run is 2ε-private.",
-    "Noise is floating point; the proof is for real numbers.",
+    "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
+    "Noise and arithmetic are floating point and the generator is not a cryptographic one; the proof is for real "
+    "numbers and true randomness. A short seed can be searched for from the release.",
 )
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]
@@ -86,7 +93,13 @@ class Params:
         choices=(("past", "Past"), ("future", "Future")),
     )
     epsilon: float = knob(
-        1.0, "Privacy budget ε", "All that repaired mode spends.", low=0.05, high=20.0, minimum=1e-9, log=True
+        1.0,
+        "Privacy budget ε",
+        "How much one record may change what is released; repaired mode spends no more. Smaller is more private.",
+        low=0.05,
+        high=20.0,
+        minimum=1e-9,
+        log=True,
     )
     epsilon_per_iteration: float = knob(
         0.5,
@@ -259,7 +272,8 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
         claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 5")
-        return Guarantee(claim, None, (*start, *PUBLISHED_CAVEATS))
+        leak = RATIO_CAVEAT if trace[0].zone_mean.shape[1] > 1 else LINE_CAVEAT
+        return Guarantee(claim, None, (*start, leak, *PUBLISHED_CAVEATS))
     claim = Claim(
         params.epsilon, 0.0, Adjacency.ADD_REMOVE, "repaired mode: Laplace counts and sums, Su et al.'s split"
     )

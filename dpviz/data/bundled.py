@@ -111,8 +111,8 @@ def photograph() -> Dataset:
         colours.reshape(-1, N_CHANNELS).astype(np.float64),
         None,
         COLOUR_FEATURES,
-        "Colours of a photograph",
-        "Centers become a palette, so that error can be seen as wrong colours.",
+        "Colors of a photograph",
+        "Centers become a palette, so that error can be seen as wrong colors.",
         image=Image(IMAGE_HEIGHT, IMAGE_WIDTH, colours),
     )
 

@@ -138,6 +138,7 @@ class Scene:
     equal: bool = True  # one unit is as long on both axes, so that balls are round
     scrubber: bool = True  # False for a chart that follows another picture's frames
     group_names: tuple[str, ...] = ()  # clusters, for legend and hover
+    public_caption: str = ""  # the caption of what is left for the public, where it differs
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
     def public(self) -> "Scene":
@@ -146,7 +147,7 @@ class Scene:
             empty = Axis("", ticks=False)
             return replace(self, layers=(), x=empty, y=empty, axes_public=True)
         kept = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=kept)
+        return replace(self, layers=kept, caption=self.public_caption or self.caption)
 
     @property
     def is_empty(self) -> bool:

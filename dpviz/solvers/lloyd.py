@@ -40,17 +40,23 @@ def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie.
 
     argmin_i |c_i|^2 - 2 x . c_i: |x|^2 does not change the order. No temporary is larger than (CHUNK, k).
+    Every product has the same shape, filled up with zero rows: a matrix library may round another shape differently,
+    and a record's cluster must not hang on how many others there are.
     """
     labels = np.empty(len(points), dtype=np.intp)
     offsets = np.einsum("ij,ij->i", centers, centers)  # (k,)
     slopes = -2.0 * centers.T  # (d, k)
-    scores = np.empty((min(CHUNK, len(points)), len(centers)))
+    scores = np.empty((CHUNK, len(centers)))
+    padded = np.zeros((CHUNK, points.shape[1]))
     for first in range(0, len(points), CHUNK):
         chunk = points[first : first + CHUNK]
-        score = scores[: len(chunk)]
-        np.matmul(chunk, slopes, out=score)
-        score += offsets
-        np.argmin(score, axis=1, out=labels[first : first + len(chunk)])
+        rows = len(chunk)
+        if rows < CHUNK:
+            padded[:rows] = chunk
+            chunk = padded
+        np.matmul(chunk, slopes, out=scores)
+        scores += offsets
+        np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])
     return labels
 
 

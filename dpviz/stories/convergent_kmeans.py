@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease, start_centers
+from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
 from dpviz.core import Points, Result, attacker_odds
 from dpviz.metrics import matched_distance, nonprivate_cost
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.stories import zone_layers as draw
-from dpviz.stories.panel import Fact, Sentence, number, odds
+from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
 from dpviz.stories.view import View, Words, project
 from dpviz.stories.zone_charts import cost_chart, ledger_chart
 from dpviz.stories.zone_stage import Clock, Context, Stage, frames, stand
@@ -30,17 +30,29 @@ __all__ = [
     "utility",
 ]
 
+ZONE_EXPONENT = 0.303  # of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of it
 MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
     (
         "Colors",
         "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
     ),
+    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
+    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
     ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
-    ("Convergent zone", "The ball around the mean that reaches the old center. Any point inside lowers the cost."),
-    ("Controller", "A random point of that ball's border. It says in which direction the next center goes."),
+    (
+        "Convergent zone",
+        "The ball around the mean that reaches the old center. If the mean is exact, any point inside lowers the cost.",
+    ),
+    (
+        "Controller",
+        "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
+    ),
     ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
+    ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
+    ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
@@ -52,13 +64,18 @@ PAPER_RANGE = (
 
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker."""
-    return f"An attacker is right at most {odds(attacker_odds(epsilon))} times."
+    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
+
+
+def not_established(_: float) -> str:
+    """Say that nothing is proved: the start or the bounds came from the records."""
+    return "No limit is established: the start or the bounds come from the records."
 
 
 def variation(epsilon: float) -> str:
     """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
-    fold = number(math.exp(0.3 * epsilon))
-    return f"The data place the zones, not ε. Within one the density varies at most {fold}-fold."
+    fold = number(math.exp(ZONE_EXPONENT * epsilon))
+    return f"The data place the zones, not ε. Within one, ε changes the density at most {fold}-fold."
 
 
 def count_noise(epsilon: float) -> str:
@@ -67,15 +84,13 @@ def count_noise(epsilon: float) -> str:
 
 
 def reference_key(params: Params) -> tuple[object, ...]:
-    """Return the parameters that Lloyd's run depends on."""
+    """Return the parameters that Lloyd's run depends on, for a start with a seed."""
     return (params.n_clusters, params.start, params.start_seed)
 
 
-def reference(points: Points, words: Words, params: Params) -> LloydRun:
-    """Return Lloyd's run from the same start: the curator's. Epsilon does not change it, so a page can keep it."""
-    unit = words.box.to_unit(words.box.clip(points))
-    start = start_centers(points, words.box, params, rng=np.random.default_rng(params.start_seed))
-    return lloyd(unit, start)
+def reference(points: Points, words: Words, result: Result[ZonesRelease, Step]) -> LloydRun:
+    """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
+    return lloyd(words.box.to_unit(words.box.clip(points)), result.trace[0].previous_centers)
 
 
 def context(
@@ -96,20 +111,25 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     stands = stand(result)
     labels, exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
     layers = [
-        *draw.box_layer(stage),
+        *draw.box_layer(stage, public=told.words.box_public),
         *draw.record_layer(trace, told.unit, labels, stage),
         *draw.border_layers(release, start, told.final, stage),
         *draw.zone_layers(release, stands, told.params.epsilon_per_iteration, previous, stage, rng=rng),
         *draw.path_layers(release, start, stage),
         *draw.noise_layers(trace, release, stands, stage),
         *draw.final_layers(
-            told.final, exact, told.reference.nonprivate_centers, on_rays=not told.repaired, stage=stage
+            told.final,
+            exact,
+            told.reference.nonprivate_centers,
+            on_rays=not told.repaired and told.words.box.d > 1,
+            stage=stage,
         ),
     ]
     return Scene(
         title=told.words.title,
         alt=_alt(told, stage.clock),
         caption=_caption(told, stage),
+        public_caption="Blue is released, orange is noise, green is public. Zones may reach outside the box.",
         x=stage.projection.x,
         y=stage.projection.y,
         axes_public=not stage.projection.nonprivate,
@@ -127,8 +147,11 @@ def sentence(told: Context) -> Sentence:
     if proved is None:
         limit = "No limit is established on what this release tells about you."
     else:
-        most = odds(attacker_odds(proved.epsilon, proved.delta))
-        limit = f"Whoever guesses from this release whether you are in the data is right at most {most} times."
+        most = at_most(attacker_odds(proved.epsilon, proved.delta))
+        limit = (
+            "With secret noise, whoever guesses from this release whether you are in the data is right "
+            f"{most}. A coin: 50."
+        )
     if told.repaired:
         spent = f"At ε = {number(told.params.epsilon)}"
     else:
@@ -143,6 +166,8 @@ def utility(told: Context) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
     best = float(told.reference.nonprivate_costs[-1])
+    # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
+    rounds = len(told.result.release.zone_radii) * (2 if told.params.orientation == "future" else 1)
     ratio = cost / best if best > 0 else float("inf")
     facts = [
         Fact(
@@ -157,7 +182,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
             "Mean distance to Lloyd's centers under the best matching, against the box's diagonal.",
             False,
         ),
-        Fact("Iterations", str(len(told.result.trace)), _stopped(told), told.repaired),
+        Fact("Iterations", str(rounds), _stopped(told), told.repaired),
         Fact("Lloyd's iterations", str(told.reference.n_iterations), "Until assignments repeat, no privacy.", False),
     ]
     if told.params.orientation == "future":
@@ -166,8 +191,10 @@ def utility(told: Context) -> tuple[Fact, ...]:
         facts.append(Fact("Zones outside the convergent zone", odds(leaving), help_text, False))
     last = told.result.trace[-1]
     if last.final_raised is not None and last.final_clipped is not None:
-        mended = f"{int(last.final_raised.sum())} and {int(last.final_clipped.sum())} of {told.params.n_clusters}"
-        facts.append(Fact("Counts below 1, centers outside", mended, "Set to 1, and moved onto the box's wall.", False))
+        k = told.params.n_clusters
+        raised, clipped = int(last.final_raised.sum()), int(last.final_clipped.sum())
+        facts.append(Fact("Counts raised to 1", f"{raised} of {k}", "Noise had pushed them below 1.", False))
+        facts.append(Fact("Centers moved onto the wall", f"{clipped} of {k}", "Noise had pushed them out.", False))
     return tuple(facts)
 
 
@@ -176,18 +203,18 @@ def risk(told: Context) -> tuple[Fact, ...]:
     proved = told.result.guarantee.proved
     if proved is None:
         return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
-    once = odds(attacker_odds(proved.epsilon, proved.delta))
-    twice = odds(attacker_odds(2.0 * proved.epsilon))
+    once = at_most(attacker_odds(proved.epsilon, proved.delta))
+    twice = at_most(attacker_odds(2.0 * proved.epsilon))
     return (
         Fact(
             "Attacker is right",
-            f"at most {once}",
+            once,
             "Guessing whether you are in it; a coin: 50 in 100.",
             True,
         ),
         Fact(
             "If your record is changed",
-            f"at most {twice}",
+            twice,
             "Changing is removing and adding: 2ε.",
             True,
         ),
@@ -209,11 +236,13 @@ def _stopped(told: Context) -> str:
     """Say why the loop ended; public in repaired mode, where it never depends on the records."""
     outcome = "planned" if told.repaired else told.result.trace[-1].outcome
     return {
-        "planned": "The number is fixed before the first iteration, from a noisy number of records.",
+        "planned": "The number is fixed before the first iteration.",
         "converged": "Assignments repeat.",
         "still": "No center moves farther than the tolerance.",
         "max_iterations": "Stopped at the most allowed: it has not converged.",
-    }[outcome]
+    }[outcome] + (
+        " A round of the future orientation is two Lloyd steps." if told.params.orientation == "future" else ""
+    )
 
 
 def _alt(told: Context, clock: Clock) -> str:
@@ -233,4 +262,4 @@ def _caption(told: Context, stage: Stage) -> str:
         return f"Two of {told.words.box.d} features. Zones are balls in all of them, drawn with their true radius."
     if told.words.box.d == 1:
         return "One feature. Height has no meaning: records are spread out so that they can be seen."
-    return "Colors are clusters. Grey is secret, blue is released, orange is noise, green is public."
+    return "Colors are clusters. Grey is secret, blue released, orange noise, green public. Zones may leave the box."

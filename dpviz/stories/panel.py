@@ -39,3 +39,8 @@ def number(value: float) -> str:
 def odds(percent: float) -> str:
     """Write a chance as whole cases in 100."""
     return f"{round(percent)} in 100"
+
+
+def at_most(percent: float) -> str:
+    """Write a limit as whole cases in 100, rounded to nearest; one that rounds to 100 is no limit and says so."""
+    return f"at most {odds(percent)}" if percent < 99.5 else "more than 99 in 100: hardly a limit"

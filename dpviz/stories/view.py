@@ -28,6 +28,7 @@ class Words:
     box: Box
     feature_names: tuple[str, ...]  # (d,)
     units: tuple[str, ...]  # (d,)
+    box_public: bool = True  # False: the bounds were taken from the records
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,22 +64,28 @@ def ledger_chart(told: Context) -> Scene:
         columns = np.flatnonzero(heights)
         left = columns - 0.36
         rect = np.stack([left, floor[columns], left + 0.72, floor[columns] + heights[columns]], axis=1)[None]
-        role = Role.RELEASED if told.repaired else Role.VIOLATION
+        role = Role.RELEASED if told.proved else Role.VIOLATION
         layers.append(
             Layer(name, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
         floor[columns] += heights[columns]
-    verb = "Adds up to" if told.repaired else "Claimed, not established:"
+    verb = "Adds up to" if told.proved else "Claimed, not established:"
     return Scene(
         title="Budget per iteration",
         alt=f"Bar chart of the privacy budget of each of {n_steps} iterations. {verb} epsilon {number(total)}.",
-        caption=f"{verb} ε = {number(total)}.",
+        caption=f"{verb} ε = {number(total)}.{_opening(told)}",
         x=Axis("iteration", view=(-0.6, n_steps + 1.6)),
         y=Axis("ε", view=(0.0, 1.15 * float(floor.max()) if np.isfinite(total) else 1.0)),
         layers=tuple(layers),
         equal=False,
         scrubber=False,
     )
+
+
+def _opening(told: Context) -> str:
+    """Explain the bar before the first iteration, where there is one."""
+    paid = any(not isinstance(event, ParallelEvent) for event in told.result.events)
+    return " Bar 0 pays for the noisy number of records." if told.repaired and paid else ""
 
 
 def _costs(told: Context) -> FloatArray:

@@ -23,18 +23,16 @@ NO_GROUP = 255  # a record before the first assignment
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
 
 
-def box_layer(stage: Stage) -> list[Layer]:
-    """The public box; in principal directions its outline is no rectangle and is left out."""
+def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
+    """The box, red when it was taken from the records; in principal directions its outline is left out."""
     corners = stage.projection.corners
     if corners is None:
         return []
     ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
     rows = dict.fromkeys(range(stage.clock.n_frames), 0)
-    return [
-        stage.layer(
-            "Public box", Kind.SEGMENTS, Role.PUBLIC, Audience.PUBLIC, rows, {"ends": ends}, size=1.0, isolate=False
-        )
-    ]
+    name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
+    audience = Audience.PUBLIC if public else Audience.CURATOR
+    return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
 
 
 def record_layer(trace: tuple[Step, ...], unit: Points, final: NDArray[np.intp], stage: Stage) -> list[Layer]:

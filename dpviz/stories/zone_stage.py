@@ -43,6 +43,11 @@ class Context:
         return self.words.box.to_unit(self.result.release.centers)
 
     @property
+    def proved(self) -> bool:
+        """Whether a guarantee is proved for this very run."""
+        return self.result.guarantee.proved is not None
+
+    @property
     def repaired(self) -> bool:
         """Whether the zones stand on noisy means."""
         return self.params.mode == "repaired"

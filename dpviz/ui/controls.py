@@ -10,38 +10,50 @@ from dpviz.core import Knob
 from dpviz.ui import state
 from dpviz.ui.epsilon import epsilon_slider
 
-LONGEST_ROW = 36  # characters of all choices together; longer ones stand below each other
+LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
 WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 
 
 def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
     """Draw the knob's widget and return its checked value; `width` is that of a row of choices."""
-    key = state.widget_key(knob.name)
-    if key not in st.session_state:
-        st.session_state[key] = state.value(knob)
+    shown = _controlled(knob)
     if knob.kind == "bool":
-        chosen: Any = st.toggle(knob.label, key=key, help=knob.help)
+        st.toggle(knob.label, **shown)
     elif knob.kind == "choice":
-        chosen = _choice(knob, key, width)
-    elif knob.kind == "int" and knob.high - knob.low <= WIDEST_SLIDER:
-        chosen = st.slider(knob.label, int(knob.low), int(knob.high), step=1, key=key, help=knob.help)
+        _choice(knob, width, shown)
+    elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER:
+        st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **shown)
     elif knob.kind == "int":
-        chosen = st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), key=key, help=knob.help)
+        st.slider(knob.label, int(knob.low), int(knob.high), step=1, **shown)
     else:
-        chosen = st.slider(knob.label, knob.low, knob.high, step=0.01, key=key, help=knob.help)
-    return state.remember(knob, state.value(knob) if chosen is None else chosen)
+        st.slider(knob.label, knob.low, knob.high, step=0.01, **shown)
+    return state.value(knob)
 
 
 def picked(knob: Knob, names: Sequence[str]) -> int:
     """Draw a list of `names` for a whole-number knob that is an index into them."""
-    key = state.widget_key(knob.name)
     if state.value(knob) not in range(len(names)):  # there were more names before
         state.remember(knob, knob.default)
-    if st.session_state.get(key) not in range(len(names)):
-        st.session_state[key] = state.value(knob)
-    chosen = st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], key=key, help=knob.help)
-    return int(state.remember(knob, chosen))
+    st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], **_controlled(knob))
+    return int(state.value(knob))
+
+
+def _controlled(knob: Knob) -> dict[str, Any]:
+    """Return the options that tie a widget to its knob: every run shows the kept value, every move keeps another.
+
+    A widget forgets its value when a run does not draw it, as while an upload is being described; the knob does not.
+    """
+    key = state.widget_key(knob.name)
+    st.session_state[key] = state.value(knob)
+    return {"key": key, "help": knob.help, "on_change": _moved, "args": (knob,)}
+
+
+def _moved(knob: Knob) -> None:
+    """Keep what the reader chose; nothing at all is no choice."""
+    chosen = st.session_state.get(state.widget_key(knob.name))
+    if chosen is not None:
+        state.remember(knob, chosen)
 
 
 def log_slider(
@@ -79,19 +91,19 @@ def friendly(low: float, high: float) -> tuple[float, ...]:
     return tuple(sorted({low, high, *(value for value in between if low < value < high)}))
 
 
-def _choice(knob: Knob, key: str, width: Literal["stretch", "content"]) -> Any:
+def _choice(knob: Knob, width: Literal["stretch", "content"], shown: dict[str, Any]) -> None:
     labels = dict(knob.choices)
     if sum(map(len, labels.values())) > LONGEST_ROW:
-        return st.radio(knob.label, list(labels), format_func=lambda choice: labels[choice], key=key, help=knob.help)
-    return st.segmented_control(
-        knob.label,
-        list(labels),
-        format_func=lambda choice: labels[choice],
-        key=key,
-        help=knob.help,
-        required=True,
-        width=width,
-    )
+        st.selectbox(knob.label, list(labels), format_func=lambda choice: labels[choice], **shown)
+    else:
+        st.segmented_control(
+            knob.label,
+            list(labels),
+            format_func=lambda choice: labels[choice],
+            required=True,
+            width=width,
+            **shown,
+        )
 
 
 def _step(knob: Knob) -> int:

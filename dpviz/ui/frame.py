@@ -23,6 +23,10 @@ STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
 CHART_HEIGHT = 170
 MOST_SEED = 2**31 - 1
+NO_PUBLIC_PLANE = (
+    "These directions are computed from the records, so that the public sees nothing here. "
+    "Choose two features under Axes."
+)
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
 AUDIENCE = Knob(
@@ -72,11 +76,13 @@ def start(algorithm: ModuleType, story: ModuleType) -> Frame:
     st.title(algorithm.TITLE, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
-        source = pick()
+        source = pick(public=state.value(AUDIENCE) == "public")
         described = st.container()
         first, slider, more = st.container(), st.container(), st.container()
     if source is None:
-        lead.info("Choose a file and its columns in the sidebar, or one of the data sets there.")
+        lead.info(
+            "Finish your choice in the sidebar: a file, its columns, their bounds. Or take a data set from there."
+        )
         _show_problems(problems)
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
@@ -126,7 +132,8 @@ def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tu
     try:
         run = tell(frame.algorithm, frame.story, frame.source, params, noise)
     except ValueError as error:  # what the knobs allow one by one can be impossible together
-        frame.picture.error(state.plain(str(error)))
+        reason = "These knobs are impossible together. The curator can see why."  # the reason can name a count
+        frame.picture.error(reason if frame.public else state.plain(str(error)))
     else:
         _fill(frame, run, shown, state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)]))
     if frame.public and frame.source.dataset.bounds_from_data:
@@ -139,10 +146,12 @@ def _fill(frame: Frame, run: Run, shown: View, address: str) -> None:
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
     scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
+    if public and not scene.axes_public:
+        frame.picture.info(NO_PUBLIC_PLANE)
     with frame.picture:
         live(scene, key="picture", height=PICTURE_HEIGHT, audience_public=public, query=address)
     with frame.side:
-        panel.facts("Utility", story.utility(told), public=public)
+        panel.facts("Run" if public else "Utility", story.utility(told), public=public)
         panel.facts("Risk", story.risk(told), public=public)
         for name, chart in (("cost", story.cost_chart(told)), ("ledger", story.ledger_chart(told))):
             _chart(name, chart, public=public)
@@ -180,7 +189,7 @@ def _recolored(frame: Frame, told: Any, *, public: bool) -> None:
     left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
     right.image(
         frame.story.recolored(told, image.colours.shape),
-        caption="Recoloured with the released centers (curator view).",
+        caption="Recolored with the released centers (curator view).",
         width="stretch",
     )
 
@@ -214,7 +223,6 @@ def _renew(secret: bool) -> None:
         renew_secret()
         return
     state.remember(NOISE_SEED, (int(state.value(NOISE_SEED)) + 1) % MOST_SEED)
-    st.session_state[state.widget_key(NOISE_SEED.name)] = state.value(NOISE_SEED)
 
 
 def _show_problems(place: DeltaGenerator) -> None:

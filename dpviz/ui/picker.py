@@ -15,13 +15,13 @@ MOST_RECORDS = 100_000  # that the page offers of a synthesised set
 FEWEST_RECORDS = 10
 TITLES = {
     "blobs": "Blobs",
-    "moons": "Moons",
+    "moons": "Two moons",
     "circles": "Circles",
-    "null": "Nothing to find",
-    "city": "City, in metres",
+    "null": "No clusters",
+    "city": "City",
     "iris": "Iris",
     "breast_cancer": "Breast cancer",
-    "image": "Colours of a photograph",
+    "image": "Colors of a photograph",
     UPLOAD: "Your own table…",
 }
 DATA_SEED = Knob(
@@ -42,14 +42,14 @@ class Source:
     uploaded: bool
 
 
-def pick() -> Source | None:
+def pick(*, public: bool) -> Source | None:
     """Draw the picker and return the chosen data; None while an upload is not complete."""
     _open()
     name = st.selectbox(
         "Data", [*DATASETS, UPLOAD], format_func=lambda choice: TITLES[choice], key=_CHOICE, on_change=_start_again
     )
     if name == UPLOAD:
-        return _uploaded()
+        return _uploaded(public=public)
     return _from_gallery(name if name in DATASETS else DEFAULT)
 
 
@@ -63,7 +63,7 @@ def _open() -> None:
     if wanted.startswith(f"{UPLOAD}:"):
         st.session_state[_LINK] = wanted.removeprefix(f"{UPLOAD}:")[:64]
         wanted = UPLOAD
-    elif wanted not in DATASETS:
+    elif wanted not in (*DATASETS, UPLOAD):
         state.report(
             f"The link's data was {wanted[:40]!r}, but it must be one of {', '.join(DATASETS)}. This is {DEFAULT}."
         )
@@ -108,7 +108,7 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...]) -> D
     return load(name, n=n, seed=seed, **dict(knobs))
 
 
-def _uploaded() -> Source | None:
+def _uploaded(*, public: bool) -> Source | None:
     file = st.file_uploader("CSV file", type=["csv", "tsv", "txt"], help="It stays in this session's memory.")
     if file is None:
         st.session_state.pop(_TABLE, None)
@@ -118,14 +118,14 @@ def _uploaded() -> Source | None:
             )
         return None
     try:
-        table = _table(file)
-        return _described(table)
-    except TableError as error:
-        st.error(state.plain(str(error)))
+        table = _table(file, public=public)
+        return _described(table, public=public)
+    except TableError as error:  # the reason can name a cell or a count
+        st.error("This file cannot be used so. The curator can see why." if public else state.plain(str(error)))
         return None
 
 
-def _table(file: Any) -> Table:
+def _table(file: Any, *, public: bool) -> Table:
     """Read the file once, and check it against the link's fingerprint."""
     known = st.session_state.get(_TABLE)
     if known is None or known[0] != file.file_id:
@@ -138,12 +138,12 @@ def _table(file: Any) -> Table:
             f"This file's fingerprint is {table.digest}, the link's is {state.plain(wanted)}: the picture will be "
             "another one."
         )
-    for note in table.notes:
+    for note in () if public else table.notes:
         st.caption(state.plain(note))
     return table
 
 
-def _described(table: Table) -> Source | None:
+def _described(table: Table, *, public: bool) -> Source | None:
     """Ask for columns, missing values and public bounds."""
     numeric = list(table.numeric_columns)
     if not numeric:
@@ -161,7 +161,11 @@ def _described(table: Table) -> Source | None:
     dataset = table.dataset(features, box=box, missing=missing)
     bounds = () if box is None else (*box.low.tolist(), *box.high.tolist())
     key = (UPLOAD, table.digest, tuple(features), bounds, missing)
-    return Source(dataset, key, (("data", f"{UPLOAD}:{table.digest}"),), uploaded=True)
+    # The fingerprint is a function of all records: whoever knows all but one could try the last.
+    link = UPLOAD if public else f"{UPLOAD}:{table.digest}"
+    if not public:
+        st.caption("The link carries this file's fingerprint: share it as you would share the file.")
+    return Source(dataset, key, (("data", link),), uploaded=True)
 
 
 def _typed_box(table: Table, features: list[str]) -> Box | None:

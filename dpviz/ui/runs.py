@@ -57,12 +57,13 @@ class _Job:
     story: ModuleType
     source: Source
     params: Any
+    result: Result[Any, Any] | None = None  # what the reference is for
 
     @property
     def words(self) -> Words:
         """What the public knows of the data."""
         dataset = self.source.dataset
-        return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
+        return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
 
     def run(self, rng: np.random.Generator) -> Result[Any, Any]:
         """Run the algorithm with noise from `rng`."""
@@ -71,8 +72,8 @@ class _Job:
         return result
 
     def reference(self) -> Any:
-        """Run the story's non-private reference."""
-        return self.story.reference(self.source.dataset.points, self.words, self.params)
+        """Run the story's non-private reference from the start of `result`."""
+        return self.story.reference(self.source.dataset.points, self.words, self.result)
 
 
 def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise) -> Run:
@@ -88,7 +89,7 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
     else:
         result = _fit(job)
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
-    start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params)
+    start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params, result)
     lloyd_run = _private_reference(start) if source.uploaded else _reference(start)
     told = story.context(_honest(result, source, noise), params, source.dataset.points, job.words, lloyd_run)
     return Run(told, n_releases)

@@ -151,3 +151,17 @@ def test_no_records_leave_the_centers():
     assert run.converged
     assert (run.nonprivate_centers == centers).all()
     assert run.nonprivate_costs.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 511, 513, 514, 600, 1025, 1026])
+@pytest.mark.parametrize(("d", "k"), [(2, 5), (3, 8), (10, 64)])
+def test_a_record_s_cluster_does_not_hang_on_how_many_others_there_are(n, d, k):
+    rng = np.random.default_rng(n + 100 * d)
+    for _ in range(20):
+        centers = rng.random((k, d))
+        first, second = rng.integers(k, size=(2, n))
+        ties = 0.5 * (centers[first] + centers[second])  # records halfway between two centers
+        labels = assign(ties, centers)
+        for gone in (0, n // 2, n - 1):
+            kept = np.delete(np.arange(n), gone)
+            np.testing.assert_array_equal(assign(ties[kept], centers), labels[kept])

@@ -31,7 +31,7 @@ def _tell(d, n, seed, options):
     params = algorithm.Params(**{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return story.context(result, params, points, words, story.reference(points, words, params))
+    return story.context(result, params, points, words, story.reference(points, words, result))
 
 
 @pytest.fixture

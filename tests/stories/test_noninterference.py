@@ -38,7 +38,7 @@ def with_records(told, n, seed=2):
     """Put n other records under the same release, with Lloyd's run on them."""
     unit = np.random.default_rng(seed).random((n, told.words.box.d))
     points = told.words.box.from_unit(unit)
-    reference = story.reference(points, told.words, told.params)
+    reference = story.reference(points, told.words, told.result)
     labels = tuple(
         dataclasses.replace(step, nonprivate_labels=np.arange(n) % told.params.n_clusters) for step in told.result.trace
     )
