@@ -50,7 +50,7 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
 def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Locator:
     opened(page, server)
     choose_data(page, "Your own table…")
-    expect(page.get_by_text("Choose a file and its columns")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
     give(page, content)
     bound(page, **bounds)
     return picture_of(page)
@@ -101,7 +101,7 @@ def test_columns_can_be_chosen(page: Page, server: Server) -> None:
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
     before = scene_of(opened(page, server))
     choose_data(page, "Your own table…")
-    expect(page.get_by_text("Choose a file and its columns")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
     give(page, content, "really.csv")
     message = page.locator("[data-testid=stSidebar]").get_by_role("alert").first
     expect(message).to_be_visible(timeout=SLOW)
