@@ -38,8 +38,9 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
 def record_layer(trace: tuple[Step, ...], unit: Points, final: NDArray[np.intp], stage: Stage) -> list[Layer]:
     """The records, colored by the cluster they are in at each frame; without color before the first assignment."""
     every = max(1, -(-len(unit) // MOST_DRAWN))
-    groups = [np.full(len(unit), NO_GROUP), *(step.nonprivate_labels for step in trace), final]
-    group = np.stack([labels[::every] for labels in groups]).astype(np.uint8)  # (T + 2, m)
+    group = np.full((len(trace) + 2, len(unit[::every])), NO_GROUP, dtype=np.uint8)  # (T + 2, m)
+    for row, labels in zip(group[1:], (*(step.nonprivate_labels for step in trace), final), strict=True):
+        row[:] = labels[::every]
     rows = {0: 0, **stage.clock.during(*PHASES, offset=1), stage.clock.release: len(trace) + 1}
     arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None, ::every], "group": group}
     return [stage.layer("Records", Kind.POINTS, Role.CLUSTER, Audience.CURATOR, rows, arrays, size=4.0)]

@@ -1,5 +1,6 @@
 """The script that Streamlit runs: navigation over the catalogue, so that a new story's page appears by itself."""
 
+import gc
 from pathlib import Path
 
 import streamlit as st
@@ -20,6 +21,14 @@ def run() -> None:
 
     # A page that is the default has no address of its own, so the default is this hidden step to the first one.
     st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
+    _settle()
+
+
+@st.cache_resource(show_spinner=False)
+def _settle() -> None:
+    """Take what the libraries have made out of the collector's rounds, once: a full one held pictures up."""
+    gc.collect()
+    gc.freeze()
 
 
 if __name__ == "__main__":  # the name under which Streamlit runs a script
