@@ -29,8 +29,9 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
     not cover floating point (Mironov 2012).
     """
     weights = _weights(scores, epsilon, sensitivity)  # (..., m)
-    # Best first; stable, so that ties keep the candidates' order and zero weights come last.
-    order = np.argsort(-weights, axis=-1, kind="stable")  # (..., m)
+    # Best first, by score: weights can round to a tie that the scores do not have. Stable, so that tied scores keep the
+    # candidates' order; zero weights come last.
+    order = np.argsort(-np.asarray(scores, dtype=np.float64), axis=-1, kind="stable")  # (..., m)
     cumulative = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)  # (..., m)
     uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1) in [0, 1)
     # u < 1, so u total < total and the first place above it has a positive weight.

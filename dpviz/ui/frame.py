@@ -146,10 +146,12 @@ def _fill(frame: Frame, run: Run, shown: View, address: str) -> None:
     with frame.lead:
         panel.sentence(story.sentence(told), public=public)
     scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
-    if public and not scene.axes_public:
+    blank = public and not scene.axes_public
+    if blank:
         frame.picture.info(NO_PUBLIC_PLANE)
     with frame.picture:
-        live(scene, key="picture", height=PICTURE_HEIGHT, audience_public=public, query=address)
+        height = CHART_HEIGHT if blank else PICTURE_HEIGHT
+        live(scene, key="picture", height=height, audience_public=public, query=address)
     with frame.side:
         panel.facts("Run" if public else "Utility", story.utility(told), public=public)
         panel.facts("Risk", story.risk(told), public=public)

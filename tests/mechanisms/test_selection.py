@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
@@ -76,6 +76,7 @@ def test_probabilities_are_probabilities_whatever_the_scores(scores, epsilon, se
 
 
 @given(scores=any_scores, low=any_epsilon, high=any_epsilon, seed=st.integers(0, 2**32))
+@example(scores=np.array([[0.0, 0.0], [-1.0, 0.0]]), low=0.0, high=1.0, seed=1)
 @settings(max_examples=200, deadline=None)
 def test_for_one_seed_the_chosen_score_never_falls_as_epsilon_grows(scores, low, high, seed):
     low, high = sorted((low, high))
