@@ -3,6 +3,9 @@
 Everything here returns exact statistics: nothing of it may be published as it is.
 """
 
+import functools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +13,7 @@ from scipy import sparse
 
 from dpviz.core import Centers, Counts, FloatArray, Labels, Points
 
+THREADED_ROWS = 32_768  # from here on the chunks are shared among the cores; below, threads cost more than they give
 CHUNK = 512  # rows; the (512, k) scores stay in the cache, and products this small never start BLAS threads
 
 
@@ -46,7 +50,20 @@ def assign(points: Points, centers: Centers) -> Labels:
     labels = np.empty(len(points), dtype=np.intp)
     offsets = np.einsum("ij,ij->i", centers, centers)  # (k,)
     slopes = -2.0 * centers.T  # (d, k)
-    scores = np.empty((CHUNK, len(centers)))
+    workers = os.cpu_count() or 1
+    if len(points) < THREADED_ROWS or workers == 1:
+        _assign_rows(points, slopes, offsets, labels)
+        return labels
+    # Whole chunks for each worker: the same products as alone, so the same bits. NumPy lets go of the interpreter.
+    share = -(-len(points) // (CHUNK * workers)) * CHUNK
+    parts = [slice(first, first + share) for first in range(0, len(points), share)]
+    list(_pool().map(lambda part: _assign_rows(points[part], slopes, offsets, labels[part]), parts))
+    return labels
+
+
+def _assign_rows(points: Points, slopes: FloatArray, offsets: FloatArray, labels: Labels) -> None:
+    """Write each point's nearest center into `labels`, chunk by chunk."""
+    scores = np.empty((CHUNK, len(offsets)))
     padded = np.zeros((CHUNK, points.shape[1]))
     for first in range(0, len(points), CHUNK):
         chunk = points[first : first + CHUNK]
@@ -57,7 +74,11 @@ def assign(points: Points, centers: Centers) -> Labels:
         np.matmul(chunk, slopes, out=scores)
         scores += offsets
         np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])
-    return labels
+
+
+@functools.lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="assign")
 
 
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
-from dpviz.solvers.lloyd import CHUNK
+from dpviz.solvers.lloyd import CHUNK, THREADED_ROWS
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
 
@@ -165,3 +165,12 @@ def test_a_record_s_cluster_does_not_hang_on_how_many_others_there_are(n, d, k):
         for gone in (0, n // 2, n - 1):
             kept = np.delete(np.arange(n), gone)
             np.testing.assert_array_equal(assign(ties[kept], centers), labels[kept])
+
+
+def test_shared_work_gives_the_same_labels_as_work_alone():
+    rng = np.random.default_rng(7)
+    for n in (THREADED_ROWS, THREADED_ROWS + 1, 3 * THREADED_ROWS + 777):
+        points, centers = rng.random((n, 3)), rng.random((11, 3))
+        alone = np.concatenate([assign(part, centers) for part in np.array_split(points, 7)])
+        assert max(len(part) for part in np.array_split(points, 7)) < THREADED_ROWS
+        np.testing.assert_array_equal(assign(points, centers), alone)
