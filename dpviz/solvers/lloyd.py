@@ -64,15 +64,13 @@ def assign(points: Points, centers: Centers) -> Labels:
 def _assign_rows(points: Points, slopes: FloatArray, offsets: FloatArray, labels: Labels) -> None:
     """Write each point's nearest center into `labels`, chunk by chunk."""
     scores = np.empty((CHUNK, len(offsets)))
-    padded = np.zeros((CHUNK, points.shape[1]))
+    padded = np.zeros((CHUNK, points.shape[1] + 1))
+    padded[:, -1] = 1.0  # a last column of ones lets the product add the offsets
+    weights = np.concatenate([slopes, offsets[None]])  # (d + 1, k)
     for first in range(0, len(points), CHUNK):
-        chunk = points[first : first + CHUNK]
-        rows = len(chunk)
-        if rows < CHUNK:
-            padded[:rows] = chunk
-            chunk = padded
-        np.matmul(chunk, slopes, out=scores)
-        scores += offsets
+        rows = min(CHUNK, len(points) - first)
+        padded[:rows, :-1] = points[first : first + rows]
+        np.matmul(padded, weights, out=scores)
         np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])
 
 
@@ -84,7 +82,9 @@ def _pool() -> ThreadPoolExecutor:
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:
     """Return the exact count (k,) and coordinate sums (k, d) of each cluster."""
     n = len(points)
-    membership = sparse.csc_matrix((np.ones(n), labels, np.arange(n + 1)), shape=(n_clusters, n))
+    # 32-bit indices are what the sparse product wants; others would be converted first.
+    entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
+    membership = sparse.csc_matrix(entries, shape=(n_clusters, n))
     counts = np.bincount(labels, minlength=n_clusters).astype(np.float64)
     return ClusterSums(counts, np.asarray(membership @ points))
 
