@@ -1,14 +1,17 @@
-"""What every entry of the catalogue keeps; a new entry is tested by being there."""
+"""What every entry of the two catalogues keeps; a new entry is tested by being there."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from dpviz.algorithms import CATALOGUE
+from dpviz import algorithms, baselines
 from dpviz.core import Box, Claim, Event, Guarantee, Release, Result, Step, check_params, knobs
 
 N = 120
+HOMES = {"dpviz.algorithms": algorithms.CATALOGUE, "dpviz.baselines": baselines.CATALOGUE}
+CATALOGUE = {name: module for home in HOMES.values() for name, module in home.items()}
+
 # What an algorithm cannot do without, because nothing public stands for it by default: name -> d -> fields of Params.
 NEEDS = {"source_target": lambda d: {"targets": np.random.default_rng(7).random((30, d)), "epsilon": 1.0}}
 
@@ -44,14 +47,19 @@ def arrays(value, path="result"):
             yield from arrays(item, f"{path}[{i}]")
 
 
-def test_the_catalogue_cannot_be_changed():
+@pytest.mark.parametrize("home", HOMES)
+def test_the_catalogue_cannot_be_changed(home):
     with pytest.raises(TypeError):
-        CATALOGUE["other"] = None
+        HOMES[home]["new"] = None
+
+
+def test_one_name_is_in_one_catalogue():
+    assert len(CATALOGUE) == sum(map(len, HOMES.values()))
 
 
 def test_it_has_a_title_and_the_four_names(name):
     module = CATALOGUE[name]
-    assert module.__name__ == f"dpviz.algorithms.{name}"
+    assert module.__name__ in {f"{home}.{name}" for home, catalogue in HOMES.items() if name in catalogue}
     assert isinstance(module.TITLE, str)
     assert module.TITLE
     assert callable(module.fit)
