@@ -3,7 +3,7 @@
 import math
 import sys
 
-from benchmarks import clustering, family, grid, latency
+from benchmarks import clustering, family, grid, latency, morse
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -11,6 +11,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *family.BENCHMARKS,
     *grid.BENCHMARKS,
     *latency.BENCHMARKS,
+    *morse.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 

@@ -18,8 +18,9 @@ LEAST_COUNT = 1.0  # records a count is raised to before dividing, the authors' 
 DROP_SCALES = (
     4.0  # a component whose noisy count is below this many sigma is dropped: one of 30,000 empty ones stays; ours
 )
-LEVELLING = 20.0  # records per sigma added to every count before it weighs in the next assignment; ours
-PRIOR_SHARE = 0.5  # of the pooled variance: how far true covariances are taken to lie from the pooled one; ours
+LEVELLING = 100.0  # records per sigma added to every count before it weighs in the next assignment; ours
+PRIOR_SHARE = 0.02  # of the pooled variance: how far true covariances are taken to lie from the pooled one; ours
+BLUR = 4.0  # times the noise variance of a mean that is added to its covariance; ours
 HELP_SCALES = 8.0  # sigma that either half of a component must keep when a drowned one helps it out; ours
 HELP_OFFSET = 0.8  # standard deviations from the old mean to each half; ours
 
@@ -56,6 +57,10 @@ def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool
         # A count of nothing says nothing of the mean: the authors' code divides by 1, and so do we under noise.
         means = np.where((counts > 0)[:, None] | (sigma > 0), means, previous.means)
     covariances = repaired_covariances(covariances, VARIANCE_FLOOR)
+    if steady:
+        # A mean is known up to about sigma / count on each axis: the density is as blurred as that.
+        blur = np.where(alive, (sigma / safe) ** 2 * (1.0 + np.einsum("kd,kd->k", means, means)), 0.0)
+        covariances = covariances + BLUR * blur[:, None, None] * np.eye(d)
     if not steady:
         return Estimate(Mixture(safe / safe.sum(), means, covariances), counts, alive)
     weights = safe + LEVELLING * sigma

@@ -76,7 +76,7 @@ class Params:
     """Parameters, all public."""
 
     n_components: int = knob(
-        28,
+        22,
         "Components K₀",
         "Small Gaussians that the clusters are built from.",
         low=1,
