@@ -17,9 +17,11 @@ from dpviz.solvers.merge import merge_tree
 from dpviz.solvers.mixture import Mixture
 from dpviz.solvers.saddles import Landscape, landscape
 
-ROWS = 1024  # points at a time: temporaries stay in the cache; ours
+ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is looked at; ours
-RADII = tuple(4.0 * 0.5**i for i in range(14))  # squared, in units of the curvature at the minimum; tried in turn; ours
+RADII = tuple(
+    16.0 * 0.5**i for i in range(14)
+)  # squared, in units of the curvature at the minimum; tried in turn; ours
 RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the whole rim (a parabola falls by 0.5); ours
 
 
@@ -72,10 +74,15 @@ def _labelled(mixture: Mixture, land: Landscape, traps: tuple[_Trap, ...], rows:
 
 def _caught(traps: tuple[_Trap, ...], places: Points, density: FloatArray) -> Labels:
     found = np.full(len(places), -1, dtype=np.intp)
+    dense = np.flatnonzero(density > min(trap.rim for trap in traps))
+    if not len(dense):
+        return found
+    rows, level = places[dense], density[dense]
     for i, trap in enumerate(traps):
-        gaps = places - trap.middle
+        near = np.flatnonzero(level > trap.rim)
+        gaps = rows[near] - trap.middle
         inside = np.einsum("nd,nd->n", gaps @ trap.curvature, gaps) < trap.radius
-        found[inside & (density > trap.rim)] = i
+        found[dense[near[inside]]] = i
     return found
 
 

@@ -76,18 +76,6 @@ def descent_shares(here: Axes) -> FloatArray:
     return np.where(whole[:, None], newton, np.minimum(newton, LONGEST_SHARE))
 
 
-def descent_path(mixture: Mixture, start: FloatArray, *, share: float = 0.25, most: int = 400) -> Points:
-    """Return a finely stepped flow line (m, D) from `start` (D,) to near a minimum of f, for a picture."""
-    path = [np.asarray(start, dtype=np.float64)]
-    for _ in range(most):
-        here = axes(mixture.at(path[-1][None]))
-        step = here.step(np.full_like(here.slopes, share))[0]
-        path.append(path[-1] + step)
-        if np.linalg.norm(here.slopes[0]) < 1e-3:
-            break
-    return np.stack(path)
-
-
 def unit_lengths(local: Local) -> FloatArray:
     """Return the length (n,) of the unit step R^-1 grad log p in the metric R: 0 at critical points."""
     steps = np.linalg.solve(local.metric, local.gradient[..., None])[..., 0]

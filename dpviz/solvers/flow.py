@@ -25,9 +25,7 @@ FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is dege
 FIRST_STEP = 0.1  # standard deviations from a saddle to where its descents start; halved while f does not fall; ours
 
 BoolArray: TypeAlias = NDArray[np.bool_]
-Watch: TypeAlias = Callable[
-    [Points, FloatArray], Labels
-]  # (places, ln p) -> the minimum that is certain, or -1
+Watch: TypeAlias = Callable[[Points, FloatArray], Labels]  # (places, ln p) -> the minimum that is certain, or -1
 
 
 def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tuple[Points, Labels]:
@@ -53,7 +51,7 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
         values, vectors, slopes = values[go], vectors[go], slopes[go]
         trial, foretold = _step(places[active], here, values, vectors, slopes, reach)
         there = mixture.quick_at(trial)
-        error = _error(there, foretold) / allowed(here)
+        error = _error(there, foretold) / _allowed(here)
         good = (error <= 1.0) & (there.log_density >= here.log_density - 1e-9)
         places[active[good]] = trial[good]
         here = _chosen(here, there, good)
@@ -126,7 +124,7 @@ def _is_safe(values: FloatArray, slopes: FloatArray, here: Local) -> BoolArray:
     return np.asarray(convex & (newton.sum(axis=1) < CLOSE**2) & np.isfinite(here.log_density))
 
 
-def allowed(here: Local) -> FloatArray:
+def _allowed(here: Local) -> FloatArray:
     """Return the error (n,) that one step may make: a share of the unit step, so that flat valleys are followed."""
     length = np.sqrt(np.maximum(np.einsum("nd,nd->n", here.gradient, solved(here.metric, here.gradient)), 0.0))
     return np.asarray(np.clip(RELATIVE * length, LEAST, TOLERANCE))

@@ -19,6 +19,7 @@ WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled 
 SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
 # From this ratio of (extent / least standard deviation)^2 on, the one-product form of the quadratic loses eight digits.
 LARGEST_CONTRAST = 1e8
+LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
 CHUNK = 512  # rows at a time where many points are evaluated: in the cache, and too small to start BLAS threads
 
 
@@ -123,20 +124,26 @@ class Mixture:
 
     def quick_at(self, points: Points) -> Local:
         """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
-        if self.quadratic is None:
+        if self.quadratic is None or self.d > LOOPED_AXES:
             return self.at(points)
-        d, n_components = self.d, self.n_components
-        moved = points - self.middle
-        logs = self.quick_log_terms(points)
-        log_density = log_sum_rows(logs)
-        share = np.exp(logs - log_density[:, None])
-        slopes = self.quadratic[d * d : -1].T.reshape(-1)  # P_k (mu_k - middle), K D of them
-        pulls = (moved @ self.precisions.transpose(1, 0, 2).reshape(d, -1) - slopes).reshape(-1, n_components, d)
-        weighted = share[..., None] * pulls
-        gradient = -weighted.sum(axis=1)
-        metric = (share @ self.precisions.reshape(n_components, -1)).reshape(-1, d, d)
-        spread = weighted.transpose(0, 2, 1) @ pulls - gradient[:, :, None] * gradient[:, None, :]
-        return Local(log_density, gradient, metric, spread)
+        # Components are rows: sums over them run along whole rows of points.
+        d, moved = self.d, (points - self.middle).T  # (D, n)
+        logs = self._quick_rows(moved)  # (K, n)
+        top = logs.max(axis=0)
+        share = np.exp(logs - top)
+        total = share.sum(axis=0)
+        share /= total
+        slopes = self.quadratic[d * d : -1]  # (D, K) of P_k (mu_k - middle)
+        pulls = [self.precisions[:, i] @ moved - slopes[i][:, None] for i in range(d)]  # D times (K, n)
+        weighted = [share * pull for pull in pulls]
+        gradient = np.stack([-one.sum(axis=0) for one in weighted], axis=1)
+        metric = (share.T @ self.precisions.reshape(self.n_components, -1)).reshape(-1, d, d)
+        spread = np.empty_like(metric)
+        for i in range(d):
+            for j in range(i, d):
+                entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
+                spread[:, i, j] = spread[:, j, i] = entry
+        return Local(top + np.log(total), gradient, metric, spread)
 
     def quick_log_terms(self, points: Points) -> FloatArray:
         """Return ln(pi_k N_k(x)) (n, K) by one matrix product where that keeps eight digits, else term by term.
@@ -145,9 +152,14 @@ class Mixture:
         """
         if self.quadratic is None:
             return self._log_terms(points)[0].T
-        moved = points - self.middle
-        squares = (moved[:, :, None] * moved[:, None, :]).reshape(len(points), -1)
-        return np.concatenate([squares, moved, np.ones((len(points), 1))], axis=1) @ self.quadratic
+        return self._quick_rows((points - self.middle).T).T
+
+    def _quick_rows(self, moved: FloatArray) -> FloatArray:
+        """Return ln(pi_k N_k) (K, n) at middle + moved, (D, n)."""
+        if self.quadratic is None:
+            raise AssertionError("this mixture has no quick form")
+        squares = (moved[:, None] * moved[None]).reshape(self.d**2, -1)
+        return np.asarray(self.quadratic.T @ np.concatenate([squares, moved, np.ones((1, moved.shape[1]))]))
 
     def _rows(self, points: ArrayLike) -> Points:
         return as_points(points, n_features=self.d)

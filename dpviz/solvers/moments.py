@@ -14,6 +14,7 @@ from dpviz.core import FloatArray, Labels, Points
 from dpviz.solvers.mixture import Mixture
 
 MOMENT_ROWS = 2048  # records at a time; ours
+QUIET_PRODUCT = 200_000  # multiplications of one matrix product; ours
 KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
 
 
@@ -71,7 +72,7 @@ def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     start = 0
     for portion in data.portions():
         end = start + len(portion)
-        labels[start:end] = (portion @ coefficients).argmax(axis=1)
+        labels[start:end] = _product(portion, coefficients).argmax(axis=1)
         total += label_moments(portion, labels[start:end], mixture.n_components)
         start = end
     return total, labels
@@ -92,12 +93,20 @@ def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     start = 0
     for portion in data.portions():
         end = start + len(portion)
-        logs = portion @ coefficients
+        logs = _product(portion, coefficients)
         labels[start:end] = logs.argmax(axis=1)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         total += (shares / shares.sum(axis=1, keepdims=True)).T @ portion
         start = end
     return total, labels
+
+
+def _product(portion: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return portion @ coefficients, in pieces too small to start BLAS threads: those would cost more."""
+    rows = max(QUIET_PRODUCT // coefficients.size, 16)
+    if rows >= len(portion):
+        return np.asarray(portion @ coefficients)
+    return np.concatenate([portion[i : i + rows] @ coefficients for i in range(0, len(portion), rows)])
 
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:

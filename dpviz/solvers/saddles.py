@@ -20,12 +20,12 @@ from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.descent import CONVERGED, axes, distinct, unit_lengths
 from dpviz.solvers.flow import FLAT, beside, settle
 from dpviz.solvers.mixture import Mixture
-from dpviz.solvers.strings import Strings, quadratic_strings, ridge_starts, simplex_starts
+from dpviz.solvers.strings import FEW_AXES, Strings, quadratic_strings, ridge_starts, simplex_starts
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 CLIMB_STEPS = 32  # most steps of one walk; ours
-WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; ours
+WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
 MEETINGS = (3, 6, 10, 16)  # steps after which walks that have met go on as one; ours
 MEETING = 0.03  # standard deviations within which walks have met; ours
 LONGEST_STEP = 0.7  # standard deviations a walk moves at once; ours
@@ -41,7 +41,7 @@ class TransitionPoint:
     density: float  # p there; 0 where it underflows
     minima: tuple[int, int]  # i < j, rows of `critical_points`
     log_density: float  # ln p there
-    pair: tuple[int, int]  # a pair of components whose search found it
+    pair: tuple[int, int] | None  # a pair of components whose search found it; None: a start between more of them
     curvature: float  # the negative one, in units of the metric R
 
 
@@ -66,7 +66,7 @@ class Landscape:
     component_minima: Labels  # (K,) where each component's mean flows to; several may share one
     candidates: Candidates
     strings: Strings
-    string_candidates: Labels  # (P, tau2 + 1) what the walk from each string iterate found, -1: nothing
+    string_candidates: Labels  # (P, tau2 + 1) what the walk from each string iterate found; -1: nothing, or no walk
 
 
 def critical_points(mixture: Mixture) -> Points:
@@ -101,7 +101,7 @@ def landscape(mixture: Mixture) -> Landscape:
             density=float(np.exp(candidates.log_densities[c])),
             minima=(int(candidates.ends[c].min()), int(candidates.ends[c].max())),
             log_density=float(candidates.log_densities[c]),
-            pair=(int(strings.pairs[pairs[firsts[c]], 0]), int(strings.pairs[pairs[firsts[c]], 1])),
+            pair=_pair(strings, int(pairs[firsts[c]])),
             curvature=float(candidates.curvatures[c, -1]),
         )
         for c in np.argsort(-candidates.log_densities, kind="stable")
@@ -117,6 +117,10 @@ def landscape(mixture: Mixture) -> Landscape:
         strings=strings,
         string_candidates=frozen(string_names),
     )
+
+
+def _pair(strings: Strings, row: int) -> tuple[int, int] | None:
+    return None if row < 0 else (int(strings.pairs[row, 0]), int(strings.pairs[row, 1]))
 
 
 def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray]:
@@ -148,12 +152,13 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray]:
 
 
 def _walking(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
-    """Return the starts that walk: of each string the WALKS_PER_STRING flattest, and all that are on none (-1)."""
+    """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
     if not len(starts):
         return np.empty(0, dtype=np.intp)
     order = np.lexsort((unit_lengths(mixture.at(starts)), strings))
     firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
-    kept = (np.arange(len(order)) - firsts < WALKS_PER_STRING) | (strings[order] < 0)
+    walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
+    kept = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
     return np.sort(order[kept])
 
 

@@ -25,8 +25,9 @@ RIDGE_REACH = 10.0  # shares from 1 / (1 + e^10) on: components of very differen
 RIDGE_LOOKS = 2  # times each low is looked at more closely; ours
 RIDGE_FINER = 13  # points of a closer look; ours
 RIDGE_STARTS = 2  # lowest lows kept of each ridgeline; ours
-SIMPLEX_SAMPLES = 600  # shares of more than two components tried; ours
-SIMPLEX_STARTS = 64  # of them, where the landscape is flattest; ours
+SIMPLEX_SAMPLES = 400  # shares of more than two components tried; ours
+SIMPLEX_STARTS = 48  # of them, where the landscape is flattest; ours
+FEW_AXES = 3  # up to here the search is held to a dense one; beyond it starts are dear, and half of them walk; ours
 SIMPLEX_SPARSITY = 0.2  # Dirichlet: most of the weight on two to four components; ours
 
 
@@ -112,7 +113,8 @@ def simplex_starts(mixture: Mixture) -> Points:
     metric = (shares @ precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
     places = np.linalg.solve(metric, (shares @ pulls)[..., None])[..., 0]
     here = mixture.at(places)
-    return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:SIMPLEX_STARTS]])
+    count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
+    return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
 
 
 @functools.lru_cache(maxsize=64)
