@@ -87,6 +87,7 @@ class Axis:
     ticks: bool = True  # False: the axis has no meaning (a jittered strip)
     log: bool = False  # scene coordinates and `values` are decimal logarithms; ticks show 10 to their power
     whole: bool = False  # ticks at whole numbers only: iterations, clusters
+    names: tuple[str, ...] = ()  # lane i, from i to i + 1 in scene coordinates, has the i-th name instead of ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class Layer:
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
     isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
+    hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
     pick: str = ""  # what a click on the layer reports to the page; "": nothing
 
     def __post_init__(self) -> None:
@@ -218,6 +220,7 @@ def _axis_header(axis: Axis) -> dict[str, Any]:
         "ticks": axis.ticks,
         "log": axis.log,
         "whole": axis.whole,
+        "names": list(axis.names),
     }
 
 
@@ -255,6 +258,7 @@ def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
         "names": list(layer.names),
         "legend": layer.legend,
         "isolate": layer.isolate,
+        "hue": layer.hue,
         "pick": layer.pick,
         "arrays": arrays,
     }

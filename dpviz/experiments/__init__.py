@@ -1,0 +1,1 @@
+"""Grids of runs over methods, budgets and seeds, as arrays and tables."""
