@@ -1,5 +1,7 @@
 """What is said of every run that releases centers: how far off they are, and what its guarantee allows."""
 
+import math
+
 from dpviz.core import Adjacency, CentersRelease, Claim, Step, attacker_odds
 from dpviz.metrics import matched_distance, nonprivate_cost
 from dpviz.solvers import assign
@@ -40,7 +42,7 @@ def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -
 
 def distance_share(told: Telling[CentersRelease, Step]) -> float:
     """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
-    return matched_distance(told.final, told.reference.nonprivate_centers) / float(told.words.box.d) ** 0.5
+    return matched_distance(told.final, told.reference.nonprivate_centers) / math.sqrt(told.words.box.d)
 
 
 def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
@@ -48,7 +50,7 @@ def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, F
     cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
     best = float(told.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
-    off = number(100.0 * distance_share(told))
+    off = number(round(100.0 * distance_share(told), 9))  # rounding errors are no distance
     far = "Mean distance to Lloyd's centers under the best matching, against the box's diagonal."
     return (
         Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import CentersRelease, FloatArray, Step
-from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import number
+from dpviz.stories.stage import Stops
 from dpviz.stories.telling import Telling
 
 BAR = 0.72  # of a column's width
@@ -26,9 +27,7 @@ class CostLine:
     unit: str = "iteration"
 
 
-def cost_chart(
-    told: Telling[CentersRelease, Step], line: CostLine, frames: tuple[Frame, ...], start_frame: int
-) -> Scene:
+def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
     """Return cost against iteration, beside Lloyd's: exact costs, so the curator's only."""
     lloyds = told.reference.nonprivate_costs
     longest = max(len(line.iteration), len(lloyds))
@@ -37,13 +36,13 @@ def cost_chart(
     for row, (at, values) in zip(curves[0], pairs, strict=True):
         row[: len(values), 0] = at
         row[: len(values), 1] = values / max(told.unit.shape[0], 1)
-    rows, stops = always(len(frames)), np.arange(len(frames), dtype=np.int16)
+    rows, each = always(len(stops.frames)), np.arange(len(stops.frames), dtype=np.int16)
     highest, last = float(np.nanmax(curves[..., 1])), float(np.nanmax(curves[..., 0]))
     secret, when = Audience.CURATOR, {"x": line.when}
     layers = (
         Layer("Lloyd, no privacy", Kind.LINES, Role.EXACT, secret, {"xy": curves[:, 1:]}, rows, size=1.5, dash=True),
         Layer("This run", Kind.LINES, Role.REFERENCE, secret, {"xy": curves[:, :1]}, rows, size=2.5),
-        Layer("Shown step", Kind.CURSOR, Role.REFERENCE, Audience.PUBLIC, when, stops, legend=False),
+        Layer("Shown step", Kind.CURSOR, Role.REFERENCE, Audience.PUBLIC, when, each, legend=False),
     )
     return Scene(
         title=f"Cost per {line.unit}",
@@ -53,8 +52,8 @@ def cost_chart(
         y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
         axes_public=False,  # the axes end at exact costs and at Lloyd's number of iterations
         layers=layers,
-        frames=frames,
-        start_frame=start_frame,
+        frames=stops.frames,
+        start_frame=stops.start_frame,
         equal=False,
         scrubber=False,
     )
@@ -79,7 +78,7 @@ def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iterat
         layers.append(
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
-    verb = "Adds up to" if proved else "Claimed, not established:"
+    verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     opening = " Bar 0 pays for the noisy number of records." if any(row.column == 0 for row in finite) else ""
     return Scene(
         title=f"Budget per {unit}",

@@ -17,7 +17,7 @@ from dpviz.stories.center_facts import allowed, not_established
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number, odds
-from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.stage import Clock, Stage, Stops
 from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words, project
 from dpviz.stories.zone_stage import PHASES, Context, frames, stand
@@ -144,7 +144,7 @@ def cost_chart(told: Context) -> Scene:
     """Return cost against iteration, beside Lloyd's from the same start: the curator's only."""
     clock = _clock(told)
     line = CostLine(np.arange(clock.n_steps + 1.0), _costs(told), clock.when)
-    return charts.cost_chart(told, line, frames(told.params, clock), clock.frame(0, "sample"))
+    return charts.cost_chart(told, line, Stops(frames(told.params, clock), clock.frame(0, "sample")))
 
 
 def ledger_chart(told: Context) -> Scene:

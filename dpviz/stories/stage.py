@@ -97,10 +97,9 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
-    """What one kind of method draws."""
+class Stops:
+    """The stops of a picture's scrubber, in public words, and the one that is shown first."""
 
-    layers: tuple[Layer, ...]
     frames: tuple[Frame, ...]
     start_frame: int
 
