@@ -1,12 +1,14 @@
 """Weighted k-means on the cells of a grid: public weights in, centers out. It sees no record."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Centers, FloatArray, Points
+from dpviz.core import Centers, Counts, FloatArray, Points
 from dpviz.solvers import assign
 
+MARGIN = 0.5  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
 EXPLORE = 4  # iterations of every start before the best one goes on alone; ours
 POLISH = 30  # most iterations after that; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
@@ -42,23 +44,41 @@ def weighted_kmeans(
     return WeightedPath(best.centers + rest.centers[1:], best.costs + rest.costs[1:])
 
 
-def spread_start(places: Points, weights: FloatArray, n_clusters: int, *, rng: np.random.Generator) -> Centers:
+def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
     """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
 
-    When every weighted place is taken, further centers are drawn by weight and coincide.
+    When every weighted place is taken, the centers that are left are those of `spare` (k, d): two on one place would
+    do no more than one.
     """
-    chosen = np.empty((n_clusters, places.shape[1]))
+    chosen = spare.copy()
     nearest = np.ones(len(places))
-    for i in range(n_clusters):
+    for i in range(len(spare)):
         mass = np.cumsum(weights * nearest)
         if not mass[-1] > 0:
-            mass = np.cumsum(weights)
+            break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
         gaps = places - chosen[i]
         squares = np.einsum("ij,ij->i", gaps, gaps)
         nearest = squares if i == 0 else np.minimum(nearest, squares)
     return chosen
+
+
+def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
+    """Keep the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
+
+    `scale` is that of their Laplace noise. In an empty cell the noise is positive half of the time, so the positive
+    cells together hold far more than the records, spread over empty space. All cells together, negative ones too, do
+    not lean: their sum is the number of records with a standard error of scale sqrt(2 m). What is kept reaches that
+    sum and MARGIN standard errors more, and is no fewer cells than clusters where so many are positive: a sum that
+    happens to be low shall not empty a small grid. Post-processing; without noise it keeps exactly what holds a record.
+    """
+    falling = np.sort(noisy)[::-1]
+    held = np.cumsum(np.maximum(falling, 0.0))
+    wanted = max(float(noisy.sum()), 0.0) + MARGIN * scale * math.sqrt(2.0 * len(noisy))
+    last = max(int(np.searchsorted(held, wanted)), n_clusters - 1)
+    least = falling[min(last, len(falling) - 1)]
+    return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
 
 
 def _run(cells: _Cells, start: Centers, most: int, tolerance: float) -> WeightedPath:

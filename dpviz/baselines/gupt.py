@@ -22,16 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.baselines._size import (
-    ADJACENCIES,
-    FLOAT_CAVEAT,
-    KnownSize,
-    adjacency_of,
-    check_whole,
-    known_size,
-    size_caveats,
-    unit_records,
-)
+from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
 from dpviz.core import (
     Adjacency,
     Box,
@@ -46,7 +38,6 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_params,
     frozen,
     knob,
 )
@@ -67,27 +58,13 @@ __all__ = ["PAPER", "TITLE", "BlocksRelease", "BlocksStep", "Params", "fit", "n_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Params:
+class Params(OneShotParams):
     """Parameters, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    epsilon: float = knob(
-        1.0, "Privacy budget ε", "All that the run spends, on one mean.", low=0.05, high=20.0, minimum=1e-9, log=True
-    )
-    adjacency: str = knob("add_remove", "Neighbours", "What the guarantee hides.", choices=ADJACENCIES)
     max_iterations: int = knob(
         100, "Most iterations", "Lloyd's, inside each block.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_public: int | None = None  # number of records if public; None: see `known_size`
-    n_blocks: int | None = None  # None: n^0.4
-    start_seed: int | None = None  # public seed of the packing; None: drawn from `rng`
-
-    def __post_init__(self) -> None:
-        """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        check_whole("n_public", self.n_public, least=0)
-        check_whole("n_blocks", self.n_blocks, least=1)
-        check_whole("start_seed", self.start_seed, least=0)
+    n_blocks: int | None = whole(least=1)  # None: n^0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

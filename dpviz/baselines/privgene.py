@@ -25,16 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, SequenceEvent
-from dpviz.baselines._size import (
-    ADJACENCIES,
-    FLOAT_CAVEAT,
-    KnownSize,
-    adjacency_of,
-    check_whole,
-    known_size,
-    size_caveats,
-    unit_records,
-)
+from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
 from dpviz.core import (
     Adjacency,
     Box,
@@ -47,7 +39,6 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_params,
     frozen,
     knob,
 )
@@ -79,14 +70,9 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Params:
+class Params(OneShotParams):
     """Parameters, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    epsilon: float = knob(
-        1.0, "Privacy budget ε", "All that the run spends, on all picks.", low=0.05, high=20.0, minimum=1e-9, log=True
-    )
-    adjacency: str = knob("add_remove", "Neighbours", "What the guarantee hides.", choices=ADJACENCIES)
     population: int = knob(
         100, "Candidates m", "Sets of centers in each round.", low=10, high=400, minimum=1, maximum=10_000
     )
@@ -94,16 +80,11 @@ class Params:
         3, "Parents m'", "Picked in each round but the last.", low=1, high=20, minimum=1, maximum=1000
     )
     max_rounds: int = knob(20, "Most rounds", "A bound on r.", low=1, high=50, minimum=1, maximum=1000)
-    n_rounds: int | None = None  # r; None: the rule in the module's docstring
-    n_public: int | None = None  # number of records if public; None: see `known_size`
-    start_seed: int | None = None  # public seed of the first population; None: drawn from `rng`
+    n_rounds: int | None = whole(least=1)  # r; None: the rule in the module's docstring
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        check_whole("n_public", self.n_public, least=0)
-        check_whole("n_rounds", self.n_rounds, least=1)
-        check_whole("start_seed", self.start_seed, least=0)
+        OneShotParams.__post_init__(self)
         if self.n_parents > self.population:
             raise ValueError(
                 f"n_parents was {self.n_parents}, but it must be <= population={self.population}. Pick fewer parents."
