@@ -87,7 +87,9 @@ def reference_key(params: Params) -> tuple[object, ...]:
     return (params.n_clusters, params.start, params.start_seed)
 
 
-def reference(points: Points, words: Words, result: Result[ZonesRelease, Step]) -> LloydRun:
+def reference(
+    points: Points, words: Words, result: Result[ZonesRelease, Step], _params: Params | None = None
+) -> LloydRun:
     """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
     return lloyd(words.box.to_unit(words.box.clip(points)), result.trace[0].previous_centers)
 

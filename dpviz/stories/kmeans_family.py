@@ -33,6 +33,7 @@ __all__ = [
     "context",
     "cost_chart",
     "ledger_chart",
+    "no_budget",
     "not_established",
     "recolored",
     "reference",
@@ -169,6 +170,11 @@ def cost_chart(told: Context) -> Scene:
 def ledger_chart(told: Context) -> Scene:
     """Return what each iteration spends, from the release's events."""
     return charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit=kind_of(told.result).unit)
+
+
+def no_budget(_: float) -> str:
+    """Say what epsilon does where there is no privacy."""
+    return "Lloyd has no budget: ε changes nothing here."
 
 
 def sentence(told: Context) -> Sentence:

@@ -403,6 +403,7 @@ class Live {
     this.root.dataset.dpvizFrames = String(this.counters.frames);
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
+    window.dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: this.options.key } }));
   }
 
   view(t = 1, dpr = 1) {

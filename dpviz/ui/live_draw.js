@@ -1,6 +1,7 @@
 // The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables. live.py sends this
 // file and live.js one after the other as one module.
 
+const MOST_LABEL = 0.4; // of the width that the names of lanes may take
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const CURVE_PX = 8; // and to a curve between its vertices
 const FADED = 0.12; // opacity of what is not isolated
@@ -137,9 +138,11 @@ function readTheme(element) {
   };
 }
 
-/** The colour of mark i of a layer; `group` is what a cluster's colour goes by. */
+/** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
 function colourOf(theme, layer, group) {
-  if (layer.role === "cluster") return group === NO_GROUP ? theme.exact : theme.clusters[group % theme.clusters.length];
+  if (layer.role === "cluster") {
+    return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+  }
   if (layer.role === "reference") return theme.text;
   return theme[layer.role] ?? theme.text;
 }
@@ -206,6 +209,7 @@ export function scaleOf(scene, zoom, plot) {
 /** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
 export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
   if (!axis.ticks) return [];
+  if (axis.names?.length > 0) return laneTicks(axis.names);
   const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
   if (axis.log && ticks.length > 1) {
     const kept = axis.whole ? ticks.filter(({ value }) => Number.isInteger(value)) : ticks;
@@ -216,6 +220,11 @@ export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
     : niceTicks(toData(axis, from), toData(axis, to), target);
   const size = Math.max(step, ...values.map(Math.abs));
   return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
+}
+
+/** A line under each lane, and its name in the middle, without a line. */
+function laneTicks(names) {
+  return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
 }
 
 /** Round values that are whole numbers. */
@@ -258,7 +267,7 @@ const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(2.
 function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
   const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
-  const left = scene.y.ticks ? Math.ceil(Math.max(16, ...labels)) + 12 : 8;
+  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), 16, MOST_LABEL * width)) + 12 : 8;
   const top = scene.y.ticks && scene.y.label ? 26 : 10;
   const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
@@ -273,7 +282,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   ctx.strokeStyle = theme.grid;
   ctx.beginPath();
   for (const { at } of xs) line(ctx, crisp(scale.x(at)), plot.top, crisp(scale.x(at)), bottom);
-  for (const { at } of ys) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
+  for (const { at, bare } of ys) if (!bare) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
   ctx.stroke();
   ctx.fillStyle = theme.axis;
   ctx.textAlign = "center";
@@ -288,7 +297,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   }
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  for (const { at, text } of ys) ctx.fillText(text, plot.left - 7, scale.y(at));
+  for (const { at, text } of ys) ctx.fillText(shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at));
   ctx.fillStyle = theme.text;
   if (scene.x.ticks && scene.x.label) {
     ctx.textAlign = "center";
