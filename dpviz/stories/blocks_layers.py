@@ -51,7 +51,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
         *ground.border_layer("Borders", RELEASED, {end: 0}, told.final[None], stage),
         *_answer_layers(told, stage),
         *_start_layer(told, stage),
-        ground.error_circles("Likely error", LAW, {**noisy, end: 0}, told.final[None], scale, stage),
+        *ground.error_circles("Likely error", LAW, {**noisy, end: 0}, told.final[None], scale, stage),
         stage.arrows("Noise", SECRET_NOISE, noisy, step.nonprivate_mean[None], told.final[None], size=2.0),
         stage.marks("Mean of the blocks", SECRET, averaged, step.nonprivate_mean[None], symbol="ring", size=13.0),
         stage.marks("Noisy mean", RELEASED, noisy, told.final[None], size=11.0),
