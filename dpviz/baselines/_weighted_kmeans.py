@@ -8,8 +8,9 @@ import numpy as np
 from dpviz.core import Centers, Counts, FloatArray, Points
 from dpviz.solvers import assign
 
-MARGIN = 0.5  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
-EXPLORE = 4  # iterations of every start before the best one goes on alone; ours
+MARGIN = 1.0  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
+KEPT = 4  # starts that go on after one iteration; ours
+EXPLORE = 3  # iterations of those before the best one goes on alone; ours
 POLISH = 30  # most iterations after that; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
@@ -29,19 +30,30 @@ class _Cells:
     squares: float  # sum_j w_j |x_j|^2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A path that may go on."""
+
+    centers: tuple[Centers, ...]
+    costs: tuple[float, ...]
+    sums: FloatArray  # of the last centers, see `_sums`
+
+
 def weighted_kmeans(
     places: Points, weights: FloatArray, starts: tuple[Centers, ...], *, tolerance: float = TOLERANCE
 ) -> WeightedPath:
     """Run Lloyd's algorithm on `places` (m, d) with `weights` (m,) > 0 from each start and return the best run.
 
-    Every start gets EXPLORE iterations; the one of least cost goes on, at most POLISH more. An empty cluster stays.
+    Every start gets one iteration, the KEPT cheapest get EXPLORE more, the one of least cost goes on, at most POLISH
+    more. An empty cluster stays.
     """
     norms = np.einsum("ij,ij->i", places, places)
     cells = _Cells(places, weights * np.vstack([np.ones(len(places)), places.T]), float(weights @ norms))
-    explored = [_run(cells, start, EXPLORE, tolerance) for start in starts]
-    best = min(explored, key=lambda path: path.costs[-1])
-    rest = _run(cells, best.centers[-1], POLISH, tolerance)
-    return WeightedPath(best.centers + rest.centers[1:], best.costs + rest.costs[1:])
+    runs = [_onward(cells, _begun(cells, start), 1, tolerance) for start in starts]
+    runs.sort(key=_last_cost)  # stable: of two equal ones the earlier start goes on
+    explored = [_onward(cells, run, EXPLORE, tolerance) for run in runs[:KEPT]]
+    best = _onward(cells, min(explored, key=_last_cost), POLISH, tolerance)
+    return WeightedPath(best.centers, best.costs)
 
 
 def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
@@ -50,6 +62,7 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     When every weighted place is taken, the centers that are left are those of `spare` (k, d): two on one place would
     do no more than one.
     """
+    columns = np.ascontiguousarray(places.T)  # (d, m), so that the inner loops run over the places
     chosen = spare.copy()
     nearest = np.ones(len(places))
     for i in range(len(spare)):
@@ -58,8 +71,8 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
             break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
-        gaps = places - chosen[i]
-        squares = np.einsum("ij,ij->i", gaps, gaps)
+        gaps = columns - chosen[i][:, None]
+        squares = np.einsum("ji,ji->i", gaps, gaps)
         nearest = squares if i == 0 else np.minimum(nearest, squares)
     return chosen
 
@@ -81,18 +94,27 @@ def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
 
 
-def _run(cells: _Cells, start: Centers, most: int, tolerance: float) -> WeightedPath:
-    centers, sums = start, _sums(cells, start)
-    path, costs = [start], [_cost(cells, start, sums)]
+def _begun(cells: _Cells, start: Centers) -> _Run:
+    sums = _sums(cells, start)
+    return _Run((start,), (_cost(cells, start, sums),), sums)
+
+
+def _onward(cells: _Cells, run: _Run, most: int, tolerance: float) -> _Run:
+    """Iterate until the gain is below `tolerance`, at most `most` times."""
+    path, costs, sums = list(run.centers), list(run.costs), run.sums
     for _ in range(most):
+        if len(costs) > 1 and costs[-2] - costs[-1] <= tolerance * costs[-2]:
+            break
         mass = sums[0]
-        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, centers)
+        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, path[-1])
         sums = _sums(cells, centers)
         path.append(centers)
         costs.append(_cost(cells, centers, sums))
-        if costs[-2] - costs[-1] <= tolerance * costs[-2]:
-            break
-    return WeightedPath(tuple(path), tuple(costs))
+    return _Run(tuple(path), tuple(costs), sums)
+
+
+def _last_cost(run: _Run) -> float:
+    return run.costs[-1]
 
 
 def _sums(cells: _Cells, centers: Centers) -> FloatArray:

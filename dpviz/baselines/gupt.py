@@ -42,7 +42,7 @@ from dpviz.core import (
     knob,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import lloyd, sphere_packing
+from dpviz.solvers import lloyd_in_blocks, public_start
 
 TITLE = "GUPT (sample and aggregate)"
 PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Analysis Made Easy (SIGMOD 2012)"
@@ -99,7 +99,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
-    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, PAPER)
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
     return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, FLOAT_CAVEAT)))
@@ -113,8 +113,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     if params.n_blocks is None:
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
     n_blocks = n_blocks_for(size.n_records) if params.n_blocks is None else params.n_blocks
-    chosen = start_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
-    start = in_order(sphere_packing(params.n_clusters, box.d, rng=chosen))
+    start = in_order(public_start(params.n_clusters, box.d, seed=params.start_seed, rng=start_rng))
     blocks = draw_blocks(len(unit), n_blocks, rng=block_rng)
     answers = block_centers(unit, blocks, n_blocks, start, max_iterations=params.max_iterations)
     event = mean_event(size.epsilon, n_blocks, start.size, adjacency)
@@ -156,15 +155,11 @@ def draw_blocks(n: int, n_blocks: int, *, rng: np.random.Generator) -> Labels:
 
 def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int) -> FloatArray:
     """Return what each block answers (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order; exact."""
-    order = np.argsort(blocks, kind="stable")
-    ends = np.cumsum(np.bincount(blocks, minlength=n_blocks))[:-1]
-    answers = np.empty((n_blocks, *start.shape))
-    for answer, members in zip(answers, np.split(unit[order], ends), strict=True):
-        found = lloyd(members, start, max_iterations=max_iterations).nonprivate_centers if len(members) else start
-        answer[:] = in_order(np.clip(found, 0.0, 1.0))
-    return answers
+    found = np.clip(lloyd_in_blocks(unit, blocks, n_blocks, start, max_iterations=max_iterations), 0.0, 1.0)
+    return in_order(found)
 
 
-def in_order(centers: Centers) -> Centers:
-    """Return the centers (k, d) sorted by their first coordinate, ties by the next: a rule that reads nothing else."""
-    return centers[np.lexsort(centers.T[::-1])]
+def in_order(centers: FloatArray) -> FloatArray:
+    """Return the centers (..., k, d) sorted by their first coordinate, ties by the next: a rule that reads no more."""
+    keys = np.moveaxis(centers, -1, 0)[::-1]  # the last key sorts first
+    return np.take_along_axis(centers, np.lexsort(keys, axis=-1)[..., None], axis=-2)

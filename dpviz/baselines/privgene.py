@@ -28,7 +28,6 @@ from dpviz.accounting import PureEvent, SequenceEvent
 from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
 from dpviz.core import (
-    Adjacency,
     Box,
     Centers,
     CentersRelease,
@@ -50,7 +49,7 @@ RECORDS_PER_PARENT = 3000.0  # n eps that buys one more parent in one more round
 MIN_ROUNDS = 3  # ours
 FIRST_MOVE = 0.3  # half-width of the first mutation, box units; ours
 SHRINK = 0.8  # of the mutation from round to round; ours
-CHUNK = 512  # records; the (k m, 512) distances stay near the cache
+CHUNK = 128  # records; the (k m, 128) distances stay near the cache
 
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
 
@@ -124,7 +123,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         row[:] = step.population[step.chosen]
     release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
-    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, PAPER)
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
     return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, FLOAT_CAVEAT)))
@@ -176,12 +175,17 @@ def scores(unit: Points, population: FloatArray) -> FloatArray:
     m, k, d = population.shape
     centers: FloatArray = population.transpose(1, 0, 2).reshape(k * m, d)  # the k rows of one candidate are m apart
     offsets = np.einsum("ij,ij->i", centers, centers)[:, None]
-    slopes = -2.0 * centers
+    slopes = np.concatenate([-2.0 * centers, offsets], axis=1)  # (k m, d + 1)
     total = np.full(m, float(np.einsum("ij,ij->", unit, unit)))
     for first in range(0, len(unit), CHUNK):
-        gaps = slopes @ unit[first : first + CHUNK].T
-        gaps += offsets
-        total += gaps.reshape(k, m, -1).min(axis=0).sum(axis=1)
+        records = unit[first : first + CHUNK]
+        # A last row of ones lets the product add the offsets.
+        columns = np.concatenate([records.T, np.ones((1, len(records)))])  # (d + 1, CHUNK)
+        gaps = (slopes @ columns).reshape(k, m, -1)
+        least = gaps[0]
+        for other in gaps[1:]:
+            np.minimum(least, other, out=least)
+        total += least.sum(axis=1)
     costs: FloatArray = np.maximum(total, 0.0)
     return -costs
 

@@ -1,5 +1,6 @@
 """Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, sampling zones."""
 
+from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
@@ -40,6 +41,7 @@ __all__ = [
     "controller_angle",
     "draw_in_zone",
     "lloyd",
+    "lloyd_in_blocks",
     "means",
     "noisy_means",
     "past_controller",
