@@ -16,6 +16,7 @@ from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
     ZoneSample,
+    clamped_laplace,
     controller_angle,
     draw_in_zone,
     past_controller,
@@ -35,6 +36,7 @@ __all__ = [
     "ZoneSample",
     "assign",
     "centered_sums",
+    "clamped_laplace",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",

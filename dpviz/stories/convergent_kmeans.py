@@ -62,6 +62,11 @@ TERMS = (
     ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
     ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
+    (
+        "Clamped noise",
+        "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
+        "Switch it on in the legend.",
+    ),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )

@@ -127,6 +127,7 @@ class Live {
     this.playing = false;
     this.zoom = HOME;
     this.hidden = new Set(); // names of layers switched off
+    this.offered = new Set(); // names of layers that begin switched off, and have
     this.isolated = null;
     this.reported = null;
     this.lifted = null; // the {name, pick, i} that a click would pick
@@ -264,6 +265,10 @@ class Live {
   load(scene) {
     const old = this.scene;
     this.scene = scene;
+    for (const { name, shown } of scene.layers) {
+      if (shown === false && !this.offered.has(name)) this.hidden.add(name);
+      if (shown === false) this.offered.add(name);
+    }
     const followed = latestFrames.get(this.options.follow);
     this.frame = followed === undefined
       ? frameAfter(old, scene, this.frame, this.touched)
@@ -441,7 +446,7 @@ class Live {
     const chips = new Map(); // layers of one name share a chip
     for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
     const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.pick]), [...this.hidden]]);
+      l.fill, l.size, l.hue, l.pick]), [...this.hidden]]);
     if (key !== this.legendKey) {
       this.legendKey = key;
       this.keepFocus(this.legend, () => this.legend.replaceChildren(...[...chips.values()].map((l) => this.entry(l))));
