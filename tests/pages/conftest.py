@@ -45,7 +45,7 @@ class Page:
         """Return {key: (options, scene's header, all bytes)} of every live picture on the page."""
         found = {}
         for element in self.app.get("bidi_component"):
-            if element.proto.component_name == "dpviz_live":
+            if element.proto.component_name == "dpviz.live":
                 data = element.proto.bytes
                 length = int.from_bytes(data[:4], "little")
                 options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
@@ -100,7 +100,7 @@ class Page:
         data = [
             json.loads(element.proto.json)
             for element in self.app.get("bidi_component")
-            if element.proto.component_name == "dpviz_epsilon"
+            if element.proto.component_name == "dpviz.epsilon"
         ]
         return {one["label"]: one for one in data}
 

@@ -1,5 +1,4 @@
-// The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables. live.py sends this
-// file and live.js one after the other as one module.
+// The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables; live.js has the rest.
 
 const MOST_LABEL = 0.4; // of the width that the names of lanes may take
 const HOVER_PX = 12; // how near the pointer must be to a mark
@@ -10,7 +9,7 @@ const CACHED_POINTS = 1000; // from here on they are kept as an image
 const TABLE_ROWS = 200;
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const CELL_PX = 6; // cells of a grid larger than this have borders
-const NO_GROUP = 255; // a point that belongs to no cluster
+export const NO_GROUP = 255; // a point that belongs to no cluster
 
 // ---- Bytes ----------------------------------------------------------------------------------------------------
 
@@ -44,7 +43,7 @@ export function unpack(bytes) {
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const mix = (from, to, t) => from + (to - from) * t;
-const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
 const withMinus = (text) => text.replace(/^-/, "\u2212");
 
 /** A number with three significant digits, as people write it. */
@@ -125,7 +124,7 @@ export function parseColour(text) {
 }
 
 /** The page's theme: the table for its background's lightness, with its own text colour and font. */
-function readTheme(element) {
+export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   const background = read("--st-background-color", "#ffffff");
@@ -149,15 +148,15 @@ function colourOf(theme, layer, group) {
 
 // ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
 
-const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
-const STROKED = new Set(["ring", "cross", "plus"]);
+export const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
+export const STROKED = new Set(["ring", "cross", "plus"]);
 const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
 const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
   const r = Array.isArray(radius) ? radius[i % radius.length] : radius;
   return [r * Math.cos(angle), r * Math.sin(angle)];
 });
-const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
+export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
 
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
   circle: disc,
@@ -173,7 +172,7 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
     + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`
     + `H${r * 0.3}V${-r * 0.5}A${r * 0.3} ${r * 0.3} 0 0 0 ${-r * 0.3} ${-r * 0.5}V${-r * 0.1}Z`,
 };
-const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
+export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
@@ -386,8 +385,8 @@ export function frameAfter(old, scene, frame, touched) {
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, alpha(group), dpr, cache}.
 
-const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
-const isDashed = (layer) => layer.dash || layer.role === "exact";
+export const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
 /** Whether mark i is the one the pointer is about to choose (the whole layer when its legend entry has the focus). */
 const isLifted = (layer, { lifted }, i) => lifted !== null && lifted.name === layer.name && lifted.pick === layer.pick

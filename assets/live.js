@@ -1,5 +1,10 @@
-// The live picture, second part: its elements and state. live.py puts live_draw.js in front, so that both are one module.
+// The live picture, second part: its elements and state.
 // A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
+
+import {
+  GROUP_SYMBOLS, NO_GROUP, STROKED, clamp, colourOf, disc, drawScene, easeInOut, frameAfter, groupCount, hit,
+  isDashed, pickAt, readHeader, readTheme, strokeWidth, symbolPath, tablesOf, tooltipLines, unpack,
+} from "./live_draw.js";
 
 const PLAY_MS = 700; // between two frames while playing
 const EASE_MS = 200; // from one frame's marks to the next
