@@ -78,6 +78,16 @@ class NoisyParams(StartParams):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FixedParams(NoisyParams):
+    """Parameters of BLUM and DWORK, all public; n_iterations=None is 5."""
+
+    @property
+    def planned(self) -> int:
+        """T, whatever the records are."""
+        return N_ITERATIONS if self.n_iterations is None else self.n_iterations
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LloydStep(Step):
     """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
 

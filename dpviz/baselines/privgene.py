@@ -177,15 +177,16 @@ def scores(unit: Points, population: FloatArray) -> FloatArray:
     offsets = np.einsum("ij,ij->i", centers, centers)[:, None]
     slopes = np.concatenate([-2.0 * centers, offsets], axis=1)  # (k m, d + 1)
     total = np.full(m, float(np.einsum("ij,ij->", unit, unit)))
+    columns = np.ones((d + 1, CHUNK))  # a last row of ones lets the product add the offsets
+    gaps = np.empty((k, m, CHUNK))  # one piece of memory for all chunks: a fresh one costs more than the product
     for first in range(0, len(unit), CHUNK):
-        records = unit[first : first + CHUNK]
-        # A last row of ones lets the product add the offsets.
-        columns = np.concatenate([records.T, np.ones((1, len(records)))])  # (d + 1, CHUNK)
-        gaps = (slopes @ columns).reshape(k, m, -1)
+        rows = min(CHUNK, len(unit) - first)
+        columns[:d, :rows] = unit[first : first + rows].T
+        np.matmul(slopes, columns, out=gaps.reshape(k * m, CHUNK))
         least = gaps[0]
         for other in gaps[1:]:
             np.minimum(least, other, out=least)
-        total += least.sum(axis=1)
+        total += least[:, :rows].sum(axis=1)
     costs: FloatArray = np.maximum(total, 0.0)
     return -costs
 

@@ -126,6 +126,7 @@ def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
     params = Params(n_clusters=2, epsilon=math.inf)
     result = fit(blobs(200, d, 2), Box.cube(0, 1, d), params, rng=generator())
     assert math.prod(result.release.shape) <= MAX_CELLS < (result.release.shape[0] + 1) ** d
+    assert math.prod(result.release.shape) * d <= 4e6  # floats of the cells' middles
     assert CAPPED_CAVEAT in result.guarantee.caveats
     given = Params(n_clusters=2, cells_per_axis=2 if d <= 16 else 1)
     small = fit(blobs(200, d, 2), Box.cube(0, 1, d), given, rng=generator())
