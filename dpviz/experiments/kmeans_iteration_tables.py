@@ -115,7 +115,7 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
         "chooses within it, where the score hardly differs. Mean δ and α show how little ε moves the draw.",
         _largest_swing(rows),
     )
-    caption = f"{n_runs} runs for each ε, all from the same starts. An iteration computes all means once."
+    caption = f"Runs for each ε: {n_runs}, all ε from the same starts. An iteration computes all means once."
     return ResultTable("ratio_by_epsilon", "Iterations against ε", caption, columns, tuple(rows), notes)
 
 

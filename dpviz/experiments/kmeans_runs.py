@@ -12,9 +12,9 @@ import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, fit
-from dpviz.core import Centers, FloatArray
+from dpviz.core import Centers, FloatArray, Points
 from dpviz.experiments.kmeans_sets import SetRecords
-from dpviz.solvers import lloyd
+from dpviz.solvers import assign, lloyd
 
 STRATEGIES = ("past", "future")
 EPSILON = 0.5  # of each step in the iteration tables; ours, the paper does not say
@@ -31,6 +31,7 @@ class StrategyRun:
     lloyd_rounds: int  # a future round computes means twice
     means: Centers  # (k, d) exact means of the final clusters, box units
     centers: Centers  # (k, d) the last sampled centers S_hat
+    is_solution: bool  # Lloyd's algorithm, started at `means`, would stay there
     n_moves: int  # of a center, over all rounds; a center with X = S does not move
     reach_sum: float  # of delta over the moves
     angle_sum: float  # of alpha over the moves, radians
@@ -119,7 +120,7 @@ def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsil
         )
         trace = fit(records.unit, records.box, params, rng=np.random.default_rng(seed)).trace
         start = trace[0].previous_centers
-        by_strategy[strategy] = strategy_run(trace)
+        by_strategy[strategy] = strategy_run(trace, records.unit)
     if start is None:
         raise ValueError(f"strategies was {strategies}, but at least one of {STRATEGIES} is needed.")
     reference = lloyd(records.unit, start, max_iterations=MOST)
@@ -128,8 +129,11 @@ def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsil
     return StartRun(reference.n_iterations, reference.nonprivate_centers, by_strategy)
 
 
-def strategy_run(trace: Sequence[Step]) -> StrategyRun:
-    """Reduce a trace to what the tables need; raises RuntimeError unless it ends with assignments that repeat."""
+def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
+    """Reduce a trace on the records `unit` (n, d) to what the tables need.
+
+    Raises RuntimeError unless it ends with assignments that repeat.
+    """
     last = trace[-1]
     if last.outcome != "converged":
         raise RuntimeError(f"A run ended as {last.outcome!r} after {len(trace)} iterations, but it must converge.")
@@ -139,6 +143,7 @@ def strategy_run(trace: Sequence[Step]) -> StrategyRun:
         lloyd_rounds=sum(step.lloyd_rounds for step in trace),
         means=last.nonprivate_mean,  # the last assignment repeats, so these are the means of the final clusters
         centers=last.released_centers,
+        is_solution=bool(np.array_equal(assign(unit, last.nonprivate_mean), last.nonprivate_labels)),
         n_moves=int(sum(rows.sum() for rows in moved)),
         reach_sum=float(sum(step.reach[rows].sum() for step, rows in zip(trace, moved, strict=True))),
         angle_sum=float(sum(step.angle[rows].sum() for step, rows in zip(trace, moved, strict=True))),
