@@ -14,6 +14,11 @@ def rounded(value: float | None) -> Cell:
     return None if value is None or not math.isfinite(value) else round(float(value), DIGITS)
 
 
+def significant(value: float | None) -> Cell:
+    """Return a figure that can be very small, to as many significant digits; None where it is not finite."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
+
+
 def interval(key: str, estimate: Estimate) -> dict[str, Cell]:
     """Return the three cells of a figure with its 95 % interval."""
     ends = {f"{key}_low": rounded(estimate.low), f"{key}_high": rounded(estimate.high)}

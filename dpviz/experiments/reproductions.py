@@ -7,6 +7,9 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
+from joblib import parallel_config  # type: ignore[import-untyped]  # joblib ships no types
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
+
 from dpviz import __version__
 from dpviz.experiments import convergent_kmeans
 from dpviz.experiments.tables import Report, ResultTable
@@ -49,6 +52,9 @@ def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs:
         if value < least:
             raise ValueError(f"{option} was {value}, but it must be >= {least}.")
     chosen = REPRODUCTIONS[name]
+    # One thread of the matrix library for each process: more only get in each other's way on products this small.
+    with threadpool_limits(1, user_api="blas"), parallel_config("loky", inner_max_num_threads=1):
+        tables = chosen.make(folder, runs, seed, jobs)
     # A folder of this machine says nothing to a reader, so the command names neither.
     command = f"python -m dpviz.experiments reproduce {name} --data data --out {_relative(out)} --runs {runs}"
     return Report(
@@ -62,7 +68,7 @@ def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs:
             "python": platform.python_version(),
             **{library: version(library) for library in LIBRARIES},
         },
-        tables=chosen.make(folder, runs, seed, jobs),
+        tables=tables,
     )
 
 

@@ -14,7 +14,6 @@ from dpviz.experiments.kmeans_runs import (
     n_solutions,
     one_start,
     reach_and_angle,
-    runs,
     start_seed,
 )
 from dpviz.experiments.kmeans_sets import PAPER_SETS, PaperSet, SetRecords, read_set
@@ -62,16 +61,6 @@ def test_a_run_beside_plain_lloyd(records, seed):
         assert 0 < reach < 1
         assert 0 < angle < 90
     assert found.by_strategy["past"].n_left == 0  # its zones touch the border from within
-
-
-def test_runs_are_the_same_for_any_number_of_processes(records):
-    seeds = [start_seed(0, 0, run) for run in range(3)]
-    one, two = runs(records, seeds, jobs=1), runs(records, seeds, jobs=2)
-    for a, b in zip(one, two, strict=True):
-        assert a.lloyd_iterations == b.lloyd_iterations
-        for strategy in STRATEGIES:
-            assert a.by_strategy[strategy].rounds == b.by_strategy[strategy].rounds
-            assert np.array_equal(a.by_strategy[strategy].means, b.by_strategy[strategy].means)
 
 
 def test_every_run_draws_another_start():
