@@ -81,14 +81,14 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
         Column("set", "Data set"),
         Column("method", "Method"),
         Column("epsilon", "ε of each step" if spend == "step" else "ε in all"),
-        Column("spent", "ε spent in all, median"),
+        Column("spent", "ε in all, proved or claimed, median"),
         Column("median", "Gap, median", "of Lloyd's cost"),
         Column("lower", "Gap, lower quartile", "of Lloyd's cost"),
         Column("upper", "Gap, upper quartile", "of Lloyd's cost"),
         Column("mean", "Gap, mean", "of Lloyd's cost"),
     )
     n_runs = min(len(starts) for starts in runs)
-    caption = f"|J / J_Lloyd - 1| from the same start, {n_runs} runs each. {CAPTIONS[spend]}"
+    caption = f"|J / J_Lloyd - 1|, Lloyd's from the same start; runs of each: {n_runs}. {CAPTIONS[spend]}"
     return ResultTable(f"gap_{spend}", TITLES[spend], caption, columns, tuple(rows), _notes(rows))
 
 
@@ -136,6 +136,7 @@ def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
     return (
         "The paper's figure 7 is a picture without figures, so there is none beside ours.",
         _winners(rows),
+        "Where the published method ends in Lloyd's solution, all of its gap is the noise on its final counts.",
         "The published method's small gap has no guarantee behind it: its zones stand on exact means, and ε does not "
         "protect them. The start is made of records, as in the paper, which turns off every guarantee of the methods "
         "that take a start.",
