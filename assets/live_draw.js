@@ -138,7 +138,7 @@ export function readTheme(element) {
 }
 
 /** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
-function colourOf(theme, layer, group) {
+export function colourOf(theme, layer, group) {
   if (layer.role === "cluster") {
     return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
   }

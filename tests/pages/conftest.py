@@ -4,12 +4,22 @@ import html
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
+from dpviz.ui import family
+from dpviz.ui.background import Answers
+
+@pytest.fixture(autouse=True)
+def idle_workshop(monkeypatch):
+    """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
+    idle = SimpleNamespace(ask=lambda source, jobs, own: Answers((None,) * len(jobs)))
+    monkeypatch.setattr(family, "workshop", lambda: idle)
+
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
