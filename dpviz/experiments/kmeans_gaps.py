@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 
-from dpviz.baselines.eugkm import MAX_AXES
 from dpviz.core import Result
 from dpviz.experiments.cells import significant
 from dpviz.experiments.kmeans_family import METHODS, Question, configure, spent
@@ -104,9 +103,8 @@ def _results(records: SetRecords, question: Question, seed: int) -> Iterator[tup
     longest = max(len(result.trace) for result in published.values())
     others = replace(question, n_steps=longest) if question.spend == "step" else question
     for method in COMPARED:
-        if method in STRATEGIES or (method == "eugkm" and records.unit.shape[1] > MAX_AXES):
-            continue
-        yield method, _fit(method, records, others, seed)
+        if method not in STRATEGIES:
+            yield method, _fit(method, records, others, seed)
 
 
 def _fit(method: str, records: SetRecords, question: Question, seed: int) -> Result[Any, Any]:
@@ -131,8 +129,6 @@ def _row(records: SetRecords, method: str, epsilon: float, found: Sequence[Gap])
 
 
 def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
-    missing = sorted({f"{row['method']} on {row['set']}" for row in rows if row["median"] is None})
-    gone = (f"No figures for {', '.join(missing)}: a grid has at most {MAX_AXES} axes.",) if missing else ()
     return (
         "The paper's figure 7 is a picture without figures, so there is none beside ours.",
         _winners(rows),
@@ -144,7 +140,6 @@ def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
         "ours have the noise that is proved. GUPT, PrivGene and EUGkM start by themselves.",
         "A gap counts a cost below Lloyd's, too: where Lloyd's algorithm ends in a poor solution, a method with "
         "another start can have a gap because it is better.",
-        *gone,
     )
 
 

@@ -10,7 +10,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.data import DATASETS
 from dpviz.stories import CATALOGUE as STORIES
-from dpviz.ui import epsilon, frame, runs, show, state
+from dpviz.ui import epsilon, runs, show, state
 
 from .conftest import FIRST, PAGES, ROOT
 
