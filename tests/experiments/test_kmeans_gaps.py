@@ -96,4 +96,4 @@ def test_quartiles_and_the_best_by_hand(records):
     row = next(row for row in table.rows if row["method"] == METHODS["su"])
     assert (row["median"], row["lower"], row["upper"], row["mean"]) == (0.2, 0.15, 0.4, 0.3)
     assert f"D2: {METHODS['su']} (0.2)." in " ".join(table.notes)
-    assert "3 runs each" in table.caption
+    assert "runs of each: 3." in table.caption
