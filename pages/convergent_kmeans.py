@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import convergent_kmeans as algorithm
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
-from dpviz.experiments.kmeans_family import Question, configure
+from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
 from dpviz.ui import controls, family, frame, reproduction, state
@@ -17,9 +17,10 @@ from dpviz.ui.show import TRAIL, Method, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 
-page = frame.start(algorithm.TITLE, story.TERMS)
+chosen = state.value(family.METHOD)
+page = frame.start(algorithm.TITLE, kmeans_family.TERMS if chosen in BASELINES else story.TERMS)
 with page.first:
-    chosen = controls.control(family.METHOD)
+    controls.control(family.METHOD)
 common: dict[str, Any] = {}
 with page.more:
     common["n_clusters"] = controls.control(KNOBS["n_clusters"])
@@ -40,20 +41,20 @@ proved = common["start"] == "packing" and not page.source.dataset.bounds_from_da
 def repaired(epsilon: float) -> Method:
     """Describe convergent k-means with a proved budget for the whole run."""
     params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-    return Method(algorithm, story, params, "Repaired")
+    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "")
 
 
 def published(step: float, counts: float) -> Method:
     """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
     budgets = {"epsilon_per_iteration": step, "epsilon_counts": counts}
     params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-    return Method(algorithm, story, params, "As published")
+    return Method(algorithm, story, params, "As published" if chosen == "both" else "")
 
 
 def baseline(epsilon: float) -> Method:
     """Describe another method of the family."""
     module, params = configure(chosen, replace(asked, epsilon=epsilon))
-    return Method(module, kmeans_family, params)
+    return Method(module, kmeans_family, params, METHODS[chosen])
 
 
 def along(method: Any) -> tuple[Any, ...]:
@@ -84,8 +85,9 @@ def epsilon_and_picture() -> None:
     note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     if chosen == "both":
-        pair = replace(repaired(epsilon), trail=along(repaired)), replace(
-            published(epsilon, epsilon), trail=along(lambda each: published(each, each))
+        pair = (
+            replace(repaired(epsilon), trail=along(repaired)),
+            replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
         )
         show_pair(page, pair, noise, view, moved(epsilon=epsilon))
     else:
@@ -95,17 +97,15 @@ def epsilon_and_picture() -> None:
 with page.slider:
     epsilon_and_picture()
 
-tabs = st.tabs(["All methods", "Budgets", "Reproduction"], key="tabs", on_change="rerun")
-sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
-for tab, fill in zip(
-    tabs,
-    (
-        lambda: family.all_methods(page, asked, noise, sliders, chosen),
-        lambda: family.budgets(page, asked, noise, KNOBS["epsilon"]),
-        lambda: reproduction.tables("convergent_kmeans"),
-    ),
-    strict=True,
-):
-    if tab.open:
-        with tab:
-            fill()
+with page.more_pictures:
+    methods, budgets, tables = st.tabs(["All methods", "Budgets", "Reproduction"], key="tabs", on_change="rerun")
+if methods.open:
+    with methods:
+        sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
+        family.all_methods(page, asked, noise, sliders, chosen)
+if budgets.open:
+    with budgets:
+        family.budgets(page, asked, noise, KNOBS["epsilon"])
+if tables.open:
+    with tables:
+        reproduction.tables("convergent_kmeans")

@@ -95,9 +95,7 @@ class MethodRuns:
     def nonprivate_held(self) -> FloatArray:
         """Costs (R, T + 1) with each run's last value held to the end: a run that has stopped has not gone away."""
         columns = np.arange(self.nonprivate_costs.shape[1])
-        return np.where(
-            columns > self.n_iterations[:, None], self.nonprivate_final[:, None], self.nonprivate_costs
-        )
+        return np.where(columns > self.n_iterations[:, None], self.nonprivate_final[:, None], self.nonprivate_costs)
 
 
 def configure(method: str, question: Question) -> tuple[Any, Any]:

@@ -114,6 +114,7 @@ class Layer:
     fill: float = 0.0  # opacity of a circle's or bar's inside
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
+    shown: bool = True  # False: in the legend, but off until the reader asks for it
     isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
     hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
     pick: str = ""  # what a click on the layer reports to the page; "": nothing
@@ -257,6 +258,7 @@ def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
         "fill": layer.fill,
         "names": list(layer.names),
         "legend": layer.legend,
+        "shown": layer.shown,
         "isolate": layer.isolate,
         "hue": layer.hue,
         "pick": layer.pick,

@@ -17,7 +17,7 @@ from dpviz.solvers import assign, public_start
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.panel import Fact, odds
+from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops
 from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
@@ -37,7 +37,7 @@ Told = Telling[BlocksRelease, BlocksStep]
 
 
 def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
-    """Return what is drawn, from back to front; the world's from the release, its events and the start's public seed."""
+    """Return what is drawn, from back to front; the world's from the release, events and the public seed."""
     step = told.result.trace[0]
     stage, end = Stage(plane, CLOCK), CLOCK.release
     labels = assign(told.unit, told.final)
@@ -51,7 +51,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
         *ground.border_layer("Borders", RELEASED, {end: 0}, told.final[None], stage),
         *_answer_layers(told, stage),
         *_start_layer(told, stage),
-        ground.error_circles("Likely error", LAW, {**noisy, end: 0}, told.final[None], scale, stage),
+        *ground.error_circles("Likely error", LAW, {**noisy, end: 0}, told.final[None], scale, stage),
         stage.arrows("Noise", SECRET_NOISE, noisy, step.nonprivate_mean[None], told.final[None], size=2.0),
         stage.marks("Mean of the blocks", SECRET, averaged, step.nonprivate_mean[None], symbol="ring", size=13.0),
         stage.marks("Noisy mean", RELEASED, noisy, told.final[None], size=11.0),
@@ -88,7 +88,11 @@ def facts(told: Told) -> tuple[Fact, ...]:
     n_blocks, k, d = answers.shape
     nearest = cdist(answers.reshape(-1, d), mean).argmin(axis=1).reshape(n_blocks, k)
     swapped = odds(100.0 * float(np.mean(nearest != np.arange(k))))
+    width = 100.0 * ground.noise_length(np.array(noise_scales(told.result, EVENT)[0]), d)
     return (
+        Fact(
+            "Noise", f"{number(float(width))} % of the box", "How far a center is usually thrown in the picture.", True
+        ),
         Fact("Blocks", str(n_blocks), "Each one clusters its own records; one record can change one of them.", True),
         Fact("At another mean", swapped, "Blocks' centers that lie nearer to the mean of another order.", False),
     )

@@ -11,7 +11,13 @@ from dpviz.stories.panel import number
 
 LANE = 0.8  # of a lane's height that the largest bar fills
 HALF = 0.36  # of a bar's width
-FILLS = {"Sums": 0.85, "Draws (claimed)": 0.85, "Counts": 0.45, "Final counts (claimed)": 0.45, "Number of records": 0.2}
+FILLS = {
+    "Sums": 0.85,
+    "Draws (claimed)": 0.85,
+    "Counts": 0.45,
+    "Final counts (claimed)": 0.45,
+    "Number of records": 0.2,
+}
 FULL = 0.85  # of every other purpose: the one thing that a method releases
 
 
@@ -61,7 +67,7 @@ def _columns(account: Account) -> dict[int, float]:
 def _bars(account: Account, lane: int, scale: float) -> list[tuple[tuple[float, ...], LedgerRow]]:
     """Stack the rows of each column upon each other."""
     tops: dict[int, float] = {}
-    bars = []
+    bars: list[tuple[tuple[float, ...], LedgerRow]] = []
     for row in account.rows:
         bottom = tops.get(row.column, float(lane))
         tops[row.column] = bottom + scale * row.epsilon
@@ -70,7 +76,8 @@ def _bars(account: Account, lane: int, scale: float) -> list[tuple[tuple[float, 
 
 
 def _words(name: str, row: LedgerRow) -> str:
-    spent = f"{name}, {'before' if row.column == 0 else f'iteration {row.column}'}: {row.purpose}, ε = {number(row.epsilon)}"
+    when = "before" if row.column == 0 else f"iteration {row.column}"
+    spent = f"{name}, {when}: {row.purpose}, ε = {number(row.epsilon)}"
     return f"{spent} for each of {row.n_clusters} clusters" if row.n_clusters > 1 else spent
 
 

@@ -62,6 +62,11 @@ TERMS = (
     ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
     ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
+    (
+        "Clamped noise",
+        "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
+        "Switch it on in the legend.",
+    ),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
@@ -87,7 +92,9 @@ def reference_key(params: Params) -> tuple[object, ...]:
     return (params.n_clusters, params.start, params.start_seed)
 
 
-def reference(points: Points, words: Words, result: Result[ZonesRelease, Step]) -> LloydRun:
+def reference(
+    points: Points, words: Words, result: Result[ZonesRelease, Step], _params: Params | None = None
+) -> LloydRun:
     """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
     return lloyd(words.box.to_unit(words.box.clip(points)), result.trace[0].previous_centers)
 

@@ -1,7 +1,7 @@
 """Charts of many runs of many methods: medians as lines, the middle of the runs as bands, Lloyd's cost as the floor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,11 +22,11 @@ class Spread:
     hue: int  # its colour in every chart
     x: FloatArray  # (p,) iterations, or epsilons
     nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
+    exact: bool = False  # the method has no privacy: grey and dashed
 
 
-def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, chosen: str = "") -> Scene:
-    """Return the cost after each iteration, as multiples of `floor`, Lloyd's final cost from the same start."""
-    longest = max((float(spread.x[-1]) for spread in spreads), default=1.0)
+def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, longest: float, chosen: str = "") -> Scene:
+    """Return the cost after each iteration up to `longest`, as multiples of `floor`: Lloyd's from the same start."""
     return _chart(
         spreads,
         floor,
@@ -42,9 +42,7 @@ def cost_by_epsilon(spreads: Sequence[Spread], floor: float, *, epsilon: float, 
     """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
     logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
     low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
-    taken = [
-        Spread(spread.key, spread.name, spread.hue, np.log10(spread.x), spread.nonprivate_values) for spread in spreads
-    ]
+    taken = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
     return _chart(
         taken,
         floor,
@@ -89,7 +87,7 @@ def _chart(
 def _ratios(values: FloatArray, floor: float) -> FloatArray:
     """Return decimal logarithms of costs over Lloyd's; where Lloyd's is 0, every other is the worst."""
     over = values / floor if floor > 0 else np.where(values > 0, HIGHEST_RATIO, values + 1.0)
-    return np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO))
+    return np.asarray(np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO)))
 
 
 def _percentiles(logs: FloatArray) -> FloatArray:
@@ -119,11 +117,12 @@ def _line(spread: Spread, middle: FloatArray, *, chosen: bool) -> Layer:
     return Layer(
         spread.name,
         Kind.LINES,
-        Role.CLUSTER,
+        Role.EXACT if spread.exact else Role.CLUSTER,
         Audience.CURATOR,
         {"xy": np.stack([spread.x, middle], axis=1)[None, None]},
         always(1),
         size=3.5 if chosen else 2.0,
+        dash=spread.exact,
         hue=spread.hue,
         isolate=False,
         pick=spread.key,
@@ -131,19 +130,17 @@ def _line(spread: Spread, middle: FloatArray, *, chosen: bool) -> Layer:
 
 
 def _rules(x: Axis, cursor: float | None) -> list[Layer]:
-    """Lloyd's cost as a dashed line over the whole width, and where epsilon stands now."""
+    """Lloyd's cost as a line over the whole width, and where epsilon stands now."""
     level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
     floor = Layer(
-        "Lloyd, no privacy",
+        "Lloyd's final cost",
         Kind.LINES,
-        Role.EXACT,
+        Role.REFERENCE,
         Audience.CURATOR,
         {"xy": level},
         always(1),
-        size=1.5,
-        dash=True,
+        size=1.0,
         isolate=False,
-        pick="lloyd",
     )
     if cursor is None:
         return [floor]

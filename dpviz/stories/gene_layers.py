@@ -18,7 +18,6 @@ from dpviz.stories.view import Projection
 
 PHASES = ("candidates", "pick")
 MOST_CANDIDATE_CENTERS = 2_000  # drawn a round; the rest of the candidates are left out evenly
-MOST_MOVES = 200  # squares that are drawn a round
 TERMS = (
     ("Candidate", "A whole set of k centers. The first ones are random, later ones are children of the picked ones."),
     ("Parents", "The candidates that a private pick prefers: low cost is likely, not certain. They are released."),
@@ -51,10 +50,10 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
         _records(told, picked[:, 0], stage),
         *ground.border_layer("Borders", RELEASED, {clock.release: 0}, told.final[None], stage),
         _candidates(trace, stage),
-        *_moves(picked, stage),
+        *_moves(picked[:, 0], stage),
         stage.marks("Best candidate", SECRET, clock.during("pick"), best, symbol="ring", size=15.0, isolate=False),
-        *([stage.marks("Parents", RELEASED, parents, others, size=6.0, isolate=False)] if many else []),
-        stage.marks("Pick", RELEASED, held, picked[:, 0], size=10.0, isolate=False),
+        *([stage.marks("Parents", RELEASED, parents, others, size=5.0, isolate=False)] if many else []),
+        stage.marks("Pick", RELEASED, held, picked[:, 0], size=11.0, isolate=False),
         *ground.final_layers(told.final, true, told.reference.nonprivate_centers, stage, noise="Error of the search"),
     )
 
@@ -71,7 +70,7 @@ def stops(told: Told) -> Stops:
         for phase in PHASES
     ]
     records = Frame("Records", "Every candidate is judged by its cost on these.")
-    return Stops((records, *named, Frame("Release", "The last pick.")), clock.frame(0, "pick"))
+    return Stops((records, *named, Frame("Release", "The last pick.")), clock.frame(min(1, clock.n_steps - 1), "pick"))
 
 
 def costs(told: Told) -> CostLine:
@@ -126,27 +125,25 @@ def _candidates(trace: tuple[GeneStep, ...], stage: Stage) -> Layer:
     )
 
 
-def _moves(picked: FloatArray, stage: Stage) -> list[Layer]:
-    """Squares around the parents that hold every move of a child; the law is public, and so is the half-width."""
+def _moves(firsts: FloatArray, stage: Stage) -> list[Layer]:
+    """Where a center of the first pick may go: the law is public, and so is its half-width. `firsts` (R, k, d)."""
     clock, plane = stage.clock, stage.projection
     if plane.nonprivate or clock.n_steps < 2:
         return []
-    parents = picked[:-1].reshape(clock.n_steps - 1, -1, picked.shape[-1])[:, :MOST_MOVES]
-    half = FIRST_MOVE * SHRINK ** np.arange(clock.n_steps - 1)  # of round t + 1, box units
-    corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * (1.0, 1.0 if plane.d > 1 else 0.0)
-    places = plane(parents)[:, :, None, :] + half[:, None, None, None] * corners  # (R - 1, m' k, 4, 2)
-    outline = np.clip(places, 0.0, 1.0)
-    ends = np.concatenate([outline, np.roll(outline, -1, axis=2)], axis=-1).reshape(clock.n_steps - 1, -1, 4)
-    rows = clock.during("candidates", offset=-1)
+    half = (FIRST_MOVE * SHRINK ** np.arange(clock.n_steps - 1))[:, None, None]  # of round t + 1, box units
+    middle = plane(firsts[:-1])  # (R - 1, k, 2)
+    reach = half if plane.d > 1 else half * (1.0, np.inf)  # one feature is drawn as high as the strip
+    rect = np.clip(np.concatenate([middle - reach, middle + reach], axis=2), 0.0, 1.0)
     return [
         stage.layer(
             "Where a child may move",
-            Kind.SEGMENTS,
+            Kind.BARS,
             LAW.role,
             LAW.audience,
-            rows,
-            {"ends": ends},
+            clock.during("candidates", offset=-1),
+            {"rect": rect},
             size=1.0,
+            fill=0.07,
             isolate=False,
         )
     ]

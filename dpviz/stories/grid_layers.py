@@ -22,6 +22,7 @@ N_STOPS = 5  # of the k-means that are shown: how many it took is not part of th
 STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
 PHASES = ("exact", "noisy", *STOPS)
 MOST_LINES = 40  # cells along an axis whose walls can still be told apart
+NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 TERMS = (
     ("Cells", "A public grid. Each record counts in one cell; the darker a cell, the more records."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),

@@ -14,6 +14,7 @@ from dpviz.stories.view import spread
 
 MOST_DRAWN = 20_000  # records; every record is computed on, the rest are left out evenly
 MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
+WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
 NO_GROUP = 255  # a record without a cluster
 
 
@@ -116,15 +117,23 @@ def final_layers(
 
 def error_circles(
     name: str, seen: Seen, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
-) -> Layer:
+) -> list[Layer]:
     """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
 
     Each of the plane's directions has variance 2 b^2, so that the root mean square length of the noise is sqrt(2) b
-    for one feature and 2 b in two directions. No circle where the scale is NaN; none is wider than the box.
+    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more.
     """
-    width = np.sqrt(2.0) if stage.projection.d == 1 else 2.0
-    arrays = {"center": stage.projection(centers), "radius": np.minimum(width * scale, 1.0)}
-    return stage.layer(name, Kind.CIRCLES, seen.role, seen.audience, rows, arrays, size=1.5, fill=0.08)
+    radius = noise_length(scale, stage.projection.d)
+    drawn = np.where(radius < WIDEST, radius, np.nan)
+    if np.isnan(drawn).all():
+        return []
+    arrays = {"center": stage.projection(centers), "radius": drawn}
+    return [stage.layer(name, Kind.CIRCLES, seen.role, seen.audience, rows, arrays, size=1.5, fill=0.08)]
+
+
+def noise_length(scale: FloatArray, d: int) -> FloatArray:
+    """Return the root mean square length, in the plane of a picture, of Laplace noise of `scale` on each of d axes."""
+    return (np.sqrt(2.0) if d == 1 else 2.0) * scale
 
 
 def exact_means(unit: Points, labels: Labels, fallback: Centers) -> Centers:

@@ -33,6 +33,7 @@ __all__ = [
     "context",
     "cost_chart",
     "ledger_chart",
+    "no_budget",
     "not_established",
     "recolored",
     "reference",
@@ -82,6 +83,7 @@ class Kind:
     alt: Callable[[Any], str]
     terms: tuple[tuple[str, str], ...]
     unit: str = "iteration"  # what the ledger's columns are
+    note: str = ""  # said below the picture, public
 
 
 def _kind(release: type[CentersRelease], module: Any, **options: Any) -> Kind:
@@ -90,7 +92,7 @@ def _kind(release: type[CentersRelease], module: Any, **options: Any) -> Kind:
 
 KINDS = (
     _kind(LloydFamilyRelease, lloyd_layers),
-    _kind(GridRelease, grid_layers, unit="step"),
+    _kind(GridRelease, grid_layers, unit="step", note=grid_layers.NOTE),
     _kind(BlocksRelease, blocks_layers, unit="step"),
     _kind(GeneRelease, gene_layers, unit="round"),
 )
@@ -148,8 +150,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     return make(
         title=told.words.title,
         alt=_alt(told, kind),
-        caption=_caption(told, plane),
-        public_caption=EXACT_CAPTION if _exact(told) else PUBLIC_CAPTION,
+        caption=f"{_caption(told, plane)}{'' if plane.nonprivate else kind.note}",
+        public_caption=EXACT_CAPTION if _exact(told) else f"{PUBLIC_CAPTION}{kind.note}",
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,
@@ -169,6 +171,11 @@ def cost_chart(told: Context) -> Scene:
 def ledger_chart(told: Context) -> Scene:
     """Return what each iteration spends, from the release's events."""
     return charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit=kind_of(told.result).unit)
+
+
+def no_budget(_: float) -> str:
+    """Say what epsilon does where there is no privacy."""
+    return "Lloyd has no budget: ε changes nothing here."
 
 
 def sentence(told: Context) -> Sentence:

@@ -11,7 +11,7 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact
-from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage, Stops, stack
+from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops, stack
 from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
 
@@ -19,7 +19,7 @@ PHASES = ("assign", "mean", "noise")
 DETAILS = {
     "assign": "Every record joins its nearest center.",
     "mean": "The exact mean of each cluster stays secret.",
-    "noise": "Noise on counts and sums moves the mean, and the noisy mean is released. Who looks empty stays.",
+    "noise": "Noise on counts and sums moves the mean, and the noisy mean is released. What looks empty stays.",
 }
 EXACT_DETAILS = {**DETAILS, "mean": "Every center moves to the exact mean of its cluster."}
 TERMS = (
@@ -125,18 +125,13 @@ def _error_layers(told: Told, stage: Stage) -> list[Layer]:
     """How far the sums' noise goes: every iteration's for the curator, for the world that of the released counts."""
     scales, path = _scales(told), told.result.release.path
     last = {stage.clock.release: 0, stage.clock.frame(stage.clock.n_steps - 1, "noise"): 0}
-    layers = [_circles("Likely error", LAW, last, path[-1:], scales[-1:], stage)]
+    circles = ground.error_circles
+    found = circles("Likely error", LAW, last, path[-1:], scales[-1:], stage)
     if stage.clock.n_steps > 1:
         earlier = {stage.clock.frame(t, "noise"): t for t in range(stage.clock.n_steps - 1)}
         # The counts on the way are not part of the release.
-        layers.append(_circles("Likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage))
-    return layers
-
-
-def _circles(
-    name: str, seen: Seen, rows: dict[int, int], centers: FloatArray, scales: FloatArray, stage: Stage
-) -> Layer:
-    return ground.error_circles(name, seen, rows, centers, scales, stage)
+        found += circles("Likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage)
+    return found
 
 
 def _scales(told: Told) -> FloatArray:

@@ -16,7 +16,7 @@ TRAIL = "Same noise, every ε"
 
 
 def together(left: Scene, right: Scene) -> tuple[Scene, Scene]:
-    """Return both with the same number of frames: the shorter one stays at its last, and the left one's words say so."""
+    """Return both with equally many frames: the shorter one stays at its last, and the left one's words say so."""
     n_frames = max(len(left.frames), len(right.frames))
     frames = tuple(_frame(left, right, i) for i in range(n_frames))
     return replace(_lasting(left, n_frames), frames=frames), _lasting(right, n_frames)
@@ -41,7 +41,7 @@ def sentence(repaired: Any, published: Any) -> Sentence:
     return Sentence(
         curator=(
             f"At ε = {epsilon} in all the repaired release costs {costs[0]} × Lloyd's, and {limit}. "
-            f"The published one costs {costs[1]} × at ε = {epsilon} a step, and no limit is established."
+            f"The published one costs {costs[1]} × Lloyd's at ε = {epsilon} a step, and no limit is established."
         ),
         public=(
             f"At ε = {epsilon} in all, {limit} for the repaired release. "

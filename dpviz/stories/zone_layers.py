@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
 from dpviz.core import Centers, FloatArray, Points
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import assign, spread_in_zone, zone_density
+from dpviz.solvers import assign, clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.ground_layers import exact_means
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
@@ -20,6 +20,7 @@ from dpviz.stories.zone_stage import Stand
 
 HEAT_CELLS = 20  # a side, of a zone's density
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
+CLAMPED = "Rejected: clamped noise"
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
 
 
@@ -59,6 +60,14 @@ def zone_layers(
     else:  # a density in d dimensions has no picture in the plane, its draws have
         drawn = {"xy": plane(_possible_draws(stands, epsilon, rng=rng))}
         layers.append(stage.layer("Possible draws", Kind.MARKS, Role.NOISE, law, shown, drawn, size=2.5, isolate=False))
+    # It is cut at the convergent zone, so it is as secret as that.
+    cut = law if release.start is not None else Audience.CURATOR
+    clamped = {"xy": plane(_clamped_draws(stands, radius, epsilon, rng=rng))}
+    layers.append(
+        stage.layer(
+            CLAMPED, Kind.MARKS, Role.NOISE, cut, shown, clamped, symbol="plus", size=4.0, isolate=False, shown=False
+        )
+    )
     layers.append(
         stage.layer("Sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, shown, zone, size=2.0, fill=0.06)
     )
@@ -92,6 +101,15 @@ def _possible_draws(stands: Stand, epsilon: float, *, rng: np.random.Generator) 
     flat = spread_in_zone(
         stands.mean.reshape(-1, d), stands.controller.reshape(-1, d), stands.lam.ravel(), epsilon, n_draws, rng=rng
     )
+    return flat.reshape(n_steps, k * n_draws, d)
+
+
+def _clamped_draws(stands: Stand, radius: FloatArray, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
+    """Return draws of the rejected alternative (T, k m, d): noise of a mean's scale, d / (count epsilon)."""
+    n_steps, k, d = stands.mean.shape
+    n_draws = int(np.clip(MOST_DRAWS // (n_steps * k), FEWEST_DRAWS, MOST_DRAWS_A_ZONE))
+    scale = d / (np.maximum(stands.counts, 1.0) * epsilon) if epsilon > 0 else np.ones_like(stands.counts)
+    flat = clamped_laplace(stands.mean.reshape(-1, d), radius.ravel(), scale.ravel(), n_draws, rng=rng)
     return flat.reshape(n_steps, k * n_draws, d)
 
 

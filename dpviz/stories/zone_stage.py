@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
 from dpviz.core import FloatArray, Result
 from dpviz.plots import Audience, Frame, Role
@@ -41,6 +43,7 @@ class Stand:
     mean: FloatArray  # (T, k, d) box units
     controller: FloatArray  # (T, k, d)
     lam: FloatArray  # (T, k)
+    counts: FloatArray  # (T, k) records in each cluster
     released: bool
 
     @property
@@ -57,9 +60,12 @@ class Stand:
 def stand(result: Result[ZonesRelease, Step]) -> Stand:
     """Return what the zones stand on, from the release where it holds it."""
     release, trace = result.release, result.trace
-    if release.zone_means is not None and release.controllers is not None and release.lam is not None:
-        return Stand(release.zone_means, release.controllers, release.lam, released=True)
-    return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), released=False)
+    means, counts = release.zone_means, release.noisy_counts_by_iteration
+    if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
+        return Stand(means, release.controllers, release.lam, counts, released=True)
+    sizes = [np.bincount(step.nonprivate_labels, minlength=len(step.lam)) for step in trace]
+    exact = np.stack(sizes).astype(np.float64)
+    return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
 
 def frames(params: Params, clock: Clock) -> tuple[Frame, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 import streamlit as st
@@ -40,24 +40,25 @@ class Job:
 class Answers:
     """What is known so far of a list of jobs: one entry each, None while it is not done."""
 
-    values: tuple[Any, ...]
+    found: tuple[Any, ...]
     problem: str = ""  # of the first job that failed
 
     @property
     def n_done(self) -> int:
         """Number of finished jobs."""
-        return sum(value is not None for value in self.values)
+        return sum(value is not None for value in self.found)
 
     @property
     def complete(self) -> bool:
         """Whether nothing is left to wait for."""
-        return bool(self.problem) or self.n_done == len(self.values)
+        return bool(self.problem) or self.n_done == len(self.found)
 
 
 class Workshop:
     """One low-priority process, started when it is first needed; safe to call from every session's thread."""
 
     def __init__(self) -> None:
+        """Start nothing yet."""
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._sent: OrderedDict[Hashable, None] = OrderedDict()
@@ -88,9 +89,7 @@ class Workshop:
                 self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def _future(
-        self, kept: dict[Hashable, Future[Any]], name: Hashable, source: Source, job: Job
-    ) -> Future[Any]:
+    def _future(self, kept: dict[Hashable, Future[Any]], name: Hashable, source: Source, job: Job) -> Future[Any]:
         known = kept.get(name)
         if known is None or known.cancelled() or (_broke(known) and self._tries.get(name, 0) < TRIES):
             if known is not None and _broke(known):
@@ -169,6 +168,15 @@ def _settle() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(LOWEST_PRIORITY)
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    """End with the server: one that was killed has no time to say so."""
+    server = parent_process()
+    if server is not None:
+        server.join()
+        os._exit(0)
 
 
 def _hold(key: Hashable, points: Points, box: Box) -> None:

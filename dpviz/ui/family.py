@@ -56,12 +56,17 @@ SPEND = Knob(
 RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)
 # 0 stands for the method's own rule: method -> (parameter, label, help, most)
 RULES: dict[str, tuple[str, str, str, int]] = {
-    "blum": ("n_iterations", "Iterations T", "0: five.", 30),
-    "dwork": ("n_iterations", "Iterations T", "0: five.", 30),
-    "su": ("n_iterations", "Iterations T", "0: the paper's rule, from the number of records.", 30),
-    "gupt": ("n_blocks", "Blocks", "0: the paper's rule, the number of records to the power of 0.4.", 500),
-    "privgene": ("n_rounds", "Rounds r", "0: our rule, from the number of records.", 50),
-    "eugkm": ("cells_per_axis", "Cells along each axis", "0: the paper's rule, from the number of records.", 200),
+    "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
+    "dwork": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
+    "su": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
+    "gupt": ("n_blocks", "Blocks (0: the rule)", "The paper's rule: the number of records to the power of 0.4.", 500),
+    "privgene": ("n_rounds", "Rounds r (0: the rule)", "The rule is ours and follows the number of records.", 50),
+    "eugkm": (
+        "cells_per_axis",
+        "Cells along each axis (0: the rule)",
+        "The paper's rule follows the number of records.",
+        200,
+    ),
 }
 _OWN = "dpviz:own-jobs"
 _SEED = "dpviz:many-runs-seed"
@@ -73,6 +78,8 @@ Options = tuple[tuple[str, str, Any], ...]
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
     """Return (parameter, knob) of what only this baseline has; the knob's name carries the method's."""
+    if method not in BASELINES:
+        return ()
     found = [(knob.name, knob) for knob in knobs(BASELINES[method].Params) if knob.name not in COMMON]
     if method in RULES:
         field, label, text, most = RULES[method]
@@ -110,12 +117,11 @@ def all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str,
 
 @st.fragment
 def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
-    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
+    shown = st.pills(
+        "Methods", list(METHODS), format_func=lambda name: METHODS[name], selection_mode="multi", **_kept_switches()
+    )
+    left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        shown = st.pills(
-            "Methods", list(METHODS), format_func=lambda name: METHODS[name], selection_mode="multi", **_kept_switches()
-        )
-    with middle:
         spend = controls.control(SPEND)
     with right:
         n_runs = int(controls.control(RUNS))
@@ -154,7 +160,7 @@ def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None
     answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
     wait(done=answers.n_done, all=len(jobs), what="Ledgers", follow="picture", key="wait-budgets")
     if answers.complete and not answers.problem:
-        live(budget_chart(answers.values), key="budgets", height=BUDGET_HEIGHT)
+        live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
         st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
     elif answers.problem:
         st.error(IMPOSSIBLE if frame.public else state.plain(answers.problem))
@@ -172,28 +178,29 @@ def _draw(
     names: Sequence[str], answers: Answers, epsilon: float, grid: Sequence[float], spend: str, chosen: str
 ) -> None:
     """Draw what is known so far."""
-    now: list[MethodRuns | None] = list(answers.values[: len(names)])
+    now: list[MethodRuns | None] = list(answers.found[: len(names)])
     if now[0] is None:
         st.caption("The first runs are on their way.")
         return
     floor = float(np.median(now[0].nonprivate_final))
-    left, right = st.columns(2)
+    known = [runs for runs in now if runs]
+    longest = max(float(np.median(runs.n_iterations)) for runs in known) + 1.0
+    steps = charts.cost_by_iteration([_by_iteration(runs) for runs in known], floor, longest=longest, chosen=chosen)
+    _follow_click(live(steps, key="steps", height=CHART_HEIGHT), "steps")
+    cells = answers.found[len(names) :]
+    table = [cells[i :: len(names)] for i in range(len(names))]
+    rows = list(zip(names, table, strict=True))[1:]  # Lloyd has no epsilon: it is the floor
+    curves = [_by_epsilon(name, grid, row) for name, row in rows if any(row)]
     label = "ε" if spend == "total" else "ε per step"
-    with left:
-        steps = charts.cost_by_iteration([_by_iteration(runs) for runs in now if runs], floor, chosen=chosen)
-        _follow_click(live(steps, key="steps", height=CHART_HEIGHT), "steps")
-    with right:
-        cells = answers.values[len(names) :]
-        table = [cells[i :: len(names)] for i in range(len(names))]
-        curves = [_by_epsilon(name, grid, row) for name, row in zip(names, table, strict=True) if any(row)]
-        against = charts.cost_by_epsilon(curves, floor, epsilon=epsilon, label=label, chosen=chosen)
-        _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
-    _numbers([runs for runs in now if runs], floor)
+    against = charts.cost_by_epsilon(curves, floor, epsilon=epsilon, label=label, chosen=chosen)
+    _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
+    _numbers(known, floor)
 
 
 def _by_iteration(runs: MethodRuns) -> charts.Spread:
     held = runs.nonprivate_held
-    return charts.Spread(runs.method, METHODS[runs.method], _hue(runs.method), np.arange(held.shape[1], dtype=float), held)
+    x = np.arange(held.shape[1], dtype=np.float64)
+    return charts.Spread(runs.method, METHODS[runs.method], _hue(runs.method), x, held, exact=runs.method == "lloyd")
 
 
 def _by_epsilon(name: str, grid: Sequence[float], cells: Sequence[MethodRuns | None]) -> charts.Spread:
@@ -219,7 +226,7 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
 
 
 def _hue(name: str) -> int:
-    return list(METHODS).index(name)
+    return max(0, list(METHODS).index(name) - 1)  # Lloyd's is grey
 
 
 def _mark(chosen: str) -> str:

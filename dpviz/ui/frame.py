@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -12,12 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.data import Dataset
-from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
-from dpviz.ui.live import live
 from dpviz.ui.picker import Source, pick
-from dpviz.ui.runs import Noise, Run, renew_secret, tell
+from dpviz.ui.runs import Noise, renew_secret
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -64,6 +60,7 @@ class Frame:
     problems: DeltaGenerator
     lead: DeltaGenerator
     picture: DeltaGenerator
+    more_pictures: DeltaGenerator  # under the picture: tabs
     side: DeltaGenerator
     below: DeltaGenerator
 
@@ -89,8 +86,8 @@ def start(title: str, terms: Sequence[tuple[str, str]]) -> Frame:
         panel.glossary(terms)
     with described:
         _describe(source.dataset, public=public)
-    picture, side, below = left.container(), right.container(), st.container()
-    return Frame(source, public, first, slider, more, problems, lead, picture, side, below)
+    picture, more_pictures, side, below = left.container(), left.container(), right.container(), st.container()
+    return Frame(source, public, first, slider, more, problems, lead, picture, more_pictures, side, below)
 
 
 def seeds(frame: Frame) -> Noise:

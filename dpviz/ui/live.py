@@ -4,21 +4,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
+from dpviz.ui.served import served
 
-_HERE = Path(__file__).parent
-SCRIPT = "".join((_HERE / name).read_text(encoding="utf-8") for name in ("live_draw.js", "live.js"))
 _PICK_LENGTH = 80  # characters
-_LIVE = st.components.v2.component(
-    "dpviz_live",
-    js=SCRIPT,
-    css=(_HERE / "live.css").read_text(encoding="utf-8"),
-)
+_LIVE = served("live", "live_draw")
 
 
 @dataclass(frozen=True, slots=True)

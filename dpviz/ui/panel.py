@@ -13,9 +13,10 @@ LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  
 ADJACENCY = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
 
 
-def sentence(said: Sentence, *, public: bool) -> None:
-    """Show the live sentence in the reading of the audience."""
+def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
+    """Show the live sentence in the reading of the audience; `name` says which method, where the title does not."""
     text = said.public if public else said.curator
+    text = f"{name}. {text}" if name else text
     st.html(f'<p class="dpviz-sentence" role="status">{escape(text)}</p>')
 
 
@@ -45,7 +46,7 @@ def guarantee(promised: Guarantee, name: str = "") -> None:
         if proved is None
         else _claim("Proved", proved, "dpviz-proved")
     )
-    title = escape(f"Guarantee, {name}" if name else "Guarantee")
+    title = escape(f"Guarantee: {name}" if name else "Guarantee")
     caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
     st.html(
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'

@@ -74,12 +74,10 @@ class _Job:
 
     def reference(self) -> Any:
         """Run the story's non-private reference from the start of `result`."""
-        return self.story.reference(self.source.dataset.points, self.words, self.result)
+        return self.story.reference(self.source.dataset.points, self.words, self.result, self.params)
 
 
-def tell(
-    algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0
-) -> Run:
+def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:
     """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
     if source.uploaded:
         noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run

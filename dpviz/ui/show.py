@@ -1,7 +1,7 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -35,7 +35,7 @@ class Method:
     algorithm: ModuleType
     story: ModuleType
     params: Any
-    name: str = ""  # where two stand side by side
+    name: str = ""  # where the page's title does not say it
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
 
 
@@ -45,9 +45,11 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
     if runs:
         (run,) = runs
         with frame.lead:
-            panel.sentence(method.story.sentence(run.told), public=frame.public)
+            panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
-            _picture(frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown))
+            _picture(
+                frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
+            )
         with frame.side:
             _numbers(frame, method, run)
             for name, chart in (("cost", method.story.cost_chart), ("ledger", method.story.ledger_chart)):
@@ -73,13 +75,13 @@ def show_pair(
             columns = st.columns(2, gap="small")
             for i, (column, method, scene) in enumerate(zip(columns, methods, scenes, strict=True)):
                 with column:
-                    st.markdown(f"**{method.name}**")
+                    scene = replace(scene, title=method.name)
                     follows = {"query": address} if i == 0 else {"follow": "picture"}
                     _picture(frame, scene, "picture" if i == 0 else "other", PAIR_HEIGHT, **follows)
         with frame.side:
             panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public)
             for method, run in zip(methods, runs, strict=True):
-                panel.guarantee(run.told.result.guarantee, method.name)
+                panel.guarantee(run.told.result.guarantee, method.name.lower())
             _count_releases(runs[-1])
     _finish(frame)
 

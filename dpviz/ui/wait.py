@@ -1,15 +1,8 @@
 """A line that says how far long work is and asks again; it also asks when the picture it follows has changed."""
 
-from pathlib import Path
+from dpviz.ui.served import served
 
-import streamlit as st
-
-_HERE = Path(__file__).parent
-_WAIT = st.components.v2.component(
-    "dpviz_wait",
-    js=(_HERE / "wait.js").read_text(encoding="utf-8"),
-    css=(_HERE / "wait.css").read_text(encoding="utf-8"),
-)
+_WAIT = served("wait")
 EVERY = 300  # ms between two questions while work goes on
 QUIET = 450  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
 

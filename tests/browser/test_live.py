@@ -10,12 +10,14 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from dpviz.plots import Scene, pack, read_header
-from dpviz.ui.live import SCRIPT, wrap
+from dpviz.ui.live import wrap
+from dpviz.ui.served import script
 from tests.browser.apps.scenes import chart, everything, hostile
 
 pytestmark = pytest.mark.browser
 
 APP = "tests/browser/apps/picture.py"
+SCRIPT = script("live", "live_draw")
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 Server = Callable[[str], str]

@@ -9,12 +9,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from dpviz.plots import Scene, pack
-from dpviz.ui.live import SCRIPT
+from dpviz.ui.served import script
 from tests.browser.apps.scenes import filled, tradeoff
 
 pytestmark = pytest.mark.browser
 
 APP = "tests/browser/apps/curves.py"
+SCRIPT = script("live", "live_draw")
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 BLUE, ORANGE, RED = (0, 114, 178), (224, 123, 0), (200, 16, 46)
 
@@ -414,3 +415,16 @@ def test_a_small_screen_has_room_for_all(browser: Browser, server: Server) -> No
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     place_of(picture, (74, 168, 224))
     context.close()
+
+
+def test_a_message_carries_the_scene_and_not_the_script(browser: Browser, server: Server) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    sizes: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sizes.append(len(frame))))
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url.rsplit("/", 1)[-1]))
+    opened(page, server)
+    context.close()
+    assert {"live.js", "live_draw.js"} <= set(fetched)
+    assert 10_000 < max(sizes) < 30_000  # the scene's bytes and the component's styles; the script has 80,000

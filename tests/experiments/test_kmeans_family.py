@@ -68,7 +68,7 @@ def test_lloyd_type_methods_start_from_the_same_centers_in_every_run(points):
 )
 @settings(max_examples=60, deadline=None)
 def test_both_axes_of_the_comparison_spend_what_they_say(epsilon, n_steps, k, method):
-    """Equal totals: everybody has epsilon. Equal steps: the published method has it n_steps + 1 times, and so have all."""
+    """Equal totals: everybody has epsilon. Equal steps: the published method has it n_steps + 1 times, so all do."""
     total = Question(k, epsilon, "total", n_steps)
     step = Question(k, epsilon, "step", n_steps)
     for question, all_in_all in ((total, epsilon), (step, epsilon * (n_steps + 1))):
@@ -112,7 +112,9 @@ def test_options_reach_their_method_and_no_other():
 
 
 def test_the_gap_is_relative_to_lloyd_and_has_no_sign(points):
-    runs = [run_many(name, points, BOX, Question(3, 1.0, n_steps=4, start_seed=1), n_runs=5, seed=0) for name in METHODS]
+    runs = [
+        run_many(name, points, BOX, Question(3, 1.0, n_steps=4, start_seed=1), n_runs=5, seed=0) for name in METHODS
+    ]
     lloyd = float(runs[0].nonprivate_final[0])
     for one, gap in zip(runs, gaps(runs, lloyd), strict=True):
         np.testing.assert_allclose(gap, abs(one.nonprivate_final - lloyd) / lloyd, atol=1e-12)

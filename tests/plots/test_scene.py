@@ -146,6 +146,8 @@ OTHER = {  # another value for each field of a layer and of a scene
         "legend": False,
         "isolate": False,
         "pick": "other",
+        "hue": 3,
+        "shown": False,
     },
     "scene": {
         "title": "other",
@@ -179,7 +181,7 @@ def test_any_changed_word_of_a_scene_changes_the_hash(field):
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Axis)])
 def test_any_changed_word_of_an_axis_changes_the_hash(field):
     words = {"label": "o", "unit": "o", "view": (0.0, 3.0), "values": (0.0, 3.0)}
-    other = {**words, "ticks": False, "log": True, "whole": True}[field]
+    other = {**words, "ticks": False, "log": True, "whole": True, "names": ("other",)}[field]
     assert digest(scene(x=Axis(**{"label": "across", field: other}))) != digest(scene(x=Axis("across")))
 
 

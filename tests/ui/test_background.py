@@ -59,7 +59,7 @@ def test_the_answer_is_that_of_the_task_and_comes_from_another_process(workshop)
     asked = source()
     jobs = [Job(total, (float(factor),)) for factor in range(4)]
     answers = finished(workshop, asked, jobs, {})
-    for factor, (value, d, process) in enumerate(answers.values):
+    for factor, (value, d, process) in enumerate(answers.found):
         assert value == factor * float(asked.dataset.points.sum())
         assert d == 2
         assert process != os.getpid()
@@ -76,17 +76,17 @@ def test_public_answers_are_shared_and_uploaded_ones_are_not(workshop):
     mine, theirs = {}, {}
     finished(workshop, source("secret", uploaded=True), jobs, mine)
     finished(workshop, source("secret", uploaded=True), jobs, theirs)
-    assert list(mine.values())[0] is not list(theirs.values())[0]
+    assert [*mine.values()] != [*theirs.values()]
     assert not any(name[0] == ("secret",) for name in workshop._shared)
 
 
 def test_more_data_sets_than_it_holds_come_back_when_they_are_needed_again(workshop):
     for key in ("a", "b", "c", "d", "a", "b"):
         n = ord(key)
-        (answer,) = finished(workshop, source(key, n=n), [Job(total, (1.0 + n,))], {}).values
+        (answer,) = finished(workshop, source(key, n=n), [Job(total, (1.0 + n,))], {}).found
         assert answer[0] == (1.0 + n) * float(source(n=n).dataset.points.sum())
     # New work on a set that was forgotten in between.
-    (answer,) = finished(workshop, source("c", n=ord("c")), [Job(total, (0.5,))], {}).values
+    (answer,) = finished(workshop, source("c", n=ord("c")), [Job(total, (0.5,))], {}).found
     assert answer[0] == pytest.approx(0.5 * float(source(n=ord("c")).dataset.points.sum()))
 
 
@@ -108,7 +108,7 @@ def test_asking_takes_no_time(workshop):
     answers = workshop.ask(source(), [Job(slow, (0.5,)), Job(total, (5.0,))], own)
     assert time.monotonic() - started < 0.25
     assert not answers.complete
-    assert answers.values == (None, None)
+    assert answers.found == (None, None)
 
 
 def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(workshop):
@@ -119,12 +119,12 @@ def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(workshop):
 def test_a_process_that_dies_is_replaced(workshop):
     answers = finished(workshop, source(), [Job(killed, ())], {})
     assert "stopped" in answers.problem
-    (answer,) = finished(workshop, source(), [Job(total, (77.0,))], {}).values
+    (answer,) = finished(workshop, source(), [Job(total, (77.0,))], {}).found
     assert answer[0] == 77.0 * float(source().dataset.points.sum())
 
 
 def test_the_process_gives_way_to_everybody(workshop):
-    (priority,) = finished(workshop, source(), [Job(niceness, ())], {}).values
+    (priority,) = finished(workshop, source(), [Job(niceness, ())], {}).found
     assert priority == 19
 
 

@@ -1,6 +1,6 @@
-// The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables. live.py sends this
-// file and live.js one after the other as one module.
+// The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables; live.js has the rest.
 
+const MOST_LABEL = 0.4; // of the width that the names of lanes may take
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const CURVE_PX = 8; // and to a curve between its vertices
 const FADED = 0.12; // opacity of what is not isolated
@@ -9,7 +9,7 @@ const CACHED_POINTS = 1000; // from here on they are kept as an image
 const TABLE_ROWS = 200;
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const CELL_PX = 6; // cells of a grid larger than this have borders
-const NO_GROUP = 255; // a point that belongs to no cluster
+export const NO_GROUP = 255; // a point that belongs to no cluster
 
 // ---- Bytes ----------------------------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ export function unpack(bytes) {
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const mix = (from, to, t) => from + (to - from) * t;
-const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
 const withMinus = (text) => text.replace(/^-/, "\u2212");
 
 /** A number with three significant digits, as people write it. */
@@ -124,7 +124,7 @@ export function parseColour(text) {
 }
 
 /** The page's theme: the table for its background's lightness, with its own text colour and font. */
-function readTheme(element) {
+export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   const background = read("--st-background-color", "#ffffff");
@@ -137,24 +137,26 @@ function readTheme(element) {
   };
 }
 
-/** The colour of mark i of a layer; `group` is what a cluster's colour goes by. */
-function colourOf(theme, layer, group) {
-  if (layer.role === "cluster") return group === NO_GROUP ? theme.exact : theme.clusters[group % theme.clusters.length];
+/** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
+export function colourOf(theme, layer, group) {
+  if (layer.role === "cluster") {
+    return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+  }
   if (layer.role === "reference") return theme.text;
   return theme[layer.role] ?? theme.text;
 }
 
 // ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
 
-const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
-const STROKED = new Set(["ring", "cross", "plus"]);
+export const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
+export const STROKED = new Set(["ring", "cross", "plus"]);
 const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
 const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
   const r = Array.isArray(radius) ? radius[i % radius.length] : radius;
   return [r * Math.cos(angle), r * Math.sin(angle)];
 });
-const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
+export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
 
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
   circle: disc,
@@ -170,7 +172,7 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
     + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`
     + `H${r * 0.3}V${-r * 0.5}A${r * 0.3} ${r * 0.3} 0 0 0 ${-r * 0.3} ${-r * 0.5}V${-r * 0.1}Z`,
 };
-const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
+export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
@@ -206,6 +208,7 @@ export function scaleOf(scene, zoom, plot) {
 /** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
 export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
   if (!axis.ticks) return [];
+  if (axis.names?.length > 0) return laneTicks(axis.names);
   const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
   if (axis.log && ticks.length > 1) {
     const kept = axis.whole ? ticks.filter(({ value }) => Number.isInteger(value)) : ticks;
@@ -216,6 +219,11 @@ export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
     : niceTicks(toData(axis, from), toData(axis, to), target);
   const size = Math.max(step, ...values.map(Math.abs));
   return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
+}
+
+/** A line under each lane, and its name in the middle, without a line. */
+function laneTicks(names) {
+  return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
 }
 
 /** Round values that are whole numbers. */
@@ -258,7 +266,7 @@ const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(2.
 function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
   const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
-  const left = scene.y.ticks ? Math.ceil(Math.max(16, ...labels)) + 12 : 8;
+  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), 16, MOST_LABEL * width)) + 12 : 8;
   const top = scene.y.ticks && scene.y.label ? 26 : 10;
   const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
@@ -273,7 +281,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   ctx.strokeStyle = theme.grid;
   ctx.beginPath();
   for (const { at } of xs) line(ctx, crisp(scale.x(at)), plot.top, crisp(scale.x(at)), bottom);
-  for (const { at } of ys) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
+  for (const { at, bare } of ys) if (!bare) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
   ctx.stroke();
   ctx.fillStyle = theme.axis;
   ctx.textAlign = "center";
@@ -288,7 +296,7 @@ function drawAxes(ctx, scene, scale, plot, theme) {
   }
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  for (const { at, text } of ys) ctx.fillText(text, plot.left - 7, scale.y(at));
+  for (const { at, text } of ys) ctx.fillText(shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at));
   ctx.fillStyle = theme.text;
   if (scene.x.ticks && scene.x.label) {
     ctx.textAlign = "center";
@@ -377,8 +385,8 @@ export function frameAfter(old, scene, frame, touched) {
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, alpha(group), dpr, cache}.
 
-const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
-const isDashed = (layer) => layer.dash || layer.role === "exact";
+export const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
 /** Whether mark i is the one the pointer is about to choose (the whole layer when its legend entry has the focus). */
 const isLifted = (layer, { lifted }, i) => lifted !== null && lifted.name === layer.name && lifted.pick === layer.pick

@@ -1,5 +1,10 @@
-// The live picture, second part: its elements and state. live.py puts live_draw.js in front, so that both are one module.
+// The live picture, second part: its elements and state.
 // A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
+
+import {
+  GROUP_SYMBOLS, NO_GROUP, STROKED, clamp, colourOf, disc, drawScene, easeInOut, frameAfter, groupCount, hit,
+  isDashed, pickAt, readHeader, readTheme, strokeWidth, symbolPath, tablesOf, tooltipLines, unpack,
+} from "./live_draw.js";
 
 const PLAY_MS = 700; // between two frames while playing
 const EASE_MS = 200; // from one frame's marks to the next
@@ -127,6 +132,7 @@ class Live {
     this.playing = false;
     this.zoom = HOME;
     this.hidden = new Set(); // names of layers switched off
+    this.offered = new Set(); // names of layers that begin switched off, and have
     this.isolated = null;
     this.reported = null;
     this.lifted = null; // the {name, pick, i} that a click would pick
@@ -264,6 +270,10 @@ class Live {
   load(scene) {
     const old = this.scene;
     this.scene = scene;
+    for (const { name, shown } of scene.layers) {
+      if (shown === false && !this.offered.has(name)) this.hidden.add(name);
+      if (shown === false) this.offered.add(name);
+    }
     const followed = latestFrames.get(this.options.follow);
     this.frame = followed === undefined
       ? frameAfter(old, scene, this.frame, this.touched)
@@ -403,6 +413,7 @@ class Live {
     this.root.dataset.dpvizFrames = String(this.counters.frames);
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
+    window.dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: this.options.key } }));
   }
 
   view(t = 1, dpr = 1) {
@@ -440,7 +451,7 @@ class Live {
     const chips = new Map(); // layers of one name share a chip
     for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
     const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.pick]), [...this.hidden]]);
+      l.fill, l.size, l.hue, l.pick]), [...this.hidden]]);
     if (key !== this.legendKey) {
       this.legendKey = key;
       this.keepFocus(this.legend, () => this.legend.replaceChildren(...[...chips.values()].map((l) => this.entry(l))));
