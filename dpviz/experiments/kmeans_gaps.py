@@ -5,6 +5,7 @@ strategies from the same start. "total": every method spends epsilon in all; the
 steps as it took when Lloyd's number of steps was its first guess. None of it is private.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.metrics import cost_gap, nonprivate_costs
 
 REFERENCE = "lloyd"
+WELL_BELOW = 0.99  # of Lloyd's cost: better by more than the noise of a run that ends in the same solution; ours
 COMPARED = tuple(name for name in METHODS if name != REFERENCE)
 TITLES = {"step": "Cost gap, equal ε in each step", "total": "Cost gap, equal totals"}
 CAPTIONS = {
@@ -39,7 +41,12 @@ class Gap:
     method: str
     epsilon: float  # of a step or in all
     spent: float  # in all: proved, or claimed where nothing is proved
-    gap: float
+    cost: float  # over Lloyd's from the same start; infinite over 0
+
+    @property
+    def gap(self) -> float:
+        """How far the cost is from Lloyd's, without a sign."""
+        return cost_gap(self.cost, 1.0)
 
 
 def gap_runs(
@@ -62,7 +69,7 @@ def one_start(records: SetRecords, seed: int, spend: str, epsilons: tuple[float,
     found = []
     for epsilon in epsilons:
         for method, result in _results(records, replace(question, epsilon=epsilon, n_steps=n_steps), seed):
-            found.append(Gap(method, epsilon, spent(result), cost_gap(_cost(records, result), lloyd_cost)))
+            found.append(Gap(method, epsilon, spent(result), _over(_cost(records, result), lloyd_cost)))
     return found
 
 
@@ -75,7 +82,7 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
             found.setdefault((gap.method, gap.epsilon), []).append(gap)
         epsilons = sorted({epsilon for _, epsilon in found})
         for method in COMPARED:
-            rows += [_row(records, method, epsilon, found.get((method, epsilon), [])) for epsilon in epsilons]
+            rows += [_row(records, method, epsilon, found[method, epsilon]) for epsilon in epsilons]
     columns = (
         Column("set", "Data set"),
         Column("method", "Method"),
@@ -85,6 +92,7 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
         Column("lower", "Gap, lower quartile", "of Lloyd's cost"),
         Column("upper", "Gap, upper quartile", "of Lloyd's cost"),
         Column("mean", "Gap, mean", "of Lloyd's cost"),
+        Column("cost", "Cost, median", "x Lloyd's cost"),
     )
     n_runs = min(len(starts) for starts in runs)
     caption = f"|J / J_Lloyd - 1|, Lloyd's from the same start; runs of each: {n_runs}. {CAPTIONS[spend]}"
@@ -118,14 +126,20 @@ def _cost(records: SetRecords, result: Result[Any, Any]) -> float:
     return float(nonprivate_costs(records.unit, result.release.centers[None])[0])
 
 
+def _over(cost: float, lloyd_cost: float) -> float:
+    """Return cost / lloyd_cost; over 0 it is 1 for a cost of 0, which is no gap, and infinite otherwise."""
+    if lloyd_cost == 0:
+        return 1.0 if cost == 0 else math.inf
+    return cost / lloyd_cost
+
+
 def _row(records: SetRecords, method: str, epsilon: float, found: Sequence[Gap]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"set": records.paper.name, "method": METHODS[method], "epsilon": epsilon}
-    if not found:
-        return row | dict.fromkeys(("spent", "median", "lower", "upper", "mean"))
     gaps = spread([gap.gap for gap in found])
     total = spread([gap.spent for gap in found]).median
     quartiles = {"median": gaps.median, "lower": gaps.lower, "upper": gaps.upper, "mean": gaps.mean}
-    return row | {"spent": significant(total)} | {key: significant(value) for key, value in quartiles.items()}
+    cells = {"spent": total, **quartiles, "cost": spread([gap.cost for gap in found]).median}
+    return row | {key: significant(value) for key, value in cells.items()}
 
 
 def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
@@ -139,8 +153,21 @@ def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
         "The paper runs the other methods with local sensitivity, that is with less noise than their guarantees need; "
         "ours have the noise that is proved. GUPT, PrivGene and EUGkM start by themselves.",
         "A gap counts a cost below Lloyd's, too: where Lloyd's algorithm ends in a poor solution, a method with "
-        "another start can have a gap because it is better.",
+        "another start can have a gap because it is better. The last column tells.",
+        _better(rows),
+        "EUGkM's grid is coarse in many columns: ten of them leave at most three cells along each.",
     )
+
+
+def _better(rows: Sequence[dict[str, Cell]]) -> str:
+    """Say which methods cost less than Lloyd's algorithm at the largest epsilon, in the median."""
+    largest = max(float(row["epsilon"] or 0.0) for row in rows)
+    found = [
+        f"{row['method']} on {row['set']} ({float(row['cost']):.2g} x)"
+        for row in rows
+        if row["epsilon"] == largest and isinstance(row["cost"], int | float) and row["cost"] < WELL_BELOW
+    ]
+    return f"More than 1 % below Lloyd's cost in the median at ε = {largest:g}: {', '.join(found) or 'none'}."
 
 
 def _winners(rows: Sequence[dict[str, Cell]]) -> str:
