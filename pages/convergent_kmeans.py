@@ -32,6 +32,7 @@ with page.more:
     noise = frame.seeds(page)
     view = frame.view(page)
 link = [("mode", chosen), ("orientation", orientation), *own_link]
+link.append(("tab", state.value(family.TAB)))
 link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
@@ -98,7 +99,7 @@ with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    methods, budgets, tables = st.tabs(["All methods", "Budgets", "Reproduction"], key="tabs", on_change="rerun")
+    methods, budgets, tables = controls.tabs(family.TAB)
 if methods.open:
     with methods:
         sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpviz.core import FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.curves import Curve, layers_of
 
 BAND = (5.0, 95.0)  # percentiles of the runs
 LOWEST_RATIO, HIGHEST_RATIO = 1e-3, 1e6  # of a cost to Lloyd's; a chart needs an end
@@ -64,12 +65,10 @@ def _chart(
     what: str,
     cursor: float | None,
 ) -> Scene:
-    bands, lines, seen = [], [], [LEAST_VIEW[0], LEAST_VIEW[1]]
-    for spread in spreads:
-        low, middle, high = _percentiles(_ratios(spread.nonprivate_values, floor))
-        seen += [float(value) for value in (np.nanmin(low), np.nanmax(high)) if np.isfinite(value)]
-        bands.append(_band(spread, low, high))
-        lines.append(_line(spread, middle, chosen=spread.key == chosen))
+    curves = [_curve(spread, floor, chosen=spread.key == chosen) for spread in spreads]
+    ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
+    seen = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
+    bands, lines = layers_of(curves, Audience.CURATOR)
     pad = 0.04 * (max(seen) - min(seen))
     return Scene(
         title=title,
@@ -84,6 +83,11 @@ def _chart(
     )
 
 
+def _curve(spread: Spread, floor: float, *, chosen: bool) -> Curve:
+    low, middle, high = _percentiles(_ratios(spread.nonprivate_values, floor))
+    return Curve(spread.name, spread.hue, spread.x, low, middle, high, spread.key, spread.exact, chosen)
+
+
 def _ratios(values: FloatArray, floor: float) -> FloatArray:
     """Return decimal logarithms of costs over Lloyd's; where Lloyd's is 0, every other is the worst."""
     over = values / floor if floor > 0 else np.where(values > 0, HIGHEST_RATIO, values + 1.0)
@@ -96,37 +100,6 @@ def _percentiles(logs: FloatArray) -> FloatArray:
     some = np.isfinite(logs).any(axis=0)
     result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)
     return result
-
-
-def _band(spread: Spread, low: FloatArray, high: FloatArray) -> Layer:
-    return Layer(
-        spread.name,
-        Kind.BANDS,
-        Role.CLUSTER,
-        Audience.CURATOR,
-        {"edges": np.stack([spread.x, low, high], axis=1)[None, None]},
-        always(1),
-        fill=0.13,
-        hue=spread.hue,
-        legend=False,
-        isolate=False,
-    )
-
-
-def _line(spread: Spread, middle: FloatArray, *, chosen: bool) -> Layer:
-    return Layer(
-        spread.name,
-        Kind.LINES,
-        Role.EXACT if spread.exact else Role.CLUSTER,
-        Audience.CURATOR,
-        {"xy": np.stack([spread.x, middle], axis=1)[None, None]},
-        always(1),
-        size=3.5 if chosen else 2.0,
-        dash=spread.exact,
-        hue=spread.hue,
-        isolate=False,
-        pick=spread.key,
-    )
 
 
 def _rules(x: Axis, cursor: float | None) -> list[Layer]:

@@ -42,7 +42,8 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     held = {**clock.during("candidates", offset=-1), **clock.during("pick")}
     best = np.stack([step.population[step.nonprivate_scores.argmax()] for step in trace])
     true = ground.exact_means(told.unit, assign(told.unit, told.final), told.final)
-    others = picked[:-1, 1:].reshape(clock.n_steps - 1, -1, told.final.shape[1])
+    beside = picked[:-1, 1:]
+    others = beside.reshape(len(beside), beside.shape[1] * beside.shape[2], beside.shape[3])
     parents = {frame: row for frame, row in held.items() if row < clock.n_steps - 1}
     many = others.shape[0] > 0 and others.shape[1] > 0
     return (

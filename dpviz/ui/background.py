@@ -4,24 +4,20 @@ A thread would share the interpreter with every session's slider; a process does
 run only when nothing else wants to. Records go through a pipe and stay in memory.
 """
 
-import os
-import signal
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from typing import Any
 
 import streamlit as st
 
-from dpviz.core import Box, Points
+from dpviz.ui import worker
 from dpviz.ui.picker import Source
 
-LOWEST_PRIORITY = 19
-HELD_SOURCES = 2  # data sets that the process keeps, so that a hundred jobs send their records once
 TRIES = 1  # more for a job whose process died
 REMEMBERED = 1024  # finished jobs on public data sets, shared by all sessions
 
@@ -106,15 +102,15 @@ class Workshop:
 
     def _send(self, source: Source, job: Job) -> Future[Any]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_settle)
+            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=worker.settle)
             self._sent.clear()
         if source.key not in self._sent:
             # A job of its own, in nobody's list: a job that is dropped must not take the records with it. One process
             # works through its queue in order, so it forgets the same records at the same place as `_sent`.
-            self._pool.submit(_hold, source.key, source.dataset.points, source.dataset.box)
+            self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box)
             self._sent[source.key] = None
-            _forget(self._sent)
-        return self._pool.submit(_work, source.key, job.task, job.arguments)
+            worker.forget(self._sent)
+        return self._pool.submit(worker.work, source.key, job.task, job.arguments)
 
 
 @st.cache_resource
@@ -151,39 +147,3 @@ def _drop(own: dict[Hashable, Future[Any]], *, keep: set[Hashable]) -> None:
     """Forget what nobody looks at any more; what has not begun never begins."""
     for name in [name for name in own if name not in keep]:
         own.pop(name).cancel()
-
-
-def _forget(held: OrderedDict[Hashable, Any]) -> None:
-    while len(held) > HELD_SOURCES:
-        held.popitem(last=False)
-
-
-# What follows runs in the process.
-
-_held: OrderedDict[Hashable, tuple[Points, Box]] = OrderedDict()
-
-
-def _settle() -> None:
-    """Give way to everybody, and leave the keyboard's interrupt to the server."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "nice"):
-        os.nice(LOWEST_PRIORITY)
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
-
-
-def _outlive_nobody() -> None:
-    """End with the server: one that was killed has no time to say so."""
-    server = parent_process()
-    if server is not None:
-        server.join()
-        os._exit(0)
-
-
-def _hold(key: Hashable, points: Points, box: Box) -> None:
-    _held[key] = (points, box)
-    _forget(_held)
-
-
-def _work(key: Hashable, task: Task, arguments: tuple[Any, ...]) -> Any:
-    points, box = _held[key]
-    return task(points, box, *arguments)

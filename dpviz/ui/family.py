@@ -10,13 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import Box, Knob, Points, knobs
-from dpviz.experiments.kmeans_family import METHODS, MethodRuns, Question, configure, prepared, run_many
+from dpviz.core import Knob, knobs
+from dpviz.experiments.kmeans_family import METHODS, MethodRuns, Question
 from dpviz.stories import family_charts as charts
-from dpviz.stories.budget_chart import Account, budget_chart
-from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.budget_chart import budget_chart
 from dpviz.stories.panel import number
-from dpviz.ui import controls, state
+from dpviz.ui import controls, family_tasks, state
 from dpviz.ui.background import Answers, Job, workshop
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
@@ -52,6 +51,14 @@ SPEND = Knob(
     "Equal total: every method spends ε in all. Equal step: the paper's figure 7, where the published method spends "
     "ε in every step and the others get its total.",
     choices=(("total", "Equal total ε"), ("step", "Equal ε per step")),
+)
+TAB = Knob(
+    "tab",
+    "choice",
+    "methods",
+    "Under the picture",
+    "",
+    choices=(("methods", "All methods"), ("budgets", "Budgets"), ("reproduction", "Reproduction")),
 )
 RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)
 # 0 stands for the method's own rule: method -> (parameter, label, help, most)
@@ -156,7 +163,7 @@ def budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
 def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
     names = [name for name in METHODS if name not in (CLAIMED if frame.public else ("lloyd",))]
-    jobs = [Job(account, (name, question, _seed(frame, noise))) for name in names]
+    jobs = [Job(family_tasks.account, (name, question, _seed(frame, noise))) for name in names]
     answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
     wait(done=answers.n_done, all=len(jobs), what="Ledgers", follow="picture", key="wait-budgets")
     if answers.complete and not answers.problem:
@@ -164,14 +171,6 @@ def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None
         st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
     elif answers.problem:
         st.error(IMPOSSIBLE if frame.public else state.plain(answers.problem))
-
-
-def account(points: Points, box: Box, name: str, question: Question, seed: int) -> Account:
-    """Run one method once and return its ledger: what the background process is asked."""
-    question = prepared(points, box, question, rng=np.random.default_rng(seed))
-    module, params = configure(name, question)
-    result = module.fit(points, box, params, rng=np.random.default_rng(seed))
-    return Account(METHODS[name], ledger_rows(result), result.guarantee.proved is not None)
 
 
 def _draw(
@@ -245,12 +244,7 @@ def _follow_click(chart: Any, key: str) -> None:
 
 
 def _job(name: str, question: Question, n_runs: int, seed: int) -> Job:
-    return Job(many_runs, (name, question, n_runs, seed))
-
-
-def many_runs(points: Points, box: Box, name: str, question: Question, n_runs: int, seed: int) -> MethodRuns:
-    """Run one method many times: what the background process is asked."""
-    return run_many(name, points, box, question, n_runs=n_runs, seed=seed)
+    return Job(family_tasks.many_runs, (name, question, n_runs, seed))
 
 
 def _seed(frame: Frame, noise: Noise) -> int:

@@ -14,10 +14,11 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.ui import family
 from dpviz.ui.background import Answers
 
+
 @pytest.fixture(autouse=True)
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
-    idle = SimpleNamespace(ask=lambda source, jobs, own: Answers((None,) * len(jobs)))
+    idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
     monkeypatch.setattr(family, "workshop", lambda: idle)
 
 

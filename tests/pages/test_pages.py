@@ -10,7 +10,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.data import DATASETS
 from dpviz.stories import CATALOGUE as STORIES
-from dpviz.ui import epsilon, frame, runs, show, state
+from dpviz.ui import epsilon, runs, show, state
 
 from .conftest import FIRST, PAGES, ROOT
 
@@ -85,7 +85,7 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
     assert page.query.get(knob, text) == text, "absent where the mode has no such knob"
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published"])
+@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
 def test_every_widget_can_be_moved(open_page, name, mode):
     page = open_page(name, mode=mode, n="600")
     moved = set()
@@ -171,7 +171,7 @@ def secret_arrays(told, seed):
     return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published"])
+@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
 @pytest.mark.parametrize(
     "link", [{}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"}]
 )
