@@ -1,6 +1,7 @@
 """Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, zones, mixture landscapes."""
 
 from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
+from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.flow import flow_line
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.merge import MergeTree, merge_tree
@@ -31,6 +32,7 @@ from dpviz.solvers.strings import Strings
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
     ZoneSample,
+    clamped_laplace,
     controller_angle,
     draw_in_zone,
     past_controller,
@@ -60,6 +62,7 @@ __all__ = [
     "assign_clusters",
     "assign_components",
     "centered_sums",
+    "clamped_laplace",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",
@@ -72,6 +75,7 @@ __all__ = [
     "label_moments",
     "landscape",
     "lloyd",
+    "lloyd_in_blocks",
     "means",
     "merge_tree",
     "moment_length",

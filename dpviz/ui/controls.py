@@ -31,6 +31,19 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     return state.value(knob)
 
 
+def tabs(knob: Knob) -> Sequence[Any]:
+    """Draw a tab for each of the knob's choices and return their containers; only the `open` one need be filled."""
+    labels = dict(knob.choices)
+    key = state.widget_key(knob.name)
+    st.session_state[key] = labels[str(state.value(knob))]
+
+    def moved() -> None:
+        chosen = next((value for value, label in labels.items() if label == st.session_state.get(key)), knob.default)
+        state.remember(knob, chosen)
+
+    return st.tabs(list(labels.values()), key=key, on_change=moved)
+
+
 def picked(knob: Knob, names: Sequence[str]) -> int:
     """Draw a list of `names` for a whole-number knob that is an index into them."""
     if state.value(knob) not in range(len(names)):  # there were more names before

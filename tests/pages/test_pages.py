@@ -10,7 +10,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.data import DATASETS
 from dpviz.stories import CATALOGUE as STORIES
-from dpviz.ui import epsilon, frame, runs, state
+from dpviz.ui import epsilon, runs, show, state
 
 from .conftest import FIRST, PAGES, ROOT
 
@@ -85,7 +85,7 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
     assert page.query.get(knob, text) == text, "absent where the mode has no such knob"
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published"])
+@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
 def test_every_widget_can_be_moved(open_page, name, mode):
     page = open_page(name, mode=mode, n="600")
     moved = set()
@@ -171,17 +171,17 @@ def secret_arrays(told, seed):
     return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published"])
+@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
 @pytest.mark.parametrize(
     "link", [{}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"}]
 )
 def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monkeypatch, mode, link):
     def sent(seed, audience):
-        def tell(*args):
-            run = runs.tell(*args)
+        def tell(*args, **options):
+            run = runs.tell(*args, **options)
             return run if seed is None else dataclasses.replace(run, told=secret_arrays(run.told, seed))
 
-        monkeypatch.setattr(frame, "tell", tell)
+        monkeypatch.setattr(show, "tell", tell)
         page = open_page(name, **link, mode=mode, audience=audience)
         return {kind: [element.proto.SerializeToString() for element in page.app.get(kind)] for kind in SHOWN}
 
@@ -210,7 +210,7 @@ def test_principal_directions_leave_the_public_nothing(open_page, name):
 def test_the_published_mode_claims_and_proves_nothing(open_page):
     page = open_page(FIRST)
     assert "not established" not in page.card
-    page.set("button_group", "Mode", "published")
+    page.set("selectbox", "Method", "published")
     assert page.query["mode"] == "published"
     assert "not established" in page.card
     assert "No limit is established" in page.texts[0]

@@ -1,0 +1,93 @@
+"""A paper's tables and figures beside what comes out here, read from the file that one command writes."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpviz.experiments.tables import Cell, Report, ResultTable, TablesError, read_tables
+from dpviz.plots import Scene
+from dpviz.stories.curves import Curve, curve_chart
+from dpviz.ui import state
+from dpviz.ui.live import live
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
+CHART_HEIGHT = 360
+SERIES = ("method", "strategy")  # columns whose values are curves
+PARTS = (("median", "lower", "upper"), ("ours", "ours_low", "ours_high"))  # columns of a curve and of its band
+TINY = 1e-12  # where a logarithm ends
+
+
+def tables(name: str) -> None:
+    """Draw the report of one system, or say why there is none."""
+    try:
+        report = _report(name, (FOLDER / f"{name}.json").stat().st_mtime_ns)
+    except (TablesError, OSError) as error:
+        st.error(state.plain(str(error) if isinstance(error, TablesError) else "The tables are missing."))
+        return
+    st.caption(
+        f"{state.plain(report.source)}. {report.runs} runs of each setting, where a table does not say otherwise."
+    )
+    for table in report.tables:
+        _table(name, table)
+    st.caption("The same again, with the data sets in the folder data:")
+    st.code(report.command, language="sh", wrap_lines=True)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _report(name: str, written: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
+    return read_tables(FOLDER / f"{name}.json")
+
+
+def _table(name: str, table: ResultTable) -> None:
+    st.subheader(state.plain(table.title), anchor=False)
+    st.caption(state.plain(table.caption))
+    rows = list(table.rows)
+    if _series(table):
+        sets = list(dict.fromkeys(str(row["set"]) for row in rows))
+        chosen = st.segmented_control("Data set", sets, default=sets[0], required=True, key=f"{name}:{table.id}:set")
+        rows = [row for row in rows if row["set"] == chosen]
+        live(_chart(table, rows), key=f"{name}:{table.id}", height=CHART_HEIGHT)
+    shown = pd.DataFrame([{key: row[key] for key in row} for row in rows])
+    labels = {
+        column.key: st.column_config.Column(f"{column.label} ({column.unit})" if column.unit else column.label)
+        for column in table.columns
+    }
+    with st.expander("Figures", expanded=not _series(table)):
+        st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
+    with st.expander("Where it differs, and why"):
+        st.markdown("\n".join(f"- {state.plain(note)}" for note in table.notes))
+
+
+def _series(table: ResultTable) -> str:
+    """Return the column whose values are curves against epsilon, "" for a table that is no figure."""
+    keys = {column.key for column in table.columns}
+    found = [key for key in SERIES if key in keys and {"set", "epsilon"} <= keys]
+    return found[0] if found else ""
+
+
+def _chart(table: ResultTable, rows: Sequence[Mapping[str, Cell]]) -> Scene:
+    key = _series(table)
+    keys = {column.key for column in table.columns}
+    parts = next(part for part in PARTS if set(part) <= keys)
+    names = list(dict.fromkeys(str(row[key]) for row in table.rows))
+    curves = [_curve(name, i, [row for row in rows if row[key] == name], parts) for i, name in enumerate(names)]
+    label = next(column.label for column in table.columns if column.key == parts[0])
+    return curve_chart(
+        table.title,
+        [curve for curve in curves if len(curve.x)],
+        x="ε",
+        y=label,
+        caption="Lines and bands are the columns of the table below.",
+    )
+
+
+def _curve(name: str, hue: int, rows: Sequence[Mapping[str, Cell]], parts: tuple[str, str, str]) -> Curve:
+    known = [row for row in rows if row[parts[0]] is not None]
+    x, middle, low, high = (
+        np.log10(np.maximum(np.array([row[key] for row in known], dtype=np.float64), TINY))
+        for key in ("epsilon", *parts)
+    )
+    return Curve(name, hue, x, low, middle, high)

@@ -1,0 +1,94 @@
+"""The k-means family in a browser: runs arrive by themselves, follow ε, and a click shows a method's picture."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_app import opened, redrawn, scene_of
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 120_000  # ms; work of the lowest priority on a busy machine
+SMALL = "n=300&n_clusters=3&n_runs=5"
+
+Server = Callable[[str], str]
+
+
+def chart(page: Page, key: str) -> Locator:
+    found = page.locator(f".dpviz-live[data-dpviz-key='{key}']")
+    expect(found).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=PATIENCE)
+    return found
+
+
+def all_done(page: Page) -> None:
+    """Wait until nothing is computed any more."""
+    expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=PATIENCE)
+
+
+def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Server) -> None:
+    picture = opened(page, server, SMALL)
+    steps, against = chart(page, "steps"), chart(page, "against")
+    all_done(page)
+    before, sweep = scene_of(steps), scene_of(against)
+    slider = page.get_by_role("slider", name="Privacy budget").first
+    with redrawn(picture):
+        slider.press("ArrowLeft")
+    expect(steps).not_to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
+    all_done(page)
+    assert scene_of(against) != sweep  # the rule has moved
+    with redrawn(picture):
+        slider.press("ArrowRight")
+    expect(steps).to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
+
+
+def test_a_click_on_a_method_shows_its_picture_and_its_link(page: Page, server: Server) -> None:
+    picture = opened(page, server, SMALL)
+    steps = chart(page, "steps")
+    all_done(page)
+    with redrawn(picture):
+        steps.get_by_role("button", name="Show DWORK").click()
+    expect(page.locator(".dpviz-sentence")).to_contain_text("DWORK.")
+    expect(page).to_have_url(re.compile("mode=dwork"))
+    with redrawn(picture):
+        chart(page, "against").get_by_role("button", name="Show EUGkM (grid)").click()
+    expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).")
+    page.reload()
+    expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).", timeout=PATIENCE)
+
+
+def test_two_modes_step_together(page: Page, server: Server) -> None:
+    picture = opened(page, server, f"{SMALL}&mode=both&tab=budgets")
+    other = chart(page, "other")
+    frames = int(other.get_attribute("data-dpviz-frames") or 0)
+    for _ in range(3):
+        picture.get_by_role("button", name="One step forward").click()
+    expect(other).not_to_have_attribute("data-dpviz-frames", str(frames))
+    assert picture.bounding_box()["y"] == other.bounding_box()["y"]  # type: ignore[index]
+
+
+def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
+    picture = opened(page, server, f"{SMALL}&tab=budgets")
+    chip = picture.get_by_role("button", name="Rejected: clamped noise")
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    canvas = picture.locator("canvas").first
+    without = canvas.screenshot()
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.mouse.move(0, 0)
+    assert canvas.screenshot() != without
+    slider = page.get_by_role("slider", name="Privacy budget").first
+    with redrawn(picture):
+        slider.press("ArrowLeft")
+    expect(chip).to_have_attribute("aria-pressed", "true")  # what was asked for stays
+
+
+def test_budgets_and_tables_have_tabs_with_links(page: Page, server: Server) -> None:
+    opened(page, server, SMALL)
+    page.get_by_role("tab", name="Budgets").click()
+    chart(page, "budgets")
+    expect(page).to_have_url(re.compile("tab=budgets"))
+    page.get_by_role("tab", name="Reproduction").click()
+    chart(page, "convergent_kmeans:gap_total")
+    expect(page.get_by_role("heading", name="Convergence degree")).to_be_visible()
