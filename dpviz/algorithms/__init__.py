@@ -5,8 +5,13 @@ A new algorithm is one module here and one line in the catalogue; navigation and
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.algorithms import convergent_kmeans
+from dpviz.algorithms import convergent_kmeans, morse
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans})
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
+    {
+        "convergent_kmeans": convergent_kmeans,
+        "morse": morse,
+    }
+)
 
-__all__ = ["CATALOGUE", "convergent_kmeans"]
+__all__ = ["CATALOGUE", "convergent_kmeans", "morse"]

@@ -2,10 +2,15 @@
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.stories import convergent_kmeans
+from dpviz.stories import convergent_kmeans, morse
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.view import View, Words
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans})
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
+    {
+        "convergent_kmeans": convergent_kmeans,
+        "morse": morse,
+    }
+)
 
 __all__ = ["CATALOGUE", "Fact", "Sentence", "View", "Words"]

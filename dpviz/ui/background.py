@@ -30,6 +30,7 @@ class Job:
 
     task: Task
     arguments: tuple[Hashable, ...]
+    classified: bool = False  # the task gets the records' true classes, or None, after the box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,10 +108,10 @@ class Workshop:
         if source.key not in self._sent:
             # A job of its own, in nobody's list: a job that is dropped must not take the records with it. One process
             # works through its queue in order, so it forgets the same records at the same place as `_sent`.
-            self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box)
+            self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box, source.dataset.labels)
             self._sent[source.key] = None
             worker.forget(self._sent)
-        return self._pool.submit(worker.work, source.key, job.task, job.arguments)
+        return self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
 
 
 @st.cache_resource

@@ -12,7 +12,7 @@ from dpviz.plots import Scene
 from dpviz.stories import View, pair
 from dpviz.ui import panel, state
 from dpviz.ui.frame import Frame, link, show_problems
-from dpviz.ui.live import live
+from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, Run, centers_over, tell
 
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -39,26 +39,30 @@ class Method:
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
 
 
-def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> None:
-    """Run one method and fill every place; `pairs` are the page's part of the link."""
-    runs = _runs(frame, (method,), noise)
+def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> LiveState | None:
+    """Run one method and fill every place; `pairs` are the page's part of the link.
+
+    Returns what the reader did to the picture, None where there is none.
+    """
+    runs, state_of = _runs(frame, (method,), noise), None
     if runs:
         (run,) = runs
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
-            _picture(
+            state_of = _picture(
                 frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
             )
         with frame.side:
             _numbers(frame, method, run)
-            for name, chart in (("cost", method.story.cost_chart), ("ledger", method.story.ledger_chart)):
-                _chart(name, chart(run.told), public=frame.public)
+            for name, chart, height in _side_charts(method.story, run.told, shown):
+                _chart(name, chart, height, public=frame.public)
             panel.guarantee(run.told.result.guarantee)
             _count_releases(run)
         with frame.below:
             _recolored(frame, method, run)
     _finish(frame)
+    return state_of
 
 
 def show_pair(
@@ -123,11 +127,19 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
     return pair.with_trail(scene, run.told, shown, centers)
 
 
-def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> None:
+def _side_charts(story: ModuleType, told: Any, shown: View) -> Sequence[tuple[str, Scene, int]]:
+    """Return (name, chart, height) of the charts beside the picture: the story's own, else cost and ledger."""
+    if hasattr(story, "side_charts"):
+        own: Sequence[tuple[str, Scene, int]] = story.side_charts(told, shown)
+        return own
+    return [("cost", story.cost_chart(told), CHART_HEIGHT), ("ledger", story.ledger_chart(told), CHART_HEIGHT)]
+
+
+def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
     blank = frame.public and not scene.axes_public
     if blank:
         st.info(NO_PUBLIC_PLANE)
-    live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
+    return live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
 
 
 def _numbers(frame: Frame, method: Method, run: Run) -> None:
@@ -135,10 +147,10 @@ def _numbers(frame: Frame, method: Method, run: Run) -> None:
     panel.facts("Risk", method.story.risk(run.told), public=frame.public)
 
 
-def _chart(name: str, chart: Scene, *, public: bool) -> None:
+def _chart(name: str, chart: Scene, height: int, *, public: bool) -> None:
     seen = chart.public() if public else chart
     if not seen.is_empty:
-        live(seen, key=name, height=CHART_HEIGHT, follow="picture")
+        live(seen, key=name, height=height, follow="picture")
 
 
 def _count_releases(run: Run) -> None:

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
-from dpviz.ui import family
+from dpviz.ui import family, morse, state
 from dpviz.ui.background import Answers
 
 
@@ -19,7 +19,8 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    monkeypatch.setattr(family, "workshop", lambda: idle)
+    for asking in (family, morse):
+        monkeypatch.setattr(asking, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,13 @@ class Page:
     def widget(self, kind, label):
         """Return the one widget of this kind and label."""
         (found,) = [widget for widget in getattr(self.app, kind) if widget.label == label]
+        return found
+
+    @property
+    def clusters_label(self):
+        """Return the label of the slider for the number of clusters."""
+        key = state.widget_key("n_clusters")
+        (found,) = [slider.label for slider in self.app.slider if slider.key == key]
         return found
 
     def set(self, kind, label, value):

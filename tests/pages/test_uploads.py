@@ -83,7 +83,7 @@ def test_every_picture_of_an_upload_is_a_release(upload):
     before = page.hash
     assert page.run().hash == before
     assert count() == 1
-    page.set("slider", "Clusters k", 4)
+    page.set("slider", page.clusters_label, 4)
     assert count() == 2
     typed(page, {"age from": (0.0, 2.0)})
     assert count() == 3, "other bounds, same people"
