@@ -51,10 +51,14 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
                 frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
             )
         with frame.side:
-            _numbers(frame, method, run)
-            for name, chart in (("cost", method.story.cost_chart), ("ledger", method.story.ledger_chart)):
-                _chart(name, chart(run.told), public=frame.public)
-            panel.guarantee(run.told.result.guarantee)
+            story, told, public = method.story, run.told, frame.public
+            panel.side(
+                panel.facts("Run" if public else "Utility", story.utility(told), public=public),
+                panel.facts("Risk", story.risk(told), public=public),
+                panel.guarantee(told.result.guarantee),
+            )
+            for name, chart in (("cost", story.cost_chart), ("ledger", story.ledger_chart)):
+                _chart(name, chart(told), public=public)
             _count_releases(run)
         with frame.below:
             _recolored(frame, method, run)
@@ -79,9 +83,13 @@ def show_pair(
                     follows = {"query": address} if i == 0 else {"follow": "picture"}
                     _picture(frame, scene, "picture" if i == 0 else "other", PAIR_HEIGHT, **follows)
         with frame.side:
-            panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public)
-            for method, run in zip(methods, runs, strict=True):
-                panel.guarantee(run.told.result.guarantee, method.name.lower())
+            panel.side(
+                panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public),
+                *(
+                    panel.guarantee(run.told.result.guarantee, method.name.lower())
+                    for method, run in zip(methods, runs, strict=True)
+                ),
+            )
             _count_releases(runs[-1])
     _finish(frame)
 
@@ -128,11 +136,6 @@ def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) 
     if blank:
         st.info(NO_PUBLIC_PLANE)
     live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
-
-
-def _numbers(frame: Frame, method: Method, run: Run) -> None:
-    panel.facts("Run" if frame.public else "Utility", method.story.utility(run.told), public=frame.public)
-    panel.facts("Risk", method.story.risk(run.told), public=frame.public)
 
 
 def _chart(name: str, chart: Scene, *, public: bool) -> None:

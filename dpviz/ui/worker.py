@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from multiprocessing import parent_process
@@ -30,10 +31,11 @@ def hold(key: Hashable, points: Points, box: Box) -> None:
     forget(_held)
 
 
-def work(key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Do one job on a data set that is held."""
+def work(key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    """Do one job on a data set that is held; returns its answer and the seconds it took."""
     points, box = _held[key]
-    return task(points, box, *arguments)
+    start = time.perf_counter()
+    return task(points, box, *arguments), time.perf_counter() - start
 
 
 def forget(held: OrderedDict[Hashable, Any]) -> None:
