@@ -139,7 +139,7 @@ class Live {
     this.picks = 0; // number of the last pick
     this.counters = { drawn: 0, frames: 0 };
     this.pending = false; // new data not drawn yet: the picture had no size
-    this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new WeakMap(), sprites: new Map() };
+    this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.build(parent);
     this.listen();

@@ -6,6 +6,7 @@ const CURVE_PX = 8; // and to a curve between its vertices
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
 const CACHED_POINTS = 1000; // from here on they are kept as an image
+const KEPT_IMAGES = 3; // of points
 const TABLE_ROWS = 200;
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const CELL_PX = 6; // cells of a grid larger than this have borders
@@ -467,26 +468,47 @@ function sprite(symbol, colour, size, hollow, look) {
   return canvas;
 }
 
-/** Points change rarely while a trace is scrubbed: many of them are kept as one image until something they show does. */
+/** A number for what one row of an array holds, so that equal rows of another scene are known again. */
+function checksum({ data, shape }, row) {
+  const length = data.length / shape[0];
+  const at = data.byteOffset + row * length * data.BYTES_PER_ELEMENT;
+  const words = data.BYTES_PER_ELEMENT === 4 ? new Uint32Array(data.buffer, at, length) : data.subarray(row * length, (row + 1) * length);
+  let [one, two] = [2166136261, 5381];
+  for (let i = 0; i < length; i += 1) {
+    one = Math.imul(one ^ words[i], 16777619);
+    two = (Math.imul(two, 33) + words[i]) | 0;
+  }
+  return `${one}.${two}.${length}`;
+}
+
+/** Points change rarely, while a trace is scrubbed and while the noise is moved: many of them are kept as one image. */
 function drawPoints(ctx, layer, look) {
   if (layer.arrays.xy.shape[1] < CACHED_POINTS) return void paintPoints(ctx, layer, look);
-  const row = (array) => (array.shape[0] === 1 ? 0 : look.row);
+  const sum = (array) => checksum(array, array.shape[0] === 1 ? 0 : look.row);
   const { width, height, dpr, isolated, faint, theme } = look;
-  const key = JSON.stringify([row(layer.arrays.xy), row(layer.arrays.group), look.scale.window, width, height, dpr,
-    isolated, faint, theme.name]);
-  let kept = look.cache.points.get(layer);
-  if (kept?.key !== key) {
-    const canvas = kept?.canvas ?? document.createElement("canvas");
-    canvas.width = Math.round(width * dpr);
-    canvas.height = Math.round(height * dpr);
-    const own = canvas.getContext("2d");
+  const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
+    isolated, faint, theme.name, layer.role, layer.hue, layer.symbol, layer.size]);
+  const images = look.cache.points;
+  let image = images.get(key);
+  images.delete(key); // and back at the end: the first one is the one not used for longest
+  if (!image) {
+    image = images.size < KEPT_IMAGES ? document.createElement("canvas") : oldest(images);
+    image.width = Math.round(width * dpr);
+    image.height = Math.round(height * dpr);
+    const own = image.getContext("2d");
     own.setTransform(dpr, 0, 0, dpr, 0, 0);
     paintPoints(own, layer, look);
-    kept = { key, canvas };
-    look.cache.points.set(layer, kept);
   }
+  images.set(key, image);
   ctx.globalAlpha = 1;
-  ctx.drawImage(kept.canvas, 0, 0, width, height);
+  ctx.drawImage(image, 0, 0, width, height);
+}
+
+/** Take the first value out of a map. */
+function oldest(map) {
+  const [[key, value]] = map;
+  map.delete(key);
+  return value;
 }
 
 function paintPoints(ctx, layer, look) {

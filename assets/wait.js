@@ -1,5 +1,7 @@
 // A line that says how far long work is, asks the server again while it lasts, and when the picture has changed.
 
+const PATIENCE_MS = 2500; // without an answer
+const TRIES = 5;
 const instances = new WeakMap(); // parentElement -> Wait
 
 /** What the line reads: done of all, or nothing when there is nothing to wait for. */
@@ -20,15 +22,19 @@ class Wait {
     window.addEventListener("dpviz:drawn", this.onDrawn);
   }
 
-  /** Ask the server after so many milliseconds; a later wish replaces an earlier one. */
-  ask(after) {
+  /** Ask the server after so many milliseconds, and again if it does not answer; a later wish replaces an earlier one. */
+  ask(after, tries = TRIES) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.trigger("tick", Date.now()), after);
+    this.timer = setTimeout(() => {
+      this.trigger("tick", Date.now());
+      if (tries > 1) this.ask(PATIENCE_MS, tries - 1);
+    }, after);
   }
 
   load(data, trigger) {
     this.data = data;
     this.trigger = trigger;
+    clearTimeout(this.timer);
     const { done, all } = data;
     const pending = done < all;
     this.line.hidden = !pending;

@@ -25,7 +25,7 @@ from dpviz.solvers import (
     zone_offset,
 )
 
-ROUNDING = 1e-12  # relative; with "past" |X - S| equals a
+ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,7 @@ class ZoneStep(Step):
     def leaves_convergent_zone(self) -> NDArray[np.bool_]:
         """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
         reach = lengths(self.controller - self.zone_mean)
-        return np.asarray(reach > self.convergent_radius * (1.0 + ROUNDING))
+        return np.asarray(reach > self.convergent_radius + ROUNDING)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,6 @@ from dpviz.solvers import assign, lloyd
 STRATEGIES = ("past", "future")
 EPSILON = 0.5  # of each step in the iteration tables; ours, the paper does not say
 MOST = 2000  # iterations; no run on the paper's sets comes near it
-ROUNDING = 1e-12  # box units, far above what a difference of two coordinates rounds to
 SOLUTION_DIGITS = 6  # decimals, in [0, 1], to which two solutions of Lloyd's must agree to be one
 
 
@@ -147,14 +146,8 @@ def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
         n_moves=int(sum(rows.sum() for rows in moved)),
         reach_sum=float(sum(step.reach[rows].sum() for step, rows in zip(trace, moved, strict=True))),
         angle_sum=float(sum(step.angle[rows].sum() for step, rows in zip(trace, moved, strict=True))),
-        n_left=sum(_n_left(step) for step in trace),
+        n_left=sum(int(step.leaves_convergent_zone.sum()) for step in trace),
     )
-
-
-def _n_left(step: Step) -> int:
-    """Count the zones of one step that reach out of the convergent zone: |X - S| > a, by more than rounding."""
-    reach = np.linalg.norm(step.controller - step.zone_mean, axis=1)
-    return int((reach > step.convergent_radius + ROUNDING).sum())
 
 
 def n_solutions(lloyd_centers: FloatArray) -> int:

@@ -65,7 +65,7 @@ def ground_layers(told: Context, stage: Stage, groups: Colors, stops: tuple[Leve
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
     layers = []
     if told.regions is not None:
-        cells = groups[:, told.regions.cells][:, None]  # (R, 1, g, g)
+        cells = groups[:, told.regions.cells].repeat(land.FINE, axis=1).repeat(land.FINE, axis=2)[:, None]
         if stops:
             # The plane is the box scaled to 1, half of the mixture's unit on each axis.
             height = top - (found.log_share + found.highest - plane.d * np.log(2.0))

@@ -13,9 +13,9 @@ from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers import Mixture, assign_basins
 from dpviz.stories.view import Projection
 
-COARSE = 27  # cells a side that are labelled first
-FINE = 3  # times finer along borders; odd, so that a coarse cell's middle is a fine cell's
-CELLS = COARSE * FINE
+LABELLED = 48  # cells a side whose basin is computed
+FINE = 2  # times finer is the density
+CELLS = LABELLED * FINE
 N_CONTOURS = 9
 CONTOUR_STEP = 0.6  # of ln p from one contour to the next
 ELLIPSE_POINTS = 33
@@ -48,7 +48,7 @@ class Relief:
 class Regions:
     """Which minimum each cell's middle, and each record, flows to."""
 
-    cells: Labels  # (CELLS, CELLS) rows of `critical_points`
+    cells: Labels  # (LABELLED, LABELLED) rows of `critical_points`, row 0 at low y
     nonprivate_records: Labels  # (n,)
 
 
@@ -85,27 +85,19 @@ def relief(shown: Mixture, plane: Projection) -> Relief:
 def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
 
-    Coarse cells first. Where a cell and its eight neighbours agree, everything inside takes their minimum; the rest
-    flows by itself. No component is thinner than a coarse cell, because eigenvalues have a floor.
+    Where a cell and its eight neighbours agree, the records inside take their minimum; all others flow by themselves.
+    No basin is as thin as a cell, because the eigenvalues of covariances have a floor.
     """
     if n_minima == 1:
-        return Regions(np.zeros((CELLS, CELLS), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
-    share = (np.arange(COARSE) + 0.5) / COARSE
+        return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
+    share = (np.arange(LABELLED) + 0.5) / LABELLED
     middles = np.stack(np.meshgrid(share, share), axis=-1)
-    coarse = assign_basins(mixture, signed(middles.reshape(-1, 2))).reshape(COARSE, COARSE)
-    settled = _agreeing(coarse)
-    cells = np.repeat(np.repeat(coarse, FINE, axis=0), FINE, axis=1)
-    open_cells = ~np.repeat(np.repeat(settled, FINE, axis=0), FINE, axis=1)
-    middle = np.zeros_like(open_cells)
-    middle[FINE // 2 :: FINE, FINE // 2 :: FINE] = True  # known already
-    rows, columns = np.nonzero(open_cells & ~middle)
-    at = np.minimum((unit * COARSE).astype(np.intp), COARSE - 1)
-    records = coarse[at[:, 1], at[:, 0]]
-    open_records = np.flatnonzero(~settled[at[:, 1], at[:, 0]])
-    fine = np.stack([(columns + 0.5) / CELLS, (rows + 0.5) / CELLS], axis=1)
-    found = assign_basins(mixture, signed(np.concatenate([fine, unit[open_records]])))
-    cells[rows, columns] = found[: len(fine)]
-    records[open_records] = found[len(fine) :]
+    cells = assign_basins(mixture, signed(middles.reshape(-1, 2))).reshape(LABELLED, LABELLED)
+    column, row = np.minimum((unit * LABELLED).astype(np.intp), LABELLED - 1).T
+    records = cells[row, column]
+    near_border = np.flatnonzero(~_agreeing(cells)[row, column])
+    if len(near_border):
+        records[near_border] = assign_basins(mixture, signed(unit[near_border]))
     return Regions(frozen(cells), frozen(records))
 
 
@@ -203,7 +195,7 @@ def flow_starts(d: int) -> FloatArray:
         return np.linspace(-0.95, 0.95, 2 * PATH_STARTS)[:, None]
     if d == 2:
         # In the middles of cells, so that their basins are known.
-        share = signed((np.linspace(2, CELLS - 3, PATH_STARTS).astype(np.intp) + 0.5) / CELLS)
+        share = signed((np.linspace(2, LABELLED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELLED)
         return np.stack(np.meshgrid(share, share), axis=-1).reshape(-1, 2)
     # Kronecker's sequence of the generalised golden ratio fills a cube evenly, without randomness.
     ratio = 2.0

@@ -4,6 +4,7 @@ Everything blue or colored is computed from the released mixture: post-processin
 """
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ __all__ = [
     "with_classes",
 ]
 
+Chart: TypeAlias = tuple[str, Scene, int]  # key, scene, height in CSS pixels
 DENDROGRAM_HEIGHT, LEDGER_HEIGHT = 250, 170  # CSS pixels
 
 
@@ -126,8 +128,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def side_charts(told: Context, view: View) -> tuple[tuple[str, Scene, int], ...]:
-    """Return (name, chart, height) of what stands beside the picture: the dendrogram and the ledger."""
+def side_charts(told: Context, view: View) -> tuple[tuple[Chart, ...], tuple[Chart, ...]]:
+    """Return the charts above the numbers, the dendrogram, and below them, the ledger."""
     look = _look(view)
     frames, start = _frames(told, look)
     groups, heights = draw.group_rows(told, look.moves), cut_heights(told)
@@ -136,7 +138,7 @@ def side_charts(told: Context, view: View) -> tuple[tuple[str, Scene, int], ...]
     elif look.moves == "search":
         heights = heights[[min(told.n_clusters, told.n_cuts) - 1]]
     tree = dendrogram.chart(told, frames, start, heights, groups)
-    return (("dendrogram", tree, DENDROGRAM_HEIGHT), ("ledger", ledger_chart(told), LEDGER_HEIGHT))
+    return (("dendrogram", tree, DENDROGRAM_HEIGHT),), (("ledger", ledger_chart(told), LEDGER_HEIGHT),)
 
 
 def ledger_chart(told: Context) -> Scene:

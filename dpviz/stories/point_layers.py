@@ -100,7 +100,7 @@ def path_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]:
     if told.regions is None:
         basins = assign_basins(mixture, starts[new])
     else:
-        column, row = (land.unsigned(starts[new]) * land.CELLS).astype(np.intp).T
+        column, row = (land.unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
         basins = told.regions.cells[row, column]
     group, rows = groups[:, basins], rows_of(stage, groups)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))

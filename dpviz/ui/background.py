@@ -19,6 +19,9 @@ from dpviz.ui import worker
 from dpviz.ui.picker import Source
 
 TRIES = 1  # more for a job whose process died
+AHEAD_SECONDS = 0.5  # of work that may be on its way: two threads of one core disturb each other at any priority
+MOST_AHEAD = 16
+FIRST_GUESS = 0.1  # s
 REMEMBERED = 1024  # finished jobs on public data sets, shared by all sessions
 
 Task = Callable[..., Any]  # (points, box, *arguments) -> answer; a function of a module, so that it can be sent
@@ -60,10 +63,11 @@ class Workshop:
         self._pool: ProcessPoolExecutor | None = None
         self._sent: OrderedDict[Hashable, None] = OrderedDict()
         self._shared: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._seconds = FIRST_GUESS  # of a job, on average
         self._tries: dict[Hashable, int] = {}  # of jobs that were there when the process died: one of them did it
 
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Future[Any]]) -> Answers:
-        """Start what is not started yet and return what is known.
+        """Start some of what is not started yet and return what is known.
 
         `own` is the session's: it holds the jobs on uploaded records, which no other session may recall. Jobs in it
         that are not asked for any more are dropped.
@@ -71,10 +75,17 @@ class Workshop:
         names = [(source.key, job.task.__qualname__, job.arguments) for job in jobs]
         with self._lock:
             kept = own if source.uploaded else self._shared
-            futures = [self._future(kept, name, source, job) for name, job in zip(names, jobs, strict=True)]
             _drop(own, keep=set(names))
+            room = self._room - sum(name in kept and not kept[name].done() for name in names)
+            futures: list[Future[Any] | None] = []
+            for name, job in zip(names, jobs, strict=True):
+                known = self._known(kept, name)
+                if known is None and room > 0:
+                    room -= 1
+                    known = kept[name] = self._submit(source, job)
+                futures.append(known)
             if not source.uploaded:
-                own.update(zip(names, futures, strict=True))
+                own.update((name, future) for name, future in zip(names, futures, strict=True) if future is not None)
                 while len(self._shared) > REMEMBERED:
                     self._shared.popitem(last=False)
         return _answers(futures)
@@ -86,13 +97,21 @@ class Workshop:
                 self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def _future(self, kept: dict[Hashable, Future[Any]], name: Hashable, source: Source, job: Job) -> Future[Any]:
+    @property
+    def _room(self) -> int:
+        """How many jobs a reader may have on their way: those of half a second, so that little is left to wait for."""
+        return int(min(max(AHEAD_SECONDS / max(self._seconds, 1e-6), 1), MOST_AHEAD))
+
+    def _known(self, kept: dict[Hashable, Future[Any]], name: Hashable) -> Future[Any] | None:
+        """Return a job that is on its way or done; one whose process died is tried again."""
         known = kept.get(name)
-        if known is None or known.cancelled() or (_broke(known) and self._tries.get(name, 0) < TRIES):
-            if known is not None and _broke(known):
-                self._tries[name] = self._tries.get(name, 0) + 1
-            kept[name] = self._submit(source, job)
-        return kept[name]
+        if known is None or known.cancelled():
+            return None
+        if _broke(known) and self._tries.get(name, 0) < TRIES:
+            self._tries[name] = self._tries.get(name, 0) + 1
+            del kept[name]
+            return None
+        return known
 
     def _submit(self, source: Source, job: Job) -> Future[Any]:
         try:
@@ -111,7 +130,14 @@ class Workshop:
             self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box, source.dataset.labels)
             self._sent[source.key] = None
             worker.forget(self._sent)
-        return self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
+        made = self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
+        made.add_done_callback(self._clocked)
+        return made
+
+    def _clocked(self, future: Future[Any]) -> None:
+        """Learn how long a job takes."""
+        if not future.cancelled() and future.exception() is None:
+            self._seconds += 0.3 * (future.result()[1] - self._seconds)
 
 
 @st.cache_resource
@@ -124,15 +150,15 @@ def _broke(future: Future[Any]) -> bool:
     return future.done() and not future.cancelled() and isinstance(future.exception(), BrokenProcessPool)
 
 
-def _answers(futures: Sequence[Future[Any]]) -> Answers:
+def _answers(futures: Sequence[Future[Any] | None]) -> Answers:
     values: list[Any] = []
     problem = ""
     for future in futures:
         value = None
-        if future.done() and not future.cancelled():
+        if future is not None and future.done() and not future.cancelled():
             error = future.exception()
             problem = problem or ("" if error is None else _words(error))
-            value = future.result() if error is None else None
+            value = future.result()[0] if error is None else None
         values.append(value)
     return Answers(tuple(values), problem)
 

@@ -20,20 +20,24 @@ def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
     st.html(f'<p class="dpviz-sentence" role="status">{escape(text)}</p>')
 
 
-def facts(title: str, shown: Sequence[Fact], *, public: bool) -> None:
-    """Show numbers with their labels; the curator's carry a lock and are gone from the public view."""
+def side(*parts: str) -> None:
+    """Show `facts` and `guarantee` under each other, as one element: each one more costs the slider milliseconds."""
+    st.html(f'<div class="dpviz-side">{"".join(parts)}</div>')
+
+
+def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
+    """Write numbers with their labels; the curator's carry a lock and are gone from the public view."""
     rows = "".join(
         f'<div title="{escape(fact.help)}"><dt>{escape(fact.label)}{"" if fact.public else LOCK}</dt>'
         f"<dd>{escape(fact.value)}</dd></div>"
         for fact in shown
         if fact.public or not public
     )
-    if rows:
-        st.html(f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>')
+    return f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>' if rows else ""
 
 
-def guarantee(promised: Guarantee, name: str = "") -> None:
-    """Show the published claim and the proved guarantee side by side, with the reasons where they differ.
+def guarantee(promised: Guarantee, name: str = "") -> str:
+    """Write the published claim and the proved guarantee side by side, with the reasons where they differ.
 
     `name` says whose, where there are several on the page.
     """
@@ -48,7 +52,7 @@ def guarantee(promised: Guarantee, name: str = "") -> None:
     )
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
     caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
-    st.html(
+    return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
         f'<div class="dpviz-claims">{published}{established}</div><ul>{caveats}</ul></section>'
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -26,6 +26,9 @@ NO_PUBLIC_PLANE = (
     "Choose two features under Axes."
 )
 IMPOSSIBLE = "These knobs are impossible together. The curator can see why."  # the reason can name a count
+
+
+Chart: TypeAlias = tuple[str, Scene, int]  # key, scene, height in CSS pixels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +57,17 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
                 frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
             )
         with frame.side:
-            _numbers(frame, method, run)
-            for name, chart, height in _side_charts(method.story, run.told, shown):
-                _chart(name, chart, height, public=frame.public)
-            panel.guarantee(run.told.result.guarantee)
+            story, told, public = method.story, run.told, frame.public
+            leading, following = _side_charts(story, told, shown)
+            for name, chart, height in leading:
+                _chart(name, chart, height, public=public)
+            panel.side(
+                panel.facts("Run" if public else "Utility", story.utility(told), public=public),
+                panel.facts("Risk", story.risk(told), public=public),
+                panel.guarantee(told.result.guarantee),
+            )
+            for name, chart, height in following:
+                _chart(name, chart, height, public=public)
             _count_releases(run)
         with frame.below:
             _recolored(frame, method, run)
@@ -83,9 +93,13 @@ def show_pair(
                     follows = {"query": address} if i == 0 else {"follow": "picture"}
                     _picture(frame, scene, "picture" if i == 0 else "other", PAIR_HEIGHT, **follows)
         with frame.side:
-            panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public)
-            for method, run in zip(methods, runs, strict=True):
-                panel.guarantee(run.told.result.guarantee, method.name.lower())
+            panel.side(
+                panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public),
+                *(
+                    panel.guarantee(run.told.result.guarantee, method.name.lower())
+                    for method, run in zip(methods, runs, strict=True)
+                ),
+            )
             _count_releases(runs[-1])
     _finish(frame)
 
@@ -127,12 +141,13 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
     return pair.with_trail(scene, run.told, shown, centers)
 
 
-def _side_charts(story: ModuleType, told: Any, shown: View) -> Sequence[tuple[str, Scene, int]]:
-    """Return (name, chart, height) of the charts beside the picture: the story's own, else cost and ledger."""
+def _side_charts(story: ModuleType, told: Any, shown: View) -> tuple[Sequence[Chart], Sequence[Chart]]:
+    """Return the charts above the numbers and below them: the story's own, else cost and ledger, both below."""
     if hasattr(story, "side_charts"):
-        own: Sequence[tuple[str, Scene, int]] = story.side_charts(told, shown)
+        own: tuple[Sequence[Chart], Sequence[Chart]] = story.side_charts(told, shown)
         return own
-    return [("cost", story.cost_chart(told), CHART_HEIGHT), ("ledger", story.ledger_chart(told), CHART_HEIGHT)]
+    charts = (("cost", story.cost_chart(told), CHART_HEIGHT), ("ledger", story.ledger_chart(told), CHART_HEIGHT))
+    return (), charts
 
 
 def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
@@ -140,11 +155,6 @@ def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) 
     if blank:
         st.info(NO_PUBLIC_PLANE)
     return live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
-
-
-def _numbers(frame: Frame, method: Method, run: Run) -> None:
-    panel.facts("Run" if frame.public else "Utility", method.story.utility(run.told), public=frame.public)
-    panel.facts("Risk", method.story.risk(run.told), public=frame.public)
 
 
 def _chart(name: str, chart: Scene, height: int, *, public: bool) -> None:

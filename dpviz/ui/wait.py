@@ -1,5 +1,7 @@
 """A line that says how far long work is and asks again; it also asks when the picture it follows has changed."""
 
+import time
+
 from dpviz.ui.served import served
 
 _WAIT = served("wait")
@@ -13,6 +15,8 @@ def wait(*, done: int, all: int, what: str, follow: str, key: str) -> None:
     `follow` names the live picture after whose changes the fragment runs again, too.
     """
     data = {"done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
+    # A component does not hear of data that are as before, and would not ask again after work that took longer.
+    data["asked"] = time.monotonic()
     _WAIT(data=data, key=key, on_tick_change=_nothing)
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from multiprocessing import parent_process
@@ -30,10 +31,17 @@ def hold(key: Hashable, points: Points, box: Box, classes: Labels | None) -> Non
     forget(_held)
 
 
-def work(key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...], classified: bool = False) -> Any:
-    """Do one job on a data set that is held; a classified one also gets the records' true classes, or None."""
+def work(
+    key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...], classified: bool = False
+) -> tuple[Any, float]:
+    """Do one job on a data set that is held; returns its answer and the seconds it took.
+
+    A classified task also gets the records' true classes, or None, after the box.
+    """
     points, box, classes = _held[key]
-    return task(points, box, *((classes,) if classified else ()), *arguments)
+    given = (classes, *arguments) if classified else arguments
+    start = time.perf_counter()
+    return task(points, box, *given), time.perf_counter() - start
 
 
 def forget(held: OrderedDict[Hashable, Any]) -> None:

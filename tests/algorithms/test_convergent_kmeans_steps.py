@@ -195,3 +195,17 @@ def test_randomness_depends_on_the_seed_and_the_iteration_alone():
         assert (a.lam == b.lam).all()
         assert (a.gamma == b.gamma).all()
     assert (long.trace[1].lam != long.trace[0].lam).all()
+
+
+def test_a_past_zone_never_leaves_its_convergent_zone_however_small_it_is():
+    """|X - S| = a with past, to rounding: late moves are tiny, and a relative tolerance would call some outside."""
+    rng = np.random.default_rng(0)
+    points = rng.random((600, 2))
+    smallest = np.inf
+    for seed in range(30):
+        options = {"n_clusters": 8, "mode": "published", "start": "records", "max_iterations": 100}
+        result = fit(points, Box.cube(0, 1, 2), Params(**options), rng=np.random.default_rng(seed))
+        for step in result.trace:
+            assert not step.leaves_convergent_zone.any()
+            smallest = min(smallest, step.convergent_radius[step.convergent_radius > 0].min(initial=np.inf))
+    assert smallest < 1e-5  # else the test shows nothing
