@@ -377,8 +377,11 @@ export function groupCount(scene) {
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;
   if (!old || !touched) return clamp(scene.start_frame, 0, last);
-  const alike = JSON.stringify(old.frames.map(([label]) => label)) === JSON.stringify(scene.frames.map(([label]) => label));
-  if (alike && old.start_frame !== scene.start_frame) return clamp(scene.start_frame, 0, last); // a knob chose another stop
+  const before = old.frames.map(([label]) => label);
+  const alike = scene.frames.map(([label]) => before.includes(label));
+  if (!alike.includes(true)) return clamp(scene.start_frame, 0, last); // a picture of something else
+  const sameStops = alike.length === before.length && !alike.includes(false);
+  if (sameStops && old.start_frame !== scene.start_frame) return clamp(scene.start_frame, 0, last); // a knob chose one
   if (old.frames.length === scene.frames.length) return clamp(frame, 0, last);
   if (frame === old.frames.length - 1) return last;
   const same = scene.frames.findIndex(([label]) => label !== "" && label === old.frames[frame]?.[0]);

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # scikit-learn ships no types
 
-from dpviz.accounting import PureEvent, pure_epsilon, zcdp_rho
+from dpviz.accounting import zcdp_rho
 from dpviz.algorithms._morse_budget import Scheme, noise_scale
 from dpviz.algorithms.morse import MorseRelease, Params, Step
 from dpviz.core import Budget, Labels, Points, Result
@@ -47,6 +47,7 @@ __all__ = [
     "allowed",
     "context",
     "ledger_chart",
+    "ledger_rows",
     "not_established",
     "recolored",
     "reference",
@@ -141,18 +142,18 @@ def side_charts(told: Context, view: View) -> tuple[tuple[Chart, ...], tuple[Cha
     return (("dendrogram", tree, DENDROGRAM_HEIGHT),), (("ledger", ledger_chart(told), LEDGER_HEIGHT),)
 
 
-def ledger_chart(told: Context) -> Scene:
-    """Return what each pass spends, from the release's events: in ρ, or in ε where only pure steps add up."""
-    pure = told.params.base == "dpcube" and told.params.calibration == "published"
+def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
+    """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
     adjacency = told.params.neighbors
-    rows = []
-    for i, event in enumerate(told.result.events):
-        cost = pure_epsilon((event,), adjacency) if pure and isinstance(event, PureEvent) else _rho(event, adjacency)
-        rows.append(LedgerRow(i + 1, "Steps", cost, 1))
+    return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(told.result.events))
+
+
+def ledger_chart(told: Context) -> Scene:
+    """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
     proved = told.result.guarantee.proved
-    in_all = "" if proved is None else f" That is ε = {number(proved.epsilon)} at δ = {number(proved.delta)}."
-    free = " Everything after the mixture is free."
-    return charts.ledger_chart(rows, proved=told.proved, unit="step", symbol="ρ", note=f"{in_all}{free}")
+    in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {number(proved.delta)} in all."
+    note = f"{in_all} Everything after the mixture is free."
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
 
 
 def sentence(told: Context) -> Sentence:
@@ -240,10 +241,6 @@ def _cheap(told: Context) -> Labels:
     mixture = told.result.release.mixture
     best = mixture.quick_log_terms(land.signed(told.unit)).argmax(axis=1)
     return np.asarray(told.tree.cut(told.params.n_clusters)[told.tree.landscape.component_minima[best]])
-
-
-def _rho(event: object, adjacency: object) -> float:
-    return zcdp_rho((event,), adjacency)  # type: ignore[arg-type]
 
 
 def _noise_fact(told: Context) -> Fact:
