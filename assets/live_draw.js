@@ -377,10 +377,12 @@ export function groupCount(scene) {
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;
   if (!old || !touched) return clamp(scene.start_frame, 0, last);
-  const before = old.frames.map(([label]) => label);
-  const alike = scene.frames.map(([label]) => before.includes(label));
-  if (!alike.includes(true)) return clamp(scene.start_frame, 0, last); // a picture of something else
-  const sameStops = alike.length === before.length && !alike.includes(false);
+  const [before, now] = [old, scene].map(({ frames }) => frames.map(([label]) => label));
+  const stem = (label) => label.replace(/\d+/g, "");
+  const stems = new Set(before.map(stem));
+  const other = now.length !== before.length && !now.some((label) => stems.has(stem(label)));
+  if (other) return clamp(scene.start_frame, 0, last); // the stops of something else
+  const sameStops = now.length === before.length && now.every((label, i) => label === before[i]);
   if (sameStops && old.start_frame !== scene.start_frame) return clamp(scene.start_frame, 0, last); // a knob chose one
   if (old.frames.length === scene.frames.length) return clamp(frame, 0, last);
   if (frame === old.frames.length - 1) return last;
