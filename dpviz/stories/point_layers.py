@@ -15,6 +15,7 @@ from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import spread
 
+FEW_RECORDS = 1500  # up to here a record is drawn larger
 NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
 
 
@@ -88,7 +89,15 @@ def record_layer(told: Context, stage: Stage, groups: Colors) -> Layer:
     group = groups[:, told.nonprivate_basins[::every]]
     xy = spread(told.unit, stage.projection)[None, ::every]
     arrays: Arrays = {"xy": xy, "group": group}
-    return Layer("Records", Kind.POINTS, Role.CLUSTER, SECRET, arrays, rows_of(stage, groups), size=2.0)
+    return Layer(
+        "Records",
+        Kind.POINTS,
+        Role.CLUSTER,
+        SECRET,
+        arrays,
+        rows_of(stage, groups),
+        size=2.0 if len(told.unit) > FEW_RECORDS else 4.0,
+    )
 
 
 def path_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]:
