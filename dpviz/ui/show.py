@@ -1,6 +1,7 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -94,6 +95,23 @@ def show_pair(
     _finish(frame)
 
 
+@contextmanager
+def refusals(frame: Frame) -> Iterator[None]:
+    """Say in the place of the picture why parameters cannot be: what knobs allow one by one can be impossible together.
+
+    Around everything that makes a `Method` from knobs.
+    """
+    try:
+        yield
+    except ValueError as error:
+        _refuse(frame, error)
+        _finish(frame)
+
+
+def _refuse(frame: Frame, error: ValueError) -> None:
+    frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+
+
 def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, ...]:
     """Run the methods; nothing where one cannot run, and the place of the picture says why."""
     try:
@@ -101,8 +119,8 @@ def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, .
             tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
             for place, method in enumerate(methods)
         )
-    except ValueError as error:  # what the knobs allow one by one can be impossible together
-        frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+    except ValueError as error:
+        _refuse(frame, error)
         return ()
 
 
