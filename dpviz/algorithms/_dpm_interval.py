@@ -5,8 +5,8 @@ Notation, paper -> code: q = 65 % -> GAP_QUANTILE, sigma = 2 beta -> spread, bet
 The gaps are the spaces between sorted coordinates along one axis. A normal sample of n records with spread sigma has
 the 65th percentile sigma C / n, so a percentile of the records' gaps says how spread they are.
 
-**repaired** (ours). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among `SIZES`
-intervals an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the
+**repaired** (ours). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among 1/`OFFERED`
+of an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the
 size. Its sensitivity under ADD_REMOVE is d (2 - q):
 - Along one axis, take a record out. At an end, one gap g goes: the count falls by 0 or 1. Inside, its two gaps g and h
   become one, g + h, which is at least as large as both. If both are above z, the count stays; if exactly one is at most
@@ -39,8 +39,9 @@ from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 GAP_QUANTILE = 0.65  # Liebenow et al., section 6
 PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's table
 FEWEST, MOST = 16, 512  # split intervals an axis; ours
-STEPS_PER_DOUBLING = 16  # of the numbers offered between them; ours
-SIZES = np.unique(np.round(FEWEST * 2.0 ** (np.arange(5 * STEPS_PER_DOUBLING + 1) / STEPS_PER_DOUBLING)))[::-1]
+STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
+# More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
+OFFERED = 2.0 ** (1.0 + np.arange(10 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2048 to 2
 MAX_AXES = 16  # axes that the repaired estimator reads; ours, sorting a hundred takes longer than all the rest
 SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records where none is given; ours
 
@@ -94,7 +95,7 @@ def interval_size(
 def repaired_interval(
     places: np.ndarray, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
 ) -> Interval:
-    """Choose a number of intervals an axis with one percentile of the pooled gaps; the same on every axis.
+    """Choose a number of intervals with one percentile of the pooled gaps, from FEWEST to MOST; the same on every axis.
 
     `places` (d, n) are `quantised` records: the gaps are exact integers, and so is the proof.
     """
@@ -103,16 +104,17 @@ def repaired_interval(
     if box.d > MAX_AXES:
         axes = np.sort(axis_rng.choice(box.d, MAX_AXES, replace=False))
     gaps = pooled_gaps(places[axes])
-    options = 1.0 / SIZES  # descending number of intervals, ascending size
+    options = 1.0 / OFFERED  # ascending
     percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
     counts = np.searchsorted(gaps, np.floor(percentiles), side="right")
     utility = -np.abs(counts - GAP_QUANTILE * gaps.size)
     event = PureEvent("interval size", epsilon, bounded_range=True)
     sensitivity = gap_sensitivity(axes.size)
     chosen = int(exponential(utility, epsilon=epsilon, sensitivity=sensitivity, rng=choice_rng))
+    number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
-        fractions=frozen(np.full(box.d, options[chosen])),
-        n_candidates=int(SIZES[chosen]),
+        fractions=frozen(np.full(box.d, 1.0 / number)),
+        n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
         probabilities=frozen(exponential_probabilities(utility, epsilon=epsilon, sensitivity=sensitivity)),

@@ -68,9 +68,9 @@ LEMMA_CAVEAT = (
 )
 OFFSET_CAVEAT = "The offset under the splits costs usefulness and protects nothing: the noisy count is released first."
 NOISY_DELTA_CAVEAT = (
-    f"δ is 1/(n √n) of the released noisy number of records, counted as {LEAST_RECORDS:,.0f} where it is less. For each "
-    "value of that number the rest of the run keeps its δ; before it is known, δ is the mean over the number's noise, "
-    f"at most {LEAST_RECORDS**-1.5:.2g}."
+    f"δ is 1/(n √n) of the released noisy number of records, counted as {LEAST_RECORDS:,.0f} where it is less. For "
+    "each value of that number the rest of the run keeps its δ; before it is known, δ is the mean over the number's "
+    f"noise, at most {LEAST_RECORDS**-1.5:.2g}."
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 COMMON_CAVEATS = (
