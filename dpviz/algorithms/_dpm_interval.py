@@ -6,8 +6,9 @@ The gaps are the spaces between sorted coordinates along one axis. A normal samp
 the 65th percentile sigma C / n, so a percentile of the records' gaps says how spread they are.
 
 **repaired** (ours). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among 1/`OFFERED`
-of an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the
-size. Its sensitivity under ADD_REMOVE is d (2 - q):
+of an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the size;
+beforehand a size weighs as much as it is long, so that z is uniform, as in the paper. The sensitivity of u under
+ADD_REMOVE is d (2 - q):
 - Along one axis, take a record out. At an end, one gap g goes: the count falls by 0 or 1. Inside, its two gaps g and h
   become one, g + h, which is at least as large as both. If both are above z, the count stays; if exactly one is at most
   z, g + h is above z and the count falls by 1; if both are, it falls by 1 or 2, as g + h is at most z or above.
@@ -41,7 +42,7 @@ PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's tab
 FEWEST, MOST = 16, 512  # split intervals an axis; ours
 STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
 # More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
-OFFERED = 2.0 ** (1.0 + np.arange(10 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2048 to 2
+OFFERED = 2.0 ** (1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2
 MAX_AXES = 16  # axes that the repaired estimator reads; ours, sorting a hundred takes longer than all the rest
 SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records where none is given; ours
 
@@ -108,17 +109,16 @@ def repaired_interval(
     percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
     counts = np.searchsorted(gaps, np.floor(percentiles), side="right")
     utility = -np.abs(counts - GAP_QUANTILE * gaps.size)
-    event = PureEvent("interval size", epsilon, bounded_range=True)
-    sensitivity = gap_sensitivity(axes.size)
-    chosen = int(exponential(utility, epsilon=epsilon, sensitivity=sensitivity, rng=choice_rng))
+    probabilities = _law(utility, options, epsilon, gap_sensitivity(axes.size))
+    chosen = int(exponential(_logarithm(probabilities), epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
         fractions=frozen(np.full(box.d, 1.0 / number)),
         n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
-        probabilities=frozen(exponential_probabilities(utility, epsilon=epsilon, sensitivity=sensitivity)),
-        events=(event,),
+        probabilities=frozen(probabilities),
+        events=(PureEvent("interval size", epsilon, bounded_range=True),),
     )
 
 
@@ -171,16 +171,25 @@ def _dp_percentile(values: FloatArray, highest: float, epsilon: float, *, rng: n
     edges = np.concatenate([[0.0], np.clip(values, 0.0, highest), [highest]])  # ascending
     utility = -np.abs(np.arange(values.size + 1) - GAP_QUANTILE * values.size)
     lengths = np.diff(edges)
-    with np.errstate(divide="ignore"):
-        # An interval weighs its length times its density; at epsilon = infinity the density alone decides.
-        log_weights = np.where(lengths > 0, 0.0 if np.isinf(epsilon) else np.log(lengths), -np.inf)
-    utility = np.where(lengths > 0, utility, -np.inf)
-    if np.isinf(epsilon):
-        chosen = int(exponential(utility, epsilon=epsilon, sensitivity=1.0, rng=choice_rng))
-    else:
-        exponent = log_weights + epsilon * utility / 2.0
-        chosen = int(exponential(exponent, epsilon=2.0, sensitivity=1.0, rng=choice_rng))
+    law = _law(utility, lengths, epsilon, 1.0)
+    chosen = int(exponential(_logarithm(law), epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     return float(edges[chosen] + place_rng.random() * lengths[chosen])
+
+
+def _law(utility: FloatArray, measure: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
+    """Return the exponential mechanism's law over options that weigh `measure` beforehand, a public number each.
+
+    P(i) is proportional to measure_i exp(epsilon utility_i / (2 sensitivity)); at epsilon = infinity to the measure of
+    the best.
+    """
+    allowed = np.where(measure > 0, utility, -np.inf)
+    weights = measure * exponential_probabilities(allowed, epsilon=epsilon, sensitivity=sensitivity)
+    return np.asarray(weights / weights.sum())
+
+
+def _logarithm(law: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.log(law)
 
 
 def _neighbours(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

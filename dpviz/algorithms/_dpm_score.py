@@ -63,6 +63,19 @@ def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
     return t / q + emptiness_weight
 
 
+def unit_half_range(*, t: float, q: float, emptiness_weight: float) -> float:
+    """Return t/q + emptiness_weight/2: divided by n~, half the range in which one record moves all scores. Ours.
+
+    One more record lowers an emptiness by 1/n~ or not at all, and never raises it; a centreness it may move either way.
+    So all scores change by something in [-(t/q + w)/n~, (t/q)/n~], an interval of length r = (2 t/q + w)/n~, and one
+    record less by the negative of that. Choosing with probability proportional to exp(epsilon score / r) is
+    epsilon-DP: with changes D_i in [a, a + r], P(i)/P'(i) = exp(epsilon D_i / r) Z'/Z, and Z'/Z is between
+    exp(-epsilon (a + r) / r) and exp(-epsilon a / r). The same bound holds for the range of the log-ratio over i. This
+    is the mechanism of `exponential` with sensitivity r/2, which is less than lemma 5's.
+    """
+    return t / q + emptiness_weight / 2.0
+
+
 def check_centreness(t: float, q: float) -> None:
     """Raise ValueError unless 0 < 2q < t <= 1: otherwise the outer slope is not the steeper one."""
     if not 0.0 < 2.0 * q < t <= 1.0:

@@ -10,7 +10,7 @@ from dpviz.accounting import ParallelEvent, PureEvent
 from dpviz.algorithms._dpm_bins import Bins, Candidates, interval_counts
 from dpviz.algorithms._dpm_interval import Interval
 from dpviz.algorithms._dpm_plan import Plan, count_event
-from dpviz.algorithms._dpm_score import centreness, emptiness, total_score, unit_sensitivity
+from dpviz.algorithms._dpm_score import centreness, emptiness, total_score, unit_half_range, unit_sensitivity
 from dpviz.core import Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 
@@ -29,8 +29,9 @@ class Weights:
 
     @property
     def sensitivity(self) -> float:
-        """Of n~ times a score."""
-        return unit_sensitivity(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
+        """What the choice among n~ times the scores stands on: lemma 5 as published, else half the range."""
+        of = unit_sensitivity if self.published else unit_half_range
+        return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
 
 
 class DpmStep(Step):

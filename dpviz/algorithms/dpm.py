@@ -12,9 +12,10 @@ Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into t
 1. a noisy number of records, if depth or shares have to follow one (Laplace, sensitivity 1, PLAN_SHARE of epsilon),
    and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
 2. the interval size (proof in `_dpm_interval`);
-3. level by level, in every subset still open: a split, by the exponential mechanism with the score's sensitivity
-   (t/q + w_e)/n~, exact as n~ was released before; and the noisy counts of its two sides. Subsets are disjoint and
-   follow from released splits, so one record pays once a level. A split is applied if both noisy counts are large;
+3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
+   change is (t/q + w_e/2)/n~, exact as n~ was released before, see `_dpm_score.unit_half_range`); and the noisy counts
+   of its two sides. Subsets are disjoint and follow from released splits, so one record pays once a level. A split is
+   applied if both noisy counts are large;
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
    diagonal. Budget of levels that no subset reached goes to the averages.
 Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
@@ -22,9 +23,10 @@ all of delta is the averages' (basic composition with a fixed sum). Changing one
 addition: (2 epsilon, (1 + e^epsilon) delta).
 
 What departs from the paper in repaired mode, and why, beside the interval size: nothing is shifted (the score's n~ is
-released first, so neither offset nor delta is needed); depth and shares follow the noisy n (tau = 7 and 60 % for
-averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do not matter; averages
-stand on their own cell.
+released first, so neither offset nor delta is needed); a split's probability is that of sensitivity (t/q + w_e/2)/n~
+and not (t/q + w_e)/n~, because a record lowers an emptiness and never raises it; depth and shares follow the noisy n
+(tau = 7 and 60 % for averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do
+not matter; averages stand on their own cell.
 """
 
 from collections.abc import Iterator
