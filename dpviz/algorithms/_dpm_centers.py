@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from dpviz.accounting import GaussianEvent, ParallelEvent, gaussian_sigma
 from dpviz.algorithms._dpm_bins import RESOLUTION
 from dpviz.algorithms._dpm_plan import Plan
-from dpviz.algorithms._dpm_tree import DpmStep, Growth
+from dpviz.algorithms._dpm_trace import DpmStep
+from dpviz.algorithms._dpm_tree import Growth
 from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, frozen
 from dpviz.mechanisms import gaussian
 from dpviz.solvers import cluster_sums

@@ -107,7 +107,9 @@ def repaired_interval(
     gaps = pooled_gaps(places[axes])
     options = 1.0 / OFFERED  # ascending
     percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
-    counts = np.searchsorted(gaps, np.floor(percentiles), side="right")
+    # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
+    thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(gaps.dtype)
+    counts = np.searchsorted(gaps, thresholds, side="right")
     utility = -np.abs(counts - GAP_QUANTILE * gaps.size)
     probabilities = _law(utility, options, epsilon, gap_sensitivity(axes.size))
     chosen = int(exponential(_logarithm(probabilities), epsilon=2.0, sensitivity=1.0, rng=choice_rng))

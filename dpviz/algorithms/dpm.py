@@ -26,7 +26,7 @@ What departs from the paper in repaired mode, and why, beside the interval size:
 released first, so neither offset nor delta is needed); a split's probability is that of sensitivity (t/q + w_e/2)/n~
 and not (t/q + w_e)/n~, because a record lowers an emptiness and never raises it; depth and shares follow the noisy n
 (tau = 7 and 60 % for averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do
-not matter; averages stand on their own cell.
+not matter; only candidates inside a subset's cell are offered, and averages stand on that cell.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,8 @@ from dpviz.algorithms._dpm_score import (
     check_centreness,
     emptiness,
 )
-from dpviz.algorithms._dpm_tree import DpmStep, Growth, LevelStep, PlanStep, SplitTrace, Weights, grow
+from dpviz.algorithms._dpm_trace import DpmStep, LevelStep, PlanStep, SplitTrace, Weights
+from dpviz.algorithms._dpm_tree import Growth, grow
 from dpviz.core import (
     Adjacency,
     Box,
