@@ -5,6 +5,7 @@ are two bins, its rank a running sum. Which bin a record is in depends on the re
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
 FINEST = 4096  # candidates an axis at most: a bin is a 16-bit number, and a picture has no more columns; ours
 CHUNK = 2048  # rows; one chunk stays in the cache while it is turned
 
-Places = NDArray[np.uint32]  # (d, n) in units of 1/RESOLUTION of the axis
-Bins = NDArray[np.uint16]  # (d, n)
+Places: TypeAlias = NDArray[np.uint32]  # (d, n) in units of 1/RESOLUTION of the axis
+Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

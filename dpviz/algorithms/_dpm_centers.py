@@ -39,6 +39,16 @@ class SplitTree:
     centers: Indices  # (m,) which center a leaf has, -1 for others
     minimum_count: float
 
+    def nodes_at(self, level: int) -> Indices:
+        """Return the node (k,) at `level`, or the leaf above it, that each center's cell is part of.
+
+        A record's node at a level is that of its center: a picture of every level needs one set of labels.
+        """
+        nodes = np.argsort(self.centers)[np.count_nonzero(self.centers < 0) :]
+        for _ in range(int(self.levels.max())):
+            nodes = np.where(self.levels[nodes] > level, self.parents[nodes], nodes)
+        return np.asarray(nodes, dtype=np.intp)
+
     def cells(self, points: Points) -> Labels:
         """Return the center (n,) of the leaf that each of `points` (n, d) falls in; says nothing of other records."""
         nodes = np.zeros(len(points), dtype=np.intp)

@@ -29,11 +29,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import gammainc
 
-from dpviz.accounting import LaplaceEvent, PureEvent
-from dpviz.algorithms._dpm_bins import RESOLUTION, quantised
+from dpviz.accounting import PureEvent
+from dpviz.algorithms._dpm_bins import RESOLUTION, Places, quantised
 from dpviz.core import Box, Event, FloatArray, Points, as_points, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 
@@ -94,7 +95,7 @@ def interval_size(
 
 
 def repaired_interval(
-    places: np.ndarray, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
+    places: Places, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
 ) -> Interval:
     """Choose a number of intervals with one percentile of the pooled gaps, from FEWEST to MOST; the same on every axis.
 
@@ -104,7 +105,7 @@ def repaired_interval(
     axes = np.arange(box.d)
     if box.d > MAX_AXES:
         axes = np.sort(axis_rng.choice(box.d, MAX_AXES, replace=False))
-    gaps = pooled_gaps(places[axes])
+    gaps = pooled_gaps(places, axes)
     options = 1.0 / OFFERED  # ascending
     percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
     # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
@@ -129,19 +130,19 @@ def gap_sensitivity(n_axes: int) -> float:
     return n_axes * (2.0 - GAP_QUANTILE)
 
 
-def pooled_gaps(places: np.ndarray) -> np.ndarray:
-    """Return all gaps of the rows of `places` (d, n), sorted ((n - 1) d,), in units of 1/RESOLUTION of the axis."""
-    d, n = places.shape
-    gaps = np.empty((d, max(n - 1, 0)), dtype=places.dtype)
-    for row, axis in zip(gaps, places, strict=True):
-        np.subtract(*_neighbours(np.sort(axis)), out=row)
+def pooled_gaps(places: Places, axes: NDArray[np.intp]) -> Places:
+    """Return all gaps along `axes` of `places` (d, n), sorted, in units of 1/RESOLUTION of the axis."""
+    gaps = np.empty((axes.size, max(places.shape[1] - 1, 0)), dtype=places.dtype)
+    # One axis after the other: a copy of all places would be half the data again.
+    for row, axis in zip(gaps, axes, strict=True):
+        np.subtract(*_neighbours(np.sort(places[axis])), out=row)
     flat = gaps.ravel()
     flat.sort()
     return flat
 
 
 def published_interval(
-    places: np.ndarray, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
+    places: Places, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
 ) -> Interval:
     """Choose a size in data units as the paper's algorithm 2 does; its claimed epsilon is not established for d >= 2.
 
@@ -194,7 +195,7 @@ def _logarithm(law: FloatArray) -> FloatArray:
         return np.log(law)
 
 
-def _neighbours(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(ordered: Places) -> tuple[Places, Places]:
     return ordered[1:], ordered[:-1]
 
 
@@ -214,8 +215,3 @@ def normal_percentile(n_axes: int) -> float:
         return float(weights @ gammainc(n_axes, n_axes * constant * density) - GAP_QUANTILE)
 
     return float(brentq(excess, 1e-3, 1e4))
-
-
-def size_event(epsilon: float) -> LaplaceEvent:
-    """Return the noise of a number of records, which one record moves by 1."""
-    return LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / epsilon)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpviz.algorithms._dpm_interval import Interval
 from dpviz.algorithms._dpm_plan import Plan
 from dpviz.algorithms._dpm_score import centreness, emptiness, unit_half_range, unit_sensitivity
-from dpviz.core import Counts, Event, FloatArray, Labels, Step
+from dpviz.core import Counts, Event, FloatArray, Step
 from dpviz.mechanisms import exponential_probabilities
 
 SPLIT, LEFT_SMALL, RIGHT_SMALL, BOTH_SMALL = "split", "left side too small", "right side too small", "both too small"
@@ -111,5 +111,4 @@ class LevelStep(DpmStep):
     epsilon_splits: float  # of each choice
     epsilon_counts: float  # of the noisy counts of the two sides, on the next level
     splits: tuple[SplitTrace, ...]
-    nonprivate_nodes: Labels  # (n,) subset of each record after this level, a number in the tree
     events: tuple[Event, ...]

@@ -160,7 +160,6 @@ def _grow_level(
         epsilon_splits=epsilon,
         epsilon_counts=float(plan.count_epsilons[level + 1]),
         splits=tuple(splits),
-        nonprivate_nodes=frozen(tree.where.copy()),
         events=(
             ParallelEvent(f"splits of level {level}", (choice,) * len(active)),
             ParallelEvent(f"counts of level {level + 1}", (event,) * (2 * len(active))),

@@ -196,7 +196,7 @@ def test_the_utility_is_the_definition(seed, n, d):
     interval = repaired_interval(places, box, 1.0, COUNT, rng=generator())
     thresholds = np.floor(2 / OFFERED * normal_percentile(1) / COUNT * RESOLUTION)
     np.testing.assert_allclose(interval.nonprivate_utility, slow_utility(places.T.astype(np.int64), thresholds))
-    assert pooled_gaps(places).size == max(n - 1, 0) * d
+    assert pooled_gaps(places, np.arange(d)).size == max(n - 1, 0) * d
 
 
 @pytest.mark.parametrize(("n_axes", "n"), [(1, 2000), (2, 2000), (10, 2000), (1, 200)])

@@ -238,9 +238,13 @@ def test_a_trace_is_a_plan_then_levels_then_centers():
     assert isinstance(trace[-1], CentersStep)
     assert all(isinstance(step, LevelStep) for step in trace[1:-1])
     assert all(isinstance(step, Step) and not isinstance(step, Release) for step in trace)
+    tree = trace[-1].tree
     for step in trace[1:-1]:
-        assert (step.nonprivate_nodes >= 0).all()
-    np.testing.assert_array_equal(trace[-1].leaves[trace[-1].nonprivate_labels], trace[-2].nonprivate_nodes)
+        nodes = tree.nodes_at(step.level)[trace[-1].nonprivate_labels]
+        for split in step.splits:
+            assert (nodes == split.node).sum() == split.nonprivate_count
+    np.testing.assert_array_equal(tree.nodes_at(99), trace[-1].leaves)
+    assert (tree.nodes_at(0) == 0).all()
     assert trace[0].interval.probabilities.sum() == pytest.approx(1.0)
 
 
