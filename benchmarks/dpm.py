@@ -2,6 +2,7 @@
 
 import tracemalloc
 from statistics import median
+from types import ModuleType
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -10,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.registry import Benchmark, Measure, typical
 from dpviz.algorithms.dpm import Params, fit
+from dpviz.baselines import em_mc, lsh_splits
 from dpviz.core import Box
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
@@ -35,6 +37,14 @@ def timed(n: int, d: int, k: int, n_runs: int, reference: str) -> Measure:
     points, _ = synth(n, d, k)
     time = typical(lambda seed: centers_of(points, seed), n_runs)
     return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms; {reference}")
+
+
+def comparator(module: ModuleType) -> Measure:
+    """Time a comparator's run on Synth-10d, over 5 seeds; its calibration is remembered, as between two runs."""
+    points, _ = synth(100_000, 10, 64)
+    box, params = Box.cube(-LIMIT, LIMIT, 10), module.Params(n_clusters=64, delta=1e-7, start_seed=0)
+    time = typical(lambda seed: module.fit(points, box, params, rng=np.random.default_rng(seed)), 5)
+    return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
 
 
 def peak_memory() -> Measure:
@@ -78,6 +88,8 @@ BENCHMARKS = (
     Benchmark("DPM run, Synth-100d", lambda: timed(100_000, 100, 64, 5, "reference 17610 ms"), budget=600.0),
     Benchmark("DPM run, n=10,000 d=2", lambda: timed(10_000, 2, 16, 41, "reference 525 ms"), budget=10.0),
     Benchmark("DPM run, n=1,000,000 d=10", lambda: timed(1_000_000, 10, 64, 3, "no reference"), budget=2000.0),
+    Benchmark("LSH-Splits run, Synth-10d", lambda: comparator(lsh_splits)),
+    Benchmark("EM-MC run, Synth-10d", lambda: comparator(em_mc)),
     Benchmark("DPM memory, n=1,000,000 d=10", peak_memory, budget=3.0, unit="x"),
     Benchmark("DPM inertia over KMeans, Synth-10d", synth_inertia, budget=7.0, unit="x"),
     Benchmark("DPM 1 - ARI, n=10,000 d=2", lambda: ari_loss(2), budget=0.1, unit=""),
