@@ -84,8 +84,8 @@ def quality_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
         _collapse(sets, found),
         "Beside it: what the methods' own code gave in runs that were made once for comparison. LSH-Splits agrees with "
         "Google's library. DPM as published does better than the authors' code on Synth-10d's inertia and on the "
-        "blobs: theirs does not clip records and has histogram bins that do not meet its split intervals, ours clips and has "
-        "bins that do. How much of the gap that explains was not measured.",
+        "blobs: theirs does not clip records and has histogram bins that do not meet its split intervals, ours clips "
+        "and has bins that do. How much of the gap that explains was not measured.",
     )
     return ResultTable("quality", "Quality at ε = 1", caption, columns, tuple(rows), notes)
 
