@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
-from dpviz.baselines._size import ADJACENCIES, FLOAT_CAVEAT, adjacency_of, check_whole
+from dpviz.baselines._params import FLOAT_CAVEAT, ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
     Adjacency,
     Box,
@@ -32,7 +32,6 @@ from dpviz.core import (
     Result,
     Step,
     as_points,
-    check_params,
     frozen,
     knob,
 )
@@ -57,10 +56,9 @@ GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StartParams:
+class StartParams(ClusterParams):
     """Parameters of every Lloyd-type method, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
     start: str = knob(
         "packing",
         "Start",
@@ -68,27 +66,25 @@ class StartParams:
         choices=(("packing", "Sphere packing (public)"), ("records", "k records")),
     )
     initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
-    start_seed: int | None = None  # public seed of the start; None: drawn from `rng`
-    n_iterations: int | None = None  # T; None: the method's own
-
-    def __post_init__(self) -> None:
-        """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        check_whole("n_iterations", self.n_iterations, least=1)
-        check_whole("start_seed", self.start_seed, least=0)
+    n_iterations: int | None = whole(least=1)  # T; None: the method's own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyParams(StartParams):
-    """Parameters of the private ones."""
+    """Parameters of the private ones; LLOYD has nothing to spend and no neighbours."""
 
-    epsilon: float = knob(1.0, "Privacy budget ε", "For the whole run.", low=0.05, high=20.0, minimum=1e-9, log=True)
-    adjacency: str = knob(
-        "add_remove",
-        "Neighbours",
-        "Which two data sets must look alike. Changing one record keeps their number, so it is public.",
-        choices=ADJACENCIES,
-    )
+    epsilon: float = epsilon_knob()
+    adjacency: str = adjacency_knob()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedParams(NoisyParams):
+    """Parameters of BLUM and DWORK, all public; n_iterations=None is 5."""
+
+    @property
+    def planned(self) -> int:
+        """T, whatever the records are."""
+        return N_ITERATIONS if self.n_iterations is None else self.n_iterations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,7 +273,7 @@ def collected(
 def noisy_guarantee(params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = ()) -> Guarantee:
     """Claim epsilon as the paper does, and prove what is spent: `spent`, fixed before the run."""
     adjacency = adjacency_of(params.adjacency)
-    published = Claim(params.epsilon, 0.0, adjacency, paper)
+    published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbours are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
     always = (FLOAT_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, FLOAT_CAVEAT)

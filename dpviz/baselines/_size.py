@@ -9,10 +9,8 @@ from dpviz.core import Adjacency, Box, Event, Points, as_points
 from dpviz.mechanisms import laplace
 
 SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
-ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
 N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
-FLOAT_CAVEAT = "Noise is floating point; the proof is for real numbers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +45,7 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
 
 
-def adjacency_of(name: str) -> Adjacency:
-    """Return the adjacency of one of `ADJACENCIES`."""
-    return Adjacency.REPLACE if name == "replace" else Adjacency.ADD_REMOVE
-
-
 def unit_records(points: Points, box: Box) -> Points:
     """Return the records clipped into the box and scaled to [0, 1]^d; raises ValueError for bad points."""
     # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
     return box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
-
-
-def check_whole(name: str, value: int | None, *, least: int) -> None:
-    """Raise ValueError unless `value` is None or a whole number of at least `least`."""
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if value is not None and not (whole and value >= least):
-        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")

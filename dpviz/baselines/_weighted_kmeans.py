@@ -1,13 +1,16 @@
 """Weighted k-means on the cells of a grid: public weights in, centers out. It sees no record."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Centers, FloatArray, Points
+from dpviz.core import Centers, Counts, FloatArray, Points
 from dpviz.solvers import assign
 
-EXPLORE = 4  # iterations of every start before the best one goes on alone; ours
+MARGIN = 1.0  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
+KEPT = 4  # starts that go on after one iteration; ours
+EXPLORE = 3  # iterations of those before the best one goes on alone; ours
 POLISH = 30  # most iterations after that; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
@@ -27,52 +30,91 @@ class _Cells:
     squares: float  # sum_j w_j |x_j|^2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A path that may go on."""
+
+    centers: tuple[Centers, ...]
+    costs: tuple[float, ...]
+    sums: FloatArray  # of the last centers, see `_sums`
+
+
 def weighted_kmeans(
     places: Points, weights: FloatArray, starts: tuple[Centers, ...], *, tolerance: float = TOLERANCE
 ) -> WeightedPath:
     """Run Lloyd's algorithm on `places` (m, d) with `weights` (m,) > 0 from each start and return the best run.
 
-    Every start gets EXPLORE iterations; the one of least cost goes on, at most POLISH more. An empty cluster stays.
+    Every start gets one iteration, the KEPT cheapest get EXPLORE more, the one of least cost goes on, at most POLISH
+    more. An empty cluster stays.
     """
     norms = np.einsum("ij,ij->i", places, places)
     cells = _Cells(places, weights * np.vstack([np.ones(len(places)), places.T]), float(weights @ norms))
-    explored = [_run(cells, start, EXPLORE, tolerance) for start in starts]
-    best = min(explored, key=lambda path: path.costs[-1])
-    rest = _run(cells, best.centers[-1], POLISH, tolerance)
-    return WeightedPath(best.centers + rest.centers[1:], best.costs + rest.costs[1:])
+    runs = [_onward(cells, _begun(cells, start), 1, tolerance) for start in starts]
+    runs.sort(key=_last_cost)  # stable: of two equal ones the earlier start goes on
+    explored = [_onward(cells, run, EXPLORE, tolerance) for run in runs[:KEPT]]
+    best = _onward(cells, min(explored, key=_last_cost), POLISH, tolerance)
+    return WeightedPath(best.centers, best.costs)
 
 
-def spread_start(places: Points, weights: FloatArray, n_clusters: int, *, rng: np.random.Generator) -> Centers:
+def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
     """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
 
-    When every weighted place is taken, further centers are drawn by weight and coincide.
+    When every weighted place is taken, the centers that are left are those of `spare` (k, d): two on one place would
+    do no more than one.
     """
-    chosen = np.empty((n_clusters, places.shape[1]))
+    columns = np.ascontiguousarray(places.T)  # (d, m), so that the inner loops run over the places
+    chosen = spare.copy()
     nearest = np.ones(len(places))
-    for i in range(n_clusters):
+    for i in range(len(spare)):
         mass = np.cumsum(weights * nearest)
         if not mass[-1] > 0:
-            mass = np.cumsum(weights)
+            break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
-        gaps = places - chosen[i]
-        squares = np.einsum("ij,ij->i", gaps, gaps)
+        gaps = columns - chosen[i][:, None]
+        squares = np.einsum("ji,ji->i", gaps, gaps)
         nearest = squares if i == 0 else np.minimum(nearest, squares)
     return chosen
 
 
-def _run(cells: _Cells, start: Centers, most: int, tolerance: float) -> WeightedPath:
-    centers, sums = start, _sums(cells, start)
-    path, costs = [start], [_cost(cells, start, sums)]
+def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
+    """Keep the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
+
+    `scale` is that of their Laplace noise. In an empty cell the noise is positive half of the time, so the positive
+    cells together hold far more than the records, spread over empty space. All cells together, negative ones too, do
+    not lean: their sum is the number of records with a standard error of scale sqrt(2 m). What is kept reaches that
+    sum and MARGIN standard errors more, and is no fewer cells than clusters where so many are positive: a sum that
+    happens to be low shall not empty a small grid. Post-processing; without noise it keeps exactly what holds a record.
+    """
+    falling = np.sort(noisy)[::-1]
+    held = np.cumsum(np.maximum(falling, 0.0))
+    wanted = max(float(noisy.sum()), 0.0) + MARGIN * scale * math.sqrt(2.0 * len(noisy))
+    last = max(int(np.searchsorted(held, wanted)), n_clusters - 1)
+    least = falling[min(last, len(falling) - 1)]
+    return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
+
+
+def _begun(cells: _Cells, start: Centers) -> _Run:
+    sums = _sums(cells, start)
+    return _Run((start,), (_cost(cells, start, sums),), sums)
+
+
+def _onward(cells: _Cells, run: _Run, most: int, tolerance: float) -> _Run:
+    """Iterate until the gain is below `tolerance`, at most `most` times."""
+    path, costs, sums = list(run.centers), list(run.costs), run.sums
     for _ in range(most):
+        if len(costs) > 1 and costs[-2] - costs[-1] <= tolerance * costs[-2]:
+            break
         mass = sums[0]
-        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, centers)
+        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, path[-1])
         sums = _sums(cells, centers)
         path.append(centers)
         costs.append(_cost(cells, centers, sums))
-        if costs[-2] - costs[-1] <= tolerance * costs[-2]:
-            break
-    return WeightedPath(tuple(path), tuple(costs))
+    return _Run(tuple(path), tuple(costs), sums)
+
+
+def _last_cost(run: _Run) -> float:
+    return run.costs[-1]
 
 
 def _sums(cells: _Cells, centers: Centers) -> FloatArray:

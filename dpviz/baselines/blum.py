@@ -5,15 +5,13 @@ x - 1/2 have half the sensitivity of sums of x, and so need half the noise.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz.baselines._lloyd_family import (
-    N_ITERATIONS,
+    FixedParams,
     LloydFamilyRelease,
     LloydStep,
-    NoisyParams,
     Plan,
     collected,
     joint_split,
@@ -27,12 +25,8 @@ PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
+Params = FixedParams
 Step = LloydStep
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Params(NoisyParams):
-    """Parameters, all public; n_iterations=None is 5."""
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
@@ -47,6 +41,5 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with epsilon / T."""
-    n_iterations = N_ITERATIONS if params.n_iterations is None else params.n_iterations
-    plan = Plan((params.epsilon / n_iterations,) * n_iterations, joint_split)
+    plan = Plan((params.epsilon / params.planned,) * params.planned, joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

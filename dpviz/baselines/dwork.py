@@ -5,15 +5,13 @@ epsilon (1 - 2^-T), and the last ones see little but noise.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz.baselines._lloyd_family import (
-    N_ITERATIONS,
+    FixedParams,
     LloydFamilyRelease,
     LloydStep,
-    NoisyParams,
     Plan,
     collected,
     joint_split,
@@ -27,12 +25,8 @@ PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
+Params = FixedParams
 Step = LloydStep
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Params(NoisyParams):
-    """Parameters, all public; n_iterations=None is 5."""
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
@@ -47,6 +41,5 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, the t-th with epsilon / 2^t."""
-    n_iterations = N_ITERATIONS if params.n_iterations is None else params.n_iterations
-    plan = Plan(tuple(params.epsilon * 0.5**t for t in range(1, n_iterations + 1)), joint_split)
+    plan = Plan(tuple(params.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

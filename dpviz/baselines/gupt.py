@@ -22,16 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.baselines._size import (
-    ADJACENCIES,
-    FLOAT_CAVEAT,
-    KnownSize,
-    adjacency_of,
-    check_whole,
-    known_size,
-    size_caveats,
-    unit_records,
-)
+from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
 from dpviz.core import (
     Adjacency,
     Box,
@@ -46,12 +38,11 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_params,
     frozen,
     knob,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import lloyd, sphere_packing
+from dpviz.solvers import lloyd_in_blocks, public_start
 
 TITLE = "GUPT (sample and aggregate)"
 PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Analysis Made Easy (SIGMOD 2012)"
@@ -67,27 +58,13 @@ __all__ = ["PAPER", "TITLE", "BlocksRelease", "BlocksStep", "Params", "fit", "n_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Params:
+class Params(OneShotParams):
     """Parameters, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    epsilon: float = knob(
-        1.0, "Privacy budget ε", "All that the run spends, on one mean.", low=0.05, high=20.0, minimum=1e-9, log=True
-    )
-    adjacency: str = knob("add_remove", "Neighbours", "What the guarantee hides.", choices=ADJACENCIES)
     max_iterations: int = knob(
         100, "Most iterations", "Lloyd's, inside each block.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_public: int | None = None  # number of records if public; None: see `known_size`
-    n_blocks: int | None = None  # None: n^0.4
-    start_seed: int | None = None  # public seed of the packing; None: drawn from `rng`
-
-    def __post_init__(self) -> None:
-        """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        check_whole("n_public", self.n_public, least=0)
-        check_whole("n_blocks", self.n_blocks, least=1)
-        check_whole("start_seed", self.start_seed, least=0)
+    n_blocks: int | None = whole(least=1)  # None: n^0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -122,7 +99,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
-    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, PAPER)
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
     return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, FLOAT_CAVEAT)))
@@ -136,8 +113,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     if params.n_blocks is None:
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
     n_blocks = n_blocks_for(size.n_records) if params.n_blocks is None else params.n_blocks
-    chosen = start_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
-    start = in_order(sphere_packing(params.n_clusters, box.d, rng=chosen))
+    start = in_order(public_start(params.n_clusters, box.d, seed=params.start_seed, rng=start_rng))
     blocks = draw_blocks(len(unit), n_blocks, rng=block_rng)
     answers = block_centers(unit, blocks, n_blocks, start, max_iterations=params.max_iterations)
     event = mean_event(size.epsilon, n_blocks, start.size, adjacency)
@@ -179,15 +155,11 @@ def draw_blocks(n: int, n_blocks: int, *, rng: np.random.Generator) -> Labels:
 
 def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int) -> FloatArray:
     """Return what each block answers (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order; exact."""
-    order = np.argsort(blocks, kind="stable")
-    ends = np.cumsum(np.bincount(blocks, minlength=n_blocks))[:-1]
-    answers = np.empty((n_blocks, *start.shape))
-    for answer, members in zip(answers, np.split(unit[order], ends), strict=True):
-        found = lloyd(members, start, max_iterations=max_iterations).nonprivate_centers if len(members) else start
-        answer[:] = in_order(np.clip(found, 0.0, 1.0))
-    return answers
+    found = np.clip(lloyd_in_blocks(unit, blocks, n_blocks, start, max_iterations=max_iterations), 0.0, 1.0)
+    return in_order(found)
 
 
-def in_order(centers: Centers) -> Centers:
-    """Return the centers (k, d) sorted by their first coordinate, ties by the next: a rule that reads nothing else."""
-    return centers[np.lexsort(centers.T[::-1])]
+def in_order(centers: FloatArray) -> FloatArray:
+    """Return the centers (..., k, d) sorted by their first coordinate, ties by the next: a rule that reads no more."""
+    keys = np.moveaxis(centers, -1, 0)[::-1]  # the last key sorts first
+    return np.take_along_axis(centers, np.lexsort(keys, axis=-1)[..., None], axis=-2)

@@ -25,18 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, SequenceEvent
-from dpviz.baselines._size import (
-    ADJACENCIES,
-    FLOAT_CAVEAT,
-    KnownSize,
-    adjacency_of,
-    check_whole,
-    known_size,
-    size_caveats,
-    unit_records,
-)
+from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
 from dpviz.core import (
-    Adjacency,
     Box,
     Centers,
     CentersRelease,
@@ -47,7 +38,6 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_params,
     frozen,
     knob,
 )
@@ -59,7 +49,7 @@ RECORDS_PER_PARENT = 3000.0  # n eps that buys one more parent in one more round
 MIN_ROUNDS = 3  # ours
 FIRST_MOVE = 0.3  # half-width of the first mutation, box units; ours
 SHRINK = 0.8  # of the mutation from round to round; ours
-CHUNK = 512  # records; the (k m, 512) distances stay near the cache
+CHUNK = 128  # records; the (k m, 128) distances stay near the cache
 
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
 
@@ -79,14 +69,9 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Params:
+class Params(OneShotParams):
     """Parameters, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    epsilon: float = knob(
-        1.0, "Privacy budget ε", "All that the run spends, on all picks.", low=0.05, high=20.0, minimum=1e-9, log=True
-    )
-    adjacency: str = knob("add_remove", "Neighbours", "What the guarantee hides.", choices=ADJACENCIES)
     population: int = knob(
         100, "Candidates m", "Sets of centers in each round.", low=10, high=400, minimum=1, maximum=10_000
     )
@@ -94,16 +79,11 @@ class Params:
         3, "Parents m'", "Picked in each round but the last.", low=1, high=20, minimum=1, maximum=1000
     )
     max_rounds: int = knob(20, "Most rounds", "A bound on r.", low=1, high=50, minimum=1, maximum=1000)
-    n_rounds: int | None = None  # r; None: the rule in the module's docstring
-    n_public: int | None = None  # number of records if public; None: see `known_size`
-    start_seed: int | None = None  # public seed of the first population; None: drawn from `rng`
+    n_rounds: int | None = whole(least=1)  # r; None: the rule in the module's docstring
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        check_whole("n_public", self.n_public, least=0)
-        check_whole("n_rounds", self.n_rounds, least=1)
-        check_whole("start_seed", self.start_seed, least=0)
+        OneShotParams.__post_init__(self)
         if self.n_parents > self.population:
             raise ValueError(
                 f"n_parents was {self.n_parents}, but it must be <= population={self.population}. Pick fewer parents."
@@ -143,7 +123,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         row[:] = step.population[step.chosen]
     release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
-    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, PAPER)
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
     return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, FLOAT_CAVEAT)))
@@ -195,12 +175,18 @@ def scores(unit: Points, population: FloatArray) -> FloatArray:
     m, k, d = population.shape
     centers: FloatArray = population.transpose(1, 0, 2).reshape(k * m, d)  # the k rows of one candidate are m apart
     offsets = np.einsum("ij,ij->i", centers, centers)[:, None]
-    slopes = -2.0 * centers
+    slopes = np.concatenate([-2.0 * centers, offsets], axis=1)  # (k m, d + 1)
     total = np.full(m, float(np.einsum("ij,ij->", unit, unit)))
+    columns = np.ones((d + 1, CHUNK))  # a last row of ones lets the product add the offsets
+    gaps = np.empty((k, m, CHUNK))  # one piece of memory for all chunks: a fresh one costs more than the product
     for first in range(0, len(unit), CHUNK):
-        gaps = slopes @ unit[first : first + CHUNK].T
-        gaps += offsets
-        total += gaps.reshape(k, m, -1).min(axis=0).sum(axis=1)
+        rows = min(CHUNK, len(unit) - first)
+        columns[:d, :rows] = unit[first : first + rows].T
+        np.matmul(slopes, columns, out=gaps.reshape(k * m, CHUNK))
+        least = gaps[0]
+        for other in gaps[1:]:
+            np.minimum(least, other, out=least)
+        total += least[:, :rows].sum(axis=1)
     costs: FloatArray = np.maximum(total, 0.0)
     return -costs
 

@@ -19,7 +19,8 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.baselines._size import adjacency_of, check_whole, known_size, size_caveats
+from dpviz.baselines._params import adjacency_of, whole
+from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import Box, Event, Points, Result
 from dpviz.solvers import su_iterations, su_split
 
@@ -35,12 +36,7 @@ Step = LloydStep
 class Params(NoisyParams):
     """Parameters, all public; n_iterations=None is the paper's rule, from `n_public` records."""
 
-    n_public: int | None = None  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        """Raise KnobError or ValueError for a value that is not allowed."""
-        NoisyParams.__post_init__(self)
-        check_whole("n_public", self.n_public, least=0)
+    n_public: int | None = whole(least=0)  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:

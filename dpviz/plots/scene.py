@@ -55,6 +55,8 @@ class Kind(Enum):
     HEAT = "heat"  # center (R, m, 2), radius (R, m), value (R, m, g, g) uint8 over the circle's square, row 0 at low y
     LINES = "lines"  # xy (R, m, p, 2): m curves of p vertices, NaN vertices break a curve
     BARS = "bars"  # rect (R, m, 4): x0 y0 x1 y1
+    BANDS = "bands"  # edges (R, m, p, 3): m areas between low and high over x, as x low high; NaN vertices break one
+    GRID = "grid"  # rect (R, m, 4), value (R, m, gy, gx) uint8: cells of a rectangle, row 0 at low y
     CURSOR = "cursor"  # x (R,): a vertical rule
 
 
@@ -68,6 +70,8 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, 
     Kind.HEAT: (("center", 3), ("radius", 2), ("value", 4)),
     Kind.LINES: (("xy", 4),),
     Kind.BARS: (("rect", 3),),
+    Kind.BANDS: (("edges", 4),),
+    Kind.GRID: (("rect", 3), ("value", 4)),
     Kind.CURSOR: (("x", 1),),
 }
 
@@ -81,6 +85,9 @@ class Axis:
     view: tuple[float, float] = (0.0, 1.0)  # scene coordinates shown at first
     values: tuple[float, float] = (0.0, 1.0)  # data values of scene coordinates 0 and 1
     ticks: bool = True  # False: the axis has no meaning (a jittered strip)
+    log: bool = False  # scene coordinates and `values` are decimal logarithms; ticks show 10 to their power
+    whole: bool = False  # ticks at whole numbers only: iterations, clusters
+    names: tuple[str, ...] = ()  # lane i, from i to i + 1 in scene coordinates, has the i-th name instead of ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,10 @@ class Layer:
     fill: float = 0.0  # opacity of a circle's or bar's inside
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
+    shown: bool = True  # False: in the legend, but off until the reader asks for it
     isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
+    hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
+    pick: str = ""  # what a click on the layer reports to the page; "": nothing
 
     def __post_init__(self) -> None:
         """Raise ValueError for missing arrays or rows that do not exist."""
@@ -209,6 +219,9 @@ def _axis_header(axis: Axis) -> dict[str, Any]:
         "view": _numbers(axis.view),
         "values": _numbers(axis.values),
         "ticks": axis.ticks,
+        "log": axis.log,
+        "whole": axis.whole,
+        "names": list(axis.names),
     }
 
 
@@ -245,6 +258,9 @@ def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
         "fill": layer.fill,
         "names": list(layer.names),
         "legend": layer.legend,
+        "shown": layer.shown,
         "isolate": layer.isolate,
+        "hue": layer.hue,
+        "pick": layer.pick,
         "arrays": arrays,
     }

@@ -1,5 +1,6 @@
 """Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, sampling zones."""
 
+from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
@@ -15,6 +16,7 @@ from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
     ZoneSample,
+    clamped_laplace,
     controller_angle,
     draw_in_zone,
     past_controller,
@@ -34,12 +36,14 @@ __all__ = [
     "ZoneSample",
     "assign",
     "centered_sums",
+    "clamped_laplace",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",
     "controller_angle",
     "draw_in_zone",
     "lloyd",
+    "lloyd_in_blocks",
     "means",
     "noisy_means",
     "past_controller",

@@ -100,6 +100,23 @@ def spread_in_zone(
     return _place(means, controllers, reach, angle, sides).reshape(k, n_draws, d)
 
 
+def clamped_laplace(
+    mean: Centers, radius: FloatArray, scale: FloatArray, n_draws: int, *, rng: np.random.Generator
+) -> FloatArray:
+    """Draw what section 5.1 rejects: Laplace noise on the mean, put on the convergent zone's border where it leaves it.
+
+    Returns (k, n_draws, d). `radius` (k,) is the zone's, `scale` (k,) of the noise on each coordinate. A draw that
+    leaves the ball is moved back along the line to the mean, so the border collects all that fell outside: a draw there
+    becomes likelier than one nearer to the mean.
+    """
+    k, d = mean.shape
+    noise = rng.laplace(size=(k, n_draws, d)) * scale[:, None, None]
+    length = np.linalg.norm(noise, axis=2)
+    limit = radius[:, None]
+    shrink = np.where(length > limit, limit / np.where(length > 0, length, 1.0), 1.0)
+    return np.asarray(mean[:, None, :] + shrink[..., None] * noise)
+
+
 def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon: float) -> FloatArray:
     """Return the density per area, up to a factor for each zone, at `offsets` (k, m, 2) = (z - S) / |X - S|, d = 2.
 

@@ -6,32 +6,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
-from dpviz.core import Points, Result, attacker_odds
-from dpviz.metrics import matched_distance, nonprivate_cost
+from dpviz.core import FloatArray, Points, Result
+from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, assign, lloyd
+from dpviz.stories import center_facts, charts
+from dpviz.stories import ground_layers as ground
 from dpviz.stories import zone_layers as draw
-from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
+from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.charts import CostLine
+from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.panel import Fact, Sentence, number, odds
+from dpviz.stories.stage import Clock, Stage, Stops
+from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words, project
-from dpviz.stories.zone_charts import cost_chart, ledger_chart
-from dpviz.stories.zone_stage import Clock, Context, Stage, frames, stand
+from dpviz.stories.zone_stage import PHASES, Context, frames, stand
 
 __all__ = [
     "TERMS",
     "Context",
+    "allowed",
     "context",
     "cost_chart",
+    "count_noise",
     "ledger_chart",
+    "not_established",
     "recolored",
     "reference",
     "risk",
     "scene",
     "sentence",
     "utility",
+    "variation",
 ]
 
 ZONE_EXPONENT = 0.303  # of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of it
-MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
     (
         "Colors",
@@ -53,6 +62,11 @@ TERMS = (
     ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
     ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
+    (
+        "Clamped noise",
+        "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
+        "Switch it on in the legend.",
+    ),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
@@ -60,16 +74,6 @@ PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
     (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
 )
-
-
-def allowed(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker."""
-    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
-
-
-def not_established(_: float) -> str:
-    """Say that nothing is proved: the start or the bounds came from the records."""
-    return "No limit is established: the start or the bounds come from the records."
 
 
 def variation(epsilon: float) -> str:
@@ -88,7 +92,9 @@ def reference_key(params: Params) -> tuple[object, ...]:
     return (params.n_clusters, params.start, params.start_seed)
 
 
-def reference(points: Points, words: Words, result: Result[ZonesRelease, Step]) -> LloydRun:
+def reference(
+    points: Points, words: Words, result: Result[ZonesRelease, Step], _params: Params | None = None
+) -> LloydRun:
     """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
     return lloyd(words.box.to_unit(words.box.clip(points)), result.trace[0].previous_centers)
 
@@ -97,93 +103,79 @@ def context(
     result: Result[ZonesRelease, Step], params: Params, points: Points, words: Words, lloyd_run: LloydRun
 ) -> Context:
     """Prepare the telling of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
-    if params.n_clusters > MOST_CLUSTERS:
-        raise ValueError(f"n_clusters was {params.n_clusters}, but a picture holds at most {MOST_CLUSTERS}.")
-    return Context(result, params, words.box.to_unit(words.box.clip(points)), words, lloyd_run)
+    return Context(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
 
 
 def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
     result, release, trace = told.result, told.result.release, told.result.trace
-    stage = Stage(project(view, told.words, told.unit), Clock(len(release.zone_radii)))
+    stage = Stage(project(view, told.words, told.unit), _clock(told))
+    clock = stage.clock
     start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = stand(result)
     labels, exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
+    groups = (None, *(step.nonprivate_labels for step in trace), labels)
+    rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
+    rays = [draw.ray_layer(told.final, stage)] if not told.repaired and told.words.box.d > 1 else []
     layers = [
-        *draw.box_layer(stage, public=told.words.box_public),
-        *draw.record_layer(trace, told.unit, labels, stage),
-        *draw.border_layers(release, start, told.final, stage),
+        *ground.box_layer(stage, public=told.words.box_public),
+        ground.record_layer(told.unit, groups, rows, stage),
+        *ground.cluster_borders(release.start, start, release.path, told.final, stage),
         *draw.zone_layers(release, stands, told.params.epsilon_per_iteration, previous, stage, rng=rng),
-        *draw.path_layers(release, start, stage),
+        *ground.path_layers(release.start, start, release.path, stage),
         *draw.noise_layers(trace, release, stands, stage),
-        *draw.final_layers(
-            told.final,
-            exact,
-            told.reference.nonprivate_centers,
-            on_rays=not told.repaired and told.words.box.d > 1,
-            stage=stage,
-        ),
+        *rays,
+        *ground.final_layers(told.final, exact, told.reference.nonprivate_centers, stage),
     ]
     return Scene(
         title=told.words.title,
-        alt=_alt(told, stage.clock),
+        alt=_alt(told, clock),
         caption=_caption(told, stage),
         public_caption="Blue is released, orange is noise, green is public. Zones may reach outside the box.",
         x=stage.projection.x,
         y=stage.projection.y,
         axes_public=not stage.projection.nonprivate,
         layers=tuple(layers),
-        frames=frames(told.params, stage.clock),
-        start_frame=stage.clock.frame(0, "sample"),  # the first zones are the widest: the idea at a glance
+        frames=frames(told.params, clock),
+        start_frame=clock.frame(0, "sample"),  # the first zones are the widest: the idea at a glance
         group_names=tuple(f"cluster {i + 1}" for i in range(told.params.n_clusters)),
     )
 
 
+def _clock(told: Context) -> Clock:
+    return Clock(len(told.result.release.zone_radii), PHASES)
+
+
+def cost_chart(told: Context) -> Scene:
+    """Return cost against iteration, beside Lloyd's from the same start: the curator's only."""
+    clock = _clock(told)
+    line = CostLine(np.arange(clock.n_steps + 1.0), _costs(told), clock.when)
+    return charts.cost_chart(told, line, Stops(frames(told.params, clock), clock.frame(0, "sample")))
+
+
+def ledger_chart(told: Context) -> Scene:
+    """Return what each iteration spends, from the release's events."""
+    return charts.ledger_chart(ledger_rows(told.result), proved=told.proved)
+
+
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    proved = told.result.guarantee.proved
-    off = number(100.0 * _distance_share(told))
-    if proved is None:
-        limit = "No limit is established on what this release tells about you."
-    else:
-        most = at_most(attacker_odds(proved.epsilon, proved.delta))
-        limit = (
-            "With secret noise, whoever guesses from this release whether you are in the data is right "
-            f"{most}. A coin: 50."
-        )
     if told.repaired:
         spent = f"At ε = {number(told.params.epsilon)}"
     else:
         spent = f"At ε = {number(told.params.epsilon_per_iteration)} a step"
-    return Sentence(
-        curator=f"{spent} the centers end {off} % of the box away from Lloyd's. {limit}",
-        public=f"{spent}, {told.params.n_clusters} centers are released. {limit}",
-    )
+    return center_facts.sentence(told, spent, told.params.n_clusters)
 
 
 def utility(told: Context) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
-    cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
-    best = float(told.reference.nonprivate_costs[-1])
     # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
     rounds = len(told.result.release.zone_radii) * (2 if told.params.orientation == "future" else 1)
-    ratio = cost / best if best > 0 else float("inf")
     facts = [
-        Fact(
-            "Cost",
-            f"{number(ratio)} × Lloyd's",
-            "Sum of squared distances; Lloyd starts from the same centers.",
-            False,
-        ),
-        Fact(
-            "Off Lloyd's centers",
-            f"{number(100.0 * _distance_share(told))} % of the box",
-            "Mean distance to Lloyd's centers under the best matching, against the box's diagonal.",
-            False,
-        ),
+        *center_facts.cost_facts(told, center_facts.SAME_START),
         Fact("Iterations", str(rounds), _stopped(told), told.repaired),
-        Fact("Lloyd's iterations", str(told.reference.n_iterations), "Until assignments repeat, no privacy.", False),
+        center_facts.lloyd_fact(told),
     ]
     if told.params.orientation == "future":
         leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in told.result.trace]))
@@ -200,25 +192,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
 
 def risk(told: Context) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
-    proved = told.result.guarantee.proved
-    if proved is None:
-        return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
-    once = at_most(attacker_odds(proved.epsilon, proved.delta))
-    twice = at_most(attacker_odds(2.0 * proved.epsilon))
-    return (
-        Fact(
-            "Attacker is right",
-            once,
-            "Guessing whether you are in it; a coin: 50 in 100.",
-            True,
-        ),
-        Fact(
-            "If your record is changed",
-            twice,
-            "Changing is removing and adding: 2ε.",
-            True,
-        ),
-    )
+    return center_facts.risk(told.result.guarantee.proved)
 
 
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
@@ -227,9 +201,10 @@ def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     return colors[assign(told.unit, told.final)].reshape(shape)
 
 
-def _distance_share(told: Context) -> float:
-    """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
-    return matched_distance(told.final, told.reference.nonprivate_centers) / float(np.sqrt(told.words.box.d))
+def _costs(told: Context) -> FloatArray:
+    """Return the cost of the start and of the centers after each iteration, with everybody at their nearest center."""
+    before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
+    return np.array([*before, nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))])
 
 
 def _stopped(told: Context) -> str:

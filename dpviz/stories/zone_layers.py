@@ -10,62 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
-from dpviz.core import Centers, FloatArray, Points, voronoi_borders
+from dpviz.core import Centers, FloatArray, Points
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import assign, cluster_sums, means, spread_in_zone, zone_density
-from dpviz.stories.view import Projection, spread
-from dpviz.stories.zone_stage import PHASES, Stage, Stand, stack
+from dpviz.solvers import assign, clamped_laplace, spread_in_zone, zone_density
+from dpviz.stories.ground_layers import exact_means
+from dpviz.stories.stage import Stage, stack
+from dpviz.stories.view import Projection
+from dpviz.stories.zone_stage import Stand
 
-MOST_DRAWN = 20_000  # records; every record is computed on, the rest are left out evenly
 HEAT_CELLS = 20  # a side, of a zone's density
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
-NO_GROUP = 255  # a record before the first assignment
+CLAMPED = "Rejected: clamped noise"
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
-
-
-def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
-    """The box, red when it was taken from the records; in principal directions its outline is left out."""
-    corners = stage.projection.corners
-    if corners is None:
-        return []
-    ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
-    rows = dict.fromkeys(range(stage.clock.n_frames), 0)
-    name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
-    audience = Audience.PUBLIC if public else Audience.CURATOR
-    return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
-
-
-def record_layer(trace: tuple[Step, ...], unit: Points, final: NDArray[np.intp], stage: Stage) -> list[Layer]:
-    """The records, colored by the cluster they are in at each frame; without color before the first assignment."""
-    every = max(1, -(-len(unit) // MOST_DRAWN))
-    group = np.full((len(trace) + 2, len(unit[::every])), NO_GROUP, dtype=np.uint8)  # (T + 2, m)
-    for row, labels in zip(group[1:], (*(step.nonprivate_labels for step in trace), final), strict=True):
-        row[:] = labels[::every]
-    rows = {0: 0, **stage.clock.during(*PHASES, offset=1), stage.clock.release: len(trace) + 1}
-    arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None, ::every], "group": group}
-    return [stage.layer("Records", Kind.POINTS, Role.CLUSTER, Audience.CURATOR, rows, arrays, size=4.0)]
-
-
-def border_layers(release: ZonesRelease, start: Centers, final: Centers, stage: Stage) -> list[Layer]:
-    """Borders between the clusters; exact in two dimensions only, so drawn there only."""
-    if stage.projection.d != 2:
-        return []
-    clock = stage.clock
-    audience = Audience.PUBLIC if release.start is not None else Audience.CURATOR
-    role = Role.PUBLIC if release.start is not None else Role.EXACT
-    # A border belongs to two clusters, so that it never fades with one of them.
-    first = voronoi_borders(stage.projection(start)[None])
-    later = voronoi_borders(stage.projection(np.concatenate([release.path[:-1], final[None]])))  # (T, m, 4)
-    rows = {**clock.during(*PHASES, offset=-1), clock.release: clock.n_steps - 1}
-    opening = {clock.frame(0, phase): 0 for phase in PHASES}
-    return [
-        stage.layer(
-            "Borders of the start", Kind.SEGMENTS, role, audience, opening, {"ends": first}, size=1.0, isolate=False
-        ),
-        stage.layer(
-            "Borders", Kind.SEGMENTS, Role.RELEASED, Audience.RELEASED, rows, {"ends": later}, size=1.0, isolate=False
-        ),
-    ]
 
 
 def zone_layers(
@@ -104,6 +60,14 @@ def zone_layers(
     else:  # a density in d dimensions has no picture in the plane, its draws have
         drawn = {"xy": plane(_possible_draws(stands, epsilon, rng=rng))}
         layers.append(stage.layer("Possible draws", Kind.MARKS, Role.NOISE, law, shown, drawn, size=2.5, isolate=False))
+    # It is cut at the convergent zone, so it is as secret as that.
+    cut = law if release.start is not None else Audience.CURATOR
+    clamped = {"xy": plane(_clamped_draws(stands, radius, epsilon, rng=rng))}
+    layers.append(
+        stage.layer(
+            CLAMPED, Kind.MARKS, Role.NOISE, cut, shown, clamped, symbol="plus", size=4.0, isolate=False, shown=False
+        )
+    )
     layers.append(
         stage.layer("Sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, shown, zone, size=2.0, fill=0.06)
     )
@@ -140,39 +104,13 @@ def _possible_draws(stands: Stand, epsilon: float, *, rng: np.random.Generator) 
     return flat.reshape(n_steps, k * n_draws, d)
 
 
-def path_layers(release: ZonesRelease, start: Centers, stage: Stage) -> list[Layer]:
-    """The start, and the path of the released centers."""
-    clock, plane = stage.clock, stage.projection
-    public = release.start is not None
-    opening = dict.fromkeys(range(5), 0)
-    path = np.concatenate([start[None], release.path]) if public else release.path
-    shift = 1 if public else 0
-    rows = {**clock.during("assign", "mean", "zone", offset=shift - 1), **clock.during("sample", offset=shift)}
-    rows[clock.release] = len(path) - 1
-    return [
-        stage.layer(
-            "Path of the centers", Kind.TRAILS, Role.RELEASED, Audience.RELEASED, rows, {"xy": plane(path)}, size=2.0
-        ),
-        stage.layer(
-            "Start (public)" if public else "Start: records",
-            Kind.MARKS,
-            Role.PUBLIC if public else Role.EXACT,
-            Audience.PUBLIC if public else Audience.CURATOR,
-            opening,
-            {"xy": plane(start)[None]},
-            symbol="square",
-            size=9.0,
-        ),
-        stage.layer(
-            "Center",
-            Kind.MARKS,
-            Role.RELEASED,
-            Audience.RELEASED,
-            {**clock.during("assign", "mean", "zone", offset=-1), **clock.during("sample")},
-            {"xy": plane(release.path)},
-            size=10.0,
-        ),
-    ]
+def _clamped_draws(stands: Stand, radius: FloatArray, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
+    """Return draws of the rejected alternative (T, k m, d): noise of a mean's scale, d / (count epsilon)."""
+    n_steps, k, d = stands.mean.shape
+    n_draws = int(np.clip(MOST_DRAWS // (n_steps * k), FEWEST_DRAWS, MOST_DRAWS_A_ZONE))
+    scale = d / (np.maximum(stands.counts, 1.0) * epsilon) if epsilon > 0 else np.ones_like(stands.counts)
+    flat = clamped_laplace(stands.mean.reshape(-1, d), radius.ravel(), scale.ravel(), n_draws, rng=rng)
+    return flat.reshape(n_steps, k * n_draws, d)
 
 
 def noise_layers(trace: tuple[Step, ...], release: ZonesRelease, stands: Stand, stage: Stage) -> list[Layer]:
@@ -203,33 +141,7 @@ def noise_layers(trace: tuple[Step, ...], release: ZonesRelease, stands: Stand, 
     return layers
 
 
-def final_layers(final: Centers, exact: Centers, reference: Centers, *, on_rays: bool, stage: Stage) -> list[Layer]:
-    """The release: centers, and for the curator their exact means and Lloyd's centers from the same start."""
-    plane, last = stage.projection, {stage.clock.release: 0}
-    arrow = {"tail": plane(exact)[None], "head": plane(final)[None]}
-    hidden = {"xy": plane(exact)[None]}
-    layers = [
-        stage.layer("Noise of the release", Kind.ARROWS, Role.NOISE, Audience.CURATOR, last, arrow, size=2.0),
-        stage.layer(
-            "Lloyd's centers, no privacy",
-            Kind.MARKS,
-            Role.EXACT,
-            Audience.CURATOR,
-            last,
-            {"xy": plane(reference)[None]},
-            symbol="cross",
-            size=9.0,
-            isolate=False,
-        ),
-        stage.layer("True mean", Kind.MARKS, Role.EXACT, Audience.CURATOR, last, hidden, symbol="ring", size=9.0),
-        stage.layer(
-            "Released center", Kind.MARKS, Role.RELEASED, Audience.RELEASED, last, {"xy": plane(final)[None]}, size=13.0
-        ),
-    ]
-    return [*_rays(final, stage), *layers] if on_rays else layers
-
-
-def _rays(final: Centers, stage: Stage) -> list[Layer]:
+def ray_layer(final: Centers, stage: Stage) -> Layer:
     """Published mode's leak: from the box's low corner through each released center to the far wall.
 
     Made from the release alone: whoever has the center has the ray. A center that was clipped at a wall has left its
@@ -241,17 +153,10 @@ def _rays(final: Centers, stage: Stage) -> list[Layer]:
     corner = np.zeros_like(final)
     segments = np.concatenate([stage.projection(corner), stage.projection(ends)], axis=1)[None]
     rows = {stage.clock.release: 0}
-    return [
-        stage.layer(
-            "Ray through the true sum",
-            Kind.SEGMENTS,
-            Role.VIOLATION,
-            Audience.RELEASED,
-            rows,
-            {"ends": segments},
-            size=1.5,
-        )
-    ]
+    arrays = {"ends": segments}
+    return stage.layer(
+        "Ray through the true sum", Kind.SEGMENTS, Role.VIOLATION, Audience.RELEASED, rows, arrays, size=1.5
+    )
 
 
 def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> tuple[NDArray[np.intp], Centers]:
@@ -260,5 +165,4 @@ def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> 
     if repaired:
         return labels, last.nonprivate_mean
     released_from = assign(unit, last.released_centers)  # the clusters whose sums the published release divides
-    sums = cluster_sums(unit, released_from, len(final))
-    return labels, means(sums, final)
+    return labels, exact_means(unit, released_from, final)

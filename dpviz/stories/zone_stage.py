@@ -1,17 +1,14 @@
 """What the zones picture is drawn on: a run with its records, its frames, its plane, and what its zones stand on."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
-from dpviz.core import FloatArray, Points, Result
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, rows_at
-from dpviz.solvers import LloydRun
-from dpviz.stories.view import Projection, Words
+from dpviz.core import FloatArray, Result
+from dpviz.plots import Audience, Frame, Role
+from dpviz.stories.stage import Clock, stack
+from dpviz.stories.telling import Telling
 
 PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
@@ -28,75 +25,15 @@ RELEASE_DETAILS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
-    """A run and everything its picture and numbers need, computed once."""
+class Context(Telling[ZonesRelease, Step]):
+    """A run and everything its picture and numbers need, computed once; Lloyd's run is from the same start."""
 
-    result: Result[ZonesRelease, Step]
     params: Params
-    unit: Points  # (n, d) records in box units: the curator's
-    words: Words
-    reference: LloydRun  # Lloyd from the same start: the curator's
-
-    @property
-    def final(self) -> FloatArray:
-        """The released centers (k, d), box units."""
-        return self.words.box.to_unit(self.result.release.centers)
-
-    @property
-    def proved(self) -> bool:
-        """Whether a guarantee is proved for this very run."""
-        return self.result.guarantee.proved is not None
 
     @property
     def repaired(self) -> bool:
         """Whether the zones stand on noisy means."""
         return self.params.mode == "repaired"
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Frames of a run of T iterations: the start, four phases of each iteration, the release."""
-
-    n_steps: int
-
-    @property
-    def n_frames(self) -> int:
-        """Number of stops of the scrubber."""
-        return 4 * self.n_steps + 2
-
-    @property
-    def release(self) -> int:
-        """The last frame."""
-        return self.n_frames - 1
-
-    def frame(self, step: int, phase: str) -> int:
-        """Return the frame of a phase of the step with index 0, 1, ..."""
-        return 1 + 4 * step + PHASES.index(phase)
-
-    def during(self, *phases: str, offset: int = 0) -> dict[int, int]:
-        """Map the frames of these phases of every step to row step + offset; rows below 0 are left out."""
-        return {self.frame(t, p): t + offset for t in range(self.n_steps) for p in phases if t + offset >= 0}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stage:
-    """Everything a layer needs to know about where it is drawn."""
-
-    projection: Projection
-    clock: Clock
-
-    def layer(
-        self,
-        name: str,
-        kind: Kind,
-        role: Role,
-        audience: Audience,
-        rows: Mapping[int, int],
-        arrays: Mapping[str, NDArray[Any]],
-        **style: Any,
-    ) -> Layer:
-        """Make a layer whose `rows` are given as {frame: row}."""
-        return Layer(name, kind, role, audience, dict(arrays), rows_at(self.clock.n_frames, rows), **style)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +43,7 @@ class Stand:
     mean: FloatArray  # (T, k, d) box units
     controller: FloatArray  # (T, k, d)
     lam: FloatArray  # (T, k)
+    counts: FloatArray  # (T, k) records in each cluster
     released: bool
 
     @property
@@ -119,17 +57,15 @@ class Stand:
         return Role.RELEASED if self.released else Role.EXACT
 
 
-def stack(trace: tuple[Step, ...], name: str) -> FloatArray:
-    """Return one field of every step, (T, ...)."""
-    return np.stack([getattr(step, name) for step in trace])
-
-
 def stand(result: Result[ZonesRelease, Step]) -> Stand:
     """Return what the zones stand on, from the release where it holds it."""
     release, trace = result.release, result.trace
-    if release.zone_means is not None and release.controllers is not None and release.lam is not None:
-        return Stand(release.zone_means, release.controllers, release.lam, released=True)
-    return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), released=False)
+    means, counts = release.zone_means, release.noisy_counts_by_iteration
+    if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
+        return Stand(means, release.controllers, release.lam, counts, released=True)
+    sizes = [np.bincount(step.nonprivate_labels, minlength=len(step.lam)) for step in trace]
+    exact = np.stack(sizes).astype(np.float64)
+    return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
 
 def frames(params: Params, clock: Clock) -> tuple[Frame, ...]:

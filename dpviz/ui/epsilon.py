@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from dpviz.ui.served import served
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,7 @@ class _Memory:
     ignored: float | None
 
 
-_HERE = Path(__file__).parent
-_EPSILON = st.components.v2.component(
-    "dpviz_epsilon",
-    js=(_HERE / "epsilon.js").read_text(encoding="utf-8"),
-    css=(_HERE / "epsilon.css").read_text(encoding="utf-8"),
-)
+_EPSILON = served("epsilon")
 
 
 def epsilon_slider(

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -12,12 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.data import Dataset
-from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
-from dpviz.ui.live import live
 from dpviz.ui.picker import Source, pick
-from dpviz.ui.runs import Noise, Run, renew_secret, tell
+from dpviz.ui.runs import Noise, renew_secret
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -56,8 +52,6 @@ class Frame:
     A fragment sends every element it draws with each move, so that what ε does not change is drawn outside of it.
     """
 
-    algorithm: ModuleType
-    story: ModuleType
     source: Source
     public: bool  # whether the public is looking
     first: DeltaGenerator  # knobs above the slider
@@ -66,14 +60,15 @@ class Frame:
     problems: DeltaGenerator
     lead: DeltaGenerator
     picture: DeltaGenerator
+    more_pictures: DeltaGenerator  # under the picture: tabs
     side: DeltaGenerator
     below: DeltaGenerator
 
 
-def start(algorithm: ModuleType, story: ModuleType) -> Frame:
+def start(title: str, terms: Sequence[tuple[str, str]]) -> Frame:
     """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data."""
     st.html(STYLE)
-    st.title(algorithm.TITLE, anchor=False)
+    st.title(title, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
         source = pick(public=state.value(AUDIENCE) == "public")
@@ -83,16 +78,16 @@ def start(algorithm: ModuleType, story: ModuleType) -> Frame:
         lead.info(
             "Finish your choice in the sidebar: a file, its columns, their bounds. Or take a data set from there."
         )
-        _show_problems(problems)
+        show_problems(problems)
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
     with left.container(horizontal=True, vertical_alignment="bottom"):
         public = controls.control(AUDIENCE, width="content") == "public"
-        panel.glossary(story.TERMS)
+        panel.glossary(terms)
     with described:
         _describe(source.dataset, public=public)
-    picture, side, below = left.container(), right.container(), st.container()
-    return Frame(algorithm, story, source, public, first, slider, more, problems, lead, picture, side, below)
+    picture, more_pictures, side, below = left.container(), left.container(), right.container(), st.container()
+    return Frame(source, public, first, slider, more, problems, lead, picture, more_pictures, side, below)
 
 
 def seeds(frame: Frame) -> Noise:
@@ -127,43 +122,6 @@ def view(frame: Frame) -> View:
     return View(across, up)
 
 
-def show(frame: Frame, params: Any, noise: Noise, shown: View, link: Sequence[tuple[str, str]]) -> None:
-    """Run, and fill every place of the page with what the audience may see."""
-    try:
-        run = tell(frame.algorithm, frame.story, frame.source, params, noise)
-    except ValueError as error:  # what the knobs allow one by one can be impossible together
-        reason = "These knobs are impossible together. The curator can see why."  # the reason can name a count
-        frame.picture.error(reason if frame.public else state.plain(str(error)))
-    else:
-        _fill(frame, run, shown, state.query([*frame.source.link, *link, *_common_link(frame, noise, shown)]))
-    if frame.public and frame.source.dataset.bounds_from_data:
-        state.report("These axes end at bounds taken from the data: they are not private.")
-    _show_problems(frame.problems)
-
-
-def _fill(frame: Frame, run: Run, shown: View, address: str) -> None:
-    story, told, public = frame.story, run.told, frame.public
-    with frame.lead:
-        panel.sentence(story.sentence(told), public=public)
-    scene = story.scene(told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
-    blank = public and not scene.axes_public
-    if blank:
-        frame.picture.info(NO_PUBLIC_PLANE)
-    with frame.picture:
-        height = CHART_HEIGHT if blank else PICTURE_HEIGHT
-        live(scene, key="picture", height=height, audience_public=public, query=address)
-    with frame.side:
-        panel.facts("Run" if public else "Utility", story.utility(told), public=public)
-        panel.facts("Risk", story.risk(told), public=public)
-        for name, chart in (("cost", story.cost_chart(told)), ("ledger", story.ledger_chart(told))):
-            _chart(name, chart, public=public)
-        panel.guarantee(told.result.guarantee)
-        if run.n_releases:
-            st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
-    with frame.below:
-        _recolored(frame, told, public=public)
-
-
 def _describe(dataset: Dataset, *, public: bool) -> None:
     """Say what was loaded; how many records there are, and how many lay outside the box, is the curator's."""
     parts = [f"{dataset.d} {'feature' if dataset.d == 1 else 'features'}"]
@@ -176,27 +134,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
     st.caption(f"{', '.join(parts)}. {dataset.note}")
 
 
-def _chart(name: str, chart: Scene, *, public: bool) -> None:
-    seen = chart.public() if public else chart
-    if not seen.is_empty:
-        live(seen, key=name, height=CHART_HEIGHT, follow="picture")
-
-
-def _recolored(frame: Frame, told: Any, *, public: bool) -> None:
-    """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
-    image = frame.source.dataset.image
-    if image is None or public:
-        return
-    left, right = st.columns(2)
-    left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
-    right.image(
-        frame.story.recolored(told, image.colours.shape),
-        caption="Recolored with the released centers (curator view).",
-        width="stretch",
-    )
-
-
-def _common_link(frame: Frame, noise: Noise, shown: View) -> list[tuple[str, str]]:
+def link(frame: Frame, noise: Noise, shown: View) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED))), ("audience", str(state.value(AUDIENCE)))]
     if noise.seed is not None:
@@ -227,7 +165,8 @@ def _renew(secret: bool) -> None:
     state.remember(NOISE_SEED, (int(state.value(NOISE_SEED)) + 1) % MOST_SEED)
 
 
-def _show_problems(place: DeltaGenerator) -> None:
+def show_problems(place: DeltaGenerator) -> None:
+    """Show the messages that have gathered, and forget them."""
     with place:
         for problem in state.take_problems():
             st.warning(problem)

@@ -1,21 +1,18 @@
 """The live picture: a scene on a canvas that is redrawn without being rebuilt, with its legend, scrubber and table."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
+from dpviz.ui.served import served
 
-_HERE = Path(__file__).parent
-_LIVE = st.components.v2.component(
-    "dpviz_live",
-    js=(_HERE / "live.js").read_text(encoding="utf-8"),
-    css=(_HERE / "live.css").read_text(encoding="utf-8"),
-)
+_PICK_LENGTH = 80  # characters
+_LIVE = served("live", "live_draw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +20,8 @@ class LiveState:
     """What the reader did to the picture; frame, zoom and play state stay in the browser."""
 
     selected: int | None = None  # the cluster seen alone
+    picked: str | None = None  # `Layer.pick` of the layer clicked last
+    pick_count: int = 0  # grows with each click on such a layer, so that a page can tell a new click from an old one
 
 
 def live(
@@ -40,11 +39,12 @@ def live(
     put into the page's address without a new history entry. `follow` names the live picture whose frames this one
     shows; its scene has no scrubber of its own.
     """
-    selected = _selected(st.session_state.get(key))
-    options = {"key": key, "height": height, "query": query, "follow": follow, "selected": selected}
-    data = wrap(options, pack(scene.public() if audience_public else scene))
-    result = _LIVE(data=data, key=key, on_selected_change=_nothing)
-    return LiveState(selected=_selected(result))
+    shown = scene.public() if audience_public else scene
+    before = read_state(st.session_state.get(key), shown)
+    options = {"key": key, "height": height, "query": query, "follow": follow}
+    options |= {"selected": before.selected, "picks": before.pick_count}
+    data = wrap(options, pack(shown))
+    return read_state(_LIVE(data=data, key=key, on_selected_change=_nothing, on_picked_change=_nothing), shown)
 
 
 def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
@@ -57,10 +57,28 @@ def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
     return len(text).to_bytes(4, "little") + text + packed
 
 
-def _selected(state: Any) -> int | None:
-    """Read the cluster's index out of a component's state; a browser can send anything."""
-    value = state.get("selected") if isinstance(state, Mapping) else None
-    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or value != int(value):
+def read_state(state: Any, scene: Scene) -> LiveState:
+    """Read a component's state; a browser can send anything, so that what makes no sense counts as nothing.
+
+    `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
+    """
+    sent = state if isinstance(state, Mapping) else {}
+    pair = sent.get("picked")
+    pick, count = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+    picks = {layer.pick for layer in scene.layers if layer.pick}
+    known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
+    return LiveState(
+        selected=_index(sent.get("selected")),
+        picked=pick if known else None,
+        pick_count=_index(count) or 0,
+    )
+
+
+def _index(value: Any) -> int | None:
+    """Return a whole number from 0 on, None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not math.isfinite(value) or value < 0 or value != int(value):
         return None
     return int(value)
 

@@ -13,9 +13,10 @@ LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  
 ADJACENCY = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
 
 
-def sentence(said: Sentence, *, public: bool) -> None:
-    """Show the live sentence in the reading of the audience."""
+def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
+    """Show the live sentence in the reading of the audience; `name` says which method, where the title does not."""
     text = said.public if public else said.curator
+    text = f"{name}. {text}" if name else text
     st.html(f'<p class="dpviz-sentence" role="status">{escape(text)}</p>')
 
 
@@ -31,8 +32,11 @@ def facts(title: str, shown: Sequence[Fact], *, public: bool) -> None:
         st.html(f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>')
 
 
-def guarantee(promised: Guarantee) -> None:
-    """Show the published claim and the proved guarantee side by side, with the reasons where they differ."""
+def guarantee(promised: Guarantee, name: str = "") -> None:
+    """Show the published claim and the proved guarantee side by side, with the reasons where they differ.
+
+    `name` says whose, where there are several on the page.
+    """
     proved = promised.proved
     published = _claim(
         "Claimed" if proved is None else "Stated", promised.published, "claimed" if proved is None else ""
@@ -42,9 +46,10 @@ def guarantee(promised: Guarantee) -> None:
         if proved is None
         else _claim("Proved", proved, "dpviz-proved")
     )
+    title = escape(f"Guarantee: {name}" if name else "Guarantee")
     caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
     st.html(
-        '<section class="dpviz-card" aria-label="Guarantee"><h3>Guarantee</h3>'
+        f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
         f'<div class="dpviz-claims">{published}{established}</div><ul>{caveats}</ul></section>'
     )
 

@@ -1,6 +1,7 @@
 """Runs, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Result
+from dpviz.core import FloatArray, Result
 from dpviz.stories import Words
 from dpviz.ui.picker import Source
 
@@ -41,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """The secret run on screen, so that looking at it again is not releasing again."""
+    """A secret run on screen, so that looking at it again is not releasing again."""
 
     key: tuple[Any, ...]
     result: Result[Any, Any]
@@ -73,18 +74,18 @@ class _Job:
 
     def reference(self) -> Any:
         """Run the story's non-private reference from the start of `result`."""
-        return self.story.reference(self.source.dataset.points, self.words, self.result)
+        return self.story.reference(self.source.dataset.points, self.words, self.result, self.params)
 
 
-def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise) -> Run:
-    """Run the algorithm, or recall the same run, and prepare its story."""
+def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:
+    """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
     if source.uploaded:
         noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run
     run_key = (source.key, algorithm.__name__, _scalars(params), noise.seed)
     job = _Job(run_key, algorithm, story, source, params)
     n_releases = 0
     if noise.seed is None:
-        latest = _secret(job)
+        latest = _secret(job, place)
         result, n_releases = latest.result, latest.n_releases
     else:
         result = _fit(job)
@@ -93,6 +94,18 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
     lloyd_run = _private_reference(start) if source.uploaded else _reference(start)
     told = story.context(_honest(result, source, noise), params, source.dataset.points, job.words, lloyd_run)
     return Run(told, n_releases)
+
+
+def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], noise: Noise) -> FloatArray:
+    """Return the centers (E, k, d), box units, that each of E parameters releases with the same noise from a seed."""
+    if noise.seed is None or source.uploaded:
+        raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
+    box = source.dataset.box
+    jobs = [
+        _Job((source.key, algorithm.__name__, _scalars(each), noise.seed), algorithm, algorithm, source, each)
+        for each in params
+    ]
+    return np.stack([box.to_unit(_fit(job).release.centers) for job in jobs])
 
 
 def _scalars(params: Any) -> tuple[Any, ...]:
@@ -110,18 +123,18 @@ def _honest(result: Result[Any, Any], source: Source, noise: Noise) -> Result[An
     return dataclasses.replace(result, guarantee=dataclasses.replace(guarantee, caveats=caveats))
 
 
-def _secret(job: _Job) -> _Latest:
+def _secret(job: _Job, place: int) -> _Latest:
     """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
-    latest: _Latest | None = st.session_state.get(_SECRET)
+    shown: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})
+    latest = shown.get(place)
     if latest is not None and latest.key == job.key:
         return latest
     result = job.run(np.random.default_rng())
     released: dict[tuple[Any, ...], int] = st.session_state.setdefault(_RELEASES, {})
     records = _records(job.source)
     released[records] = released.get(records, 0) + 1
-    latest = _Latest(job.key, result, released[records])
-    st.session_state[_SECRET] = latest
-    return latest
+    shown[place] = _Latest(job.key, result, released[records])
+    return shown[place]
 
 
 def _records(source: Source) -> tuple[Any, ...]:
@@ -130,10 +143,8 @@ def _records(source: Source) -> tuple[Any, ...]:
 
 
 def renew_secret() -> None:
-    """Forget the secret run on screen, so that the next one has new noise."""
-    latest: _Latest | None = st.session_state.get(_SECRET)
-    if latest is not None:
-        st.session_state[_SECRET] = dataclasses.replace(latest, key=())
+    """Forget the secret runs on screen, so that the next ones have new noise."""
+    st.session_state.pop(_SECRET, None)
 
 
 def _key(job: _Job) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """EUGkM: one grid, one noise, k-means on the cells."""
 
+import dataclasses
 import itertools
 import math
 
@@ -40,11 +41,12 @@ def cost(points: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = N
     return float(squares.sum() if weights is None else squares @ weights)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("name", ADJACENCIES)
 @pytest.mark.parametrize("extra", [{}, {"n_public": 500}, {"cells_per_axis": 3}], ids=["size", "n_public", "grid"])
 def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, int]) -> None:
-    params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **extra)
+    given = {axis: side if d < 20 else 1 for axis, side in extra.items() if axis == "cells_per_axis"}
+    params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **(extra | given))
     result = fit(blobs(500, d, 3), Box.cube(0, 1, d), params, rng=generator())
     assert pure_epsilon(result.events, ADJACENCIES[name]) == pytest.approx(0.7, rel=1e-12)
     assert result.guarantee.proved is not None
@@ -64,20 +66,23 @@ def test_only_an_unknown_number_of_records_is_paid_for() -> None:
         assert ("number of records" in labels) is paid
 
 
-def mean_noise(name: str, epsilon: float) -> tuple[float, int]:
-    """Return the mean |noise| of a 200 x 200 grid with every record in one cell, and the number of cells."""
-    params = Params(epsilon=epsilon, adjacency=name, cells_per_axis=200)
-    step = next(steps(np.full((50, 2), 0.001), Box.cube(0, 1, 2), params, rng=generator(1)))
-    assert step.nonprivate_cell_counts[0] == 50
-    noise = np.abs(step.noisy_cell_counts - step.nonprivate_cell_counts)
-    assert (noise > 0).all()  # empty cells too
+def mean_noise(name: str, epsilon: float, d: int, side: int) -> tuple[float, int]:
+    """Return the mean |noise| of 40,000 cells or more, every record in the first of its grid, and their number."""
+    params, found = Params(epsilon=epsilon, adjacency=name, cells_per_axis=side, start_seed=0), []
+    for seed in range(-(-40_000 // side**d)):
+        step = next(steps(np.zeros((50, d)), Box.cube(0, 1, d), params, rng=generator(seed)))
+        assert step.nonprivate_cell_counts[0] == 50
+        found.append(np.abs(step.noisy_cell_counts - step.nonprivate_cell_counts))
+        assert (found[-1] > 0).all()  # empty cells too
+    noise = np.concatenate(found)
     return float(noise.mean()), noise.size
 
 
 @pytest.mark.parametrize(("name", "moved"), [("add_remove", 1), ("replace", 2)])
-def test_every_cell_bears_laplace_noise_of_its_sensitivity(name: str, moved: int) -> None:
+@pytest.mark.parametrize(("d", "side"), [(1, 40_000), (2, 200), (5, 9), (16, 2)])
+def test_every_cell_bears_laplace_noise_of_its_sensitivity(name: str, moved: int, d: int, side: int) -> None:
     epsilon = 0.5
-    measured, cells = mean_noise(name, epsilon)
+    measured, cells = mean_noise(name, epsilon, d, side)
     scale = moved / epsilon  # |Laplace(b)| has mean b and standard deviation b
     assert abs(measured - scale) <= 6 * scale / math.sqrt(cells)
     for wrong in (2 * scale, scale / 2, 1.05 * scale):
@@ -116,13 +121,15 @@ def test_the_noisy_size_has_its_share_of_noise() -> None:
     assert cells.scale == pytest.approx(1 / ((1 - SIZE_SHARE) * 2.0))
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 6])
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 17, 100])
 def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
     params = Params(n_clusters=2, epsilon=math.inf)
     result = fit(blobs(200, d, 2), Box.cube(0, 1, d), params, rng=generator())
     assert math.prod(result.release.shape) <= MAX_CELLS < (result.release.shape[0] + 1) ** d
+    assert math.prod(result.release.shape) * d <= 4e6  # floats of the cells' middles
     assert CAPPED_CAVEAT in result.guarantee.caveats
-    small = fit(blobs(200, d, 2), Box.cube(0, 1, d), Params(n_clusters=2, cells_per_axis=2), rng=generator())
+    given = Params(n_clusters=2, cells_per_axis=2 if d <= 16 else 1)
+    small = fit(blobs(200, d, 2), Box.cube(0, 1, d), given, rng=generator())
     assert CAPPED_CAVEAT not in small.guarantee.caveats
 
 
@@ -147,6 +154,8 @@ def test_without_noise_it_is_weighted_kmeans_on_exact_counts(seed: int) -> None:
     peer = KMeans(4, n_init=10, random_state=0, tol=0).fit(places, sample_weight=counts.ravel())
     # It stops at a relative gain of 1e-4 an iteration, and gains shrink from one to the next.
     assert cost(places, result.release.centers, counts.ravel()) == pytest.approx(peer.inertia_, rel=2e-3)
+    published = fit(points, Box.cube(0, 1, 2), dataclasses.replace(params, cells="published"), rng=generator(seed))
+    assert np.array_equal(published.release.centers, result.release.centers)  # nothing but noise tells them apart
     assert result.release.noisy_counts.sum() == pytest.approx(5000)
     assert result.trace[-1].noisy_cost == pytest.approx(cost(places, result.release.centers, counts.ravel()))
 
@@ -164,8 +173,11 @@ def test_weighted_kmeans_from_one_start_is_scikit_learns_from_the_same() -> None
 def test_a_start_is_spread_over_places_that_weigh() -> None:
     places, weights = np.array([[0.0], [0.5], [1.0], [0.9]]), np.array([1.0, 1.0, 1.0, 0.0])
     for seed in range(20):
-        assert sorted(spread_start(places, weights, 3, rng=generator(seed)).ravel()) == [0.0, 0.5, 1.0]
-        assert spread_start(places, weights, 6, rng=generator(seed)).shape == (6, 1)
+        spare = np.linspace(0.05, 0.3, 6)[:, None]
+        assert sorted(spread_start(places, weights, spare[:3], rng=generator(seed)).ravel()) == [0.0, 0.5, 1.0]
+        full = spread_start(places, weights, spare, rng=generator(seed))  # the rest are spare ones, not copies
+        assert sorted(full[:3].ravel()) == [0.0, 0.5, 1.0]
+        assert np.array_equal(full[3:], spare[3:])
 
 
 def test_at_epsilon_one_it_is_near_kmeans() -> None:
@@ -240,9 +252,9 @@ def test_the_trace_is_one_run_and_pays_once() -> None:
 @pytest.mark.parametrize(
     ("d", "params", "words"),
     [
-        (7, Params(), "at most 6"),
-        (20, Params(), "at most 6"),
         (2, Params(cells_per_axis=257), "must be <= 256"),
+        (16, Params(cells_per_axis=3), "must be <= 2"),
+        (17, Params(cells_per_axis=2), "must be <= 1"),
     ],
 )
 def test_what_is_too_large_is_refused(d: int, params: Params, words: str) -> None:

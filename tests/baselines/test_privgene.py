@@ -25,7 +25,7 @@ def slow_scores(points: np.ndarray, population: np.ndarray) -> list[float]:
     return [-sum(min(float(((x - c) ** 2).sum()) for c in centers) for x in points) for centers in population]
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5, 20])
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("name", ADJACENCIES)
 @pytest.mark.parametrize("extra", [{}, {"n_public": 200}, {"n_rounds": 1}, {"n_rounds": 6}], ids=str)
 def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, int]) -> None:

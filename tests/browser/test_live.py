@@ -3,7 +3,6 @@
 import base64
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from dpviz.plots import Scene, pack, read_header
 from dpviz.ui.live import wrap
+from dpviz.ui.served import script
 from tests.browser.apps.scenes import chart, everything, hostile
 
 pytestmark = pytest.mark.browser
 
 APP = "tests/browser/apps/picture.py"
-SCRIPT = (Path(__file__).resolve().parents[2] / "dpviz" / "ui" / "live.js").read_text(encoding="utf-8")
+SCRIPT = script("live", "live_draw")
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 Server = Callable[[str], str]

@@ -4,12 +4,22 @@ import html
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
+from dpviz.ui import family
+from dpviz.ui.background import Answers
+
+@pytest.fixture(autouse=True)
+def idle_workshop(monkeypatch):
+    """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
+    idle = SimpleNamespace(ask=lambda source, jobs, own: Answers((None,) * len(jobs)))
+    monkeypatch.setattr(family, "workshop", lambda: idle)
+
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -45,7 +55,7 @@ class Page:
         """Return {key: (options, scene's header, all bytes)} of every live picture on the page."""
         found = {}
         for element in self.app.get("bidi_component"):
-            if element.proto.component_name == "dpviz_live":
+            if element.proto.component_name == "dpviz.live":
                 data = element.proto.bytes
                 length = int.from_bytes(data[:4], "little")
                 options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
@@ -100,7 +110,7 @@ class Page:
         data = [
             json.loads(element.proto.json)
             for element in self.app.get("bidi_component")
-            if element.proto.component_name == "dpviz_epsilon"
+            if element.proto.component_name == "dpviz.epsilon"
         ]
         return {one["label"]: one for one in data}
 

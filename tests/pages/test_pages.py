@@ -10,7 +10,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.data import DATASETS
 from dpviz.stories import CATALOGUE as STORIES
-from dpviz.ui import epsilon, frame, runs, state
+from dpviz.ui import epsilon, frame, runs, show, state
 
 from .conftest import FIRST, PAGES, ROOT
 
@@ -177,11 +177,11 @@ def secret_arrays(told, seed):
 )
 def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monkeypatch, mode, link):
     def sent(seed, audience):
-        def tell(*args):
-            run = runs.tell(*args)
+        def tell(*args, **options):
+            run = runs.tell(*args, **options)
             return run if seed is None else dataclasses.replace(run, told=secret_arrays(run.told, seed))
 
-        monkeypatch.setattr(frame, "tell", tell)
+        monkeypatch.setattr(show, "tell", tell)
         page = open_page(name, **link, mode=mode, audience=audience)
         return {kind: [element.proto.SerializeToString() for element in page.app.get(kind)] for kind in SHOWN}
 
@@ -210,7 +210,7 @@ def test_principal_directions_leave_the_public_nothing(open_page, name):
 def test_the_published_mode_claims_and_proves_nothing(open_page):
     page = open_page(FIRST)
     assert "not established" not in page.card
-    page.set("button_group", "Mode", "published")
+    page.set("selectbox", "Method", "published")
     assert page.query["mode"] == "published"
     assert "not established" in page.card
     assert "No limit is established" in page.texts[0]

@@ -18,6 +18,8 @@ SHAPES = {  # what each mark must be given, written again from the module's tabl
     Kind.HEAT: {"center": (R, M, 2), "radius": (R, M), "value": (R, M, 5, 5)},
     Kind.LINES: {"xy": (R, M, 6, 2)},
     Kind.BARS: {"rect": (R, M, 4)},
+    Kind.BANDS: {"edges": (R, M, 6, 3)},
+    Kind.GRID: {"rect": (R, M, 4), "value": (R, M, 3, 5)},
     Kind.CURSOR: {"x": (R,)},
 }
 BYTES = {"group", "value"}
@@ -143,6 +145,9 @@ OTHER = {  # another value for each field of a layer and of a scene
         "names": ("other",),
         "legend": False,
         "isolate": False,
+        "pick": "other",
+        "hue": 3,
+        "shown": False,
     },
     "scene": {
         "title": "other",
@@ -175,7 +180,8 @@ def test_any_changed_word_of_a_scene_changes_the_hash(field):
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Axis)])
 def test_any_changed_word_of_an_axis_changes_the_hash(field):
-    other = {"label": "o", "unit": "o", "view": (0.0, 3.0), "values": (0.0, 3.0), "ticks": False}[field]
+    words = {"label": "o", "unit": "o", "view": (0.0, 3.0), "values": (0.0, 3.0)}
+    other = {**words, "ticks": False, "log": True, "whole": True, "names": ("other",)}[field]
     assert digest(scene(x=Axis(**{"label": "across", field: other}))) != digest(scene(x=Axis("across")))
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chisquare, kstest
 
-from dpviz.solvers import controller_angle, draw_in_zone, spread_in_zone, zone_density, zone_offset
+from dpviz.solvers import clamped_laplace, controller_angle, draw_in_zone, spread_in_zone, zone_density, zone_offset
 
 P_VALUE = 1e-6
 LAMS = (0.5, 0.5001, 0.6, 0.8, 0.97)
@@ -231,3 +231,31 @@ def test_the_density_varies_little_inside_a_zone():
         ratio = per_pair.max(axis=1) / per_pair.min(axis=1)
         assert math.log(ratio.max()) / epsilon <= 1.21 / 4
         assert math.log(ratio.max()) / epsilon > 1.20 / 4
+
+
+@pytest.mark.parametrize(("d", "ratio"), [(1, 0.5), (1, 2.0), (2, 1.0), (7, 4.0)])
+def test_clamped_noise_piles_up_on_the_border(d, ratio):
+    """In one dimension exp(-radius / scale) of the draws leave the zone; all of them end exactly on its border.
+
+    The share's tolerance is six standard errors of a binomial; noise of twice the scale must be told apart.
+    """
+    n_draws, scale = 20_000, 0.05
+    mean, radius = np.full((1, d), 0.4), np.array([ratio * scale])
+    drawn, wrong = (
+        np.linalg.norm(
+            clamped_laplace(mean, radius, np.array([b]), n_draws, rng=np.random.default_rng(1))[0] - mean, axis=1
+        )
+        for b in (scale, 2.0 * scale)
+    )
+    assert (drawn <= radius[0] * (1.0 + 1e-12)).all()
+    expected = (
+        math.exp(-ratio)
+        if d == 1
+        else np.mean(  # beyond one dimension from independent plain draws
+            np.linalg.norm(np.random.default_rng(2).laplace(scale=scale, size=(200_000, d)), axis=1) > radius[0]
+        )
+    )
+    share, wrong_share = (float(np.mean(np.isclose(each, radius[0], rtol=1e-9))) for each in (drawn, wrong))
+    error = 6.0 * math.sqrt(expected * (1.0 - expected) / n_draws + expected * (1.0 - expected) / 200_000)
+    assert abs(share - expected) < error
+    assert abs(wrong_share - expected) > error

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from dpviz.algorithms import convergent_kmeans as algorithm
+from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.stories import Words
 from dpviz.stories import convergent_kmeans as story
+from dpviz.stories import kmeans_family as family
 
 
 def words_of(d):
@@ -68,3 +70,35 @@ MODES = {
 def options(request):
     """Return the parameters of each mode, orientation and start."""
     return MODES[request.param]
+
+
+@functools.lru_cache(maxsize=256)
+def _tell_family(name, d, n, seed, options):
+    method = BASELINES[name]
+    params = method.Params(**{"n_clusters": 4, "start_seed": 0, **FASTER.get(name, {}), **dict(options)})
+    points, words = records_of(d, n, seed), words_of(d)
+    result = method.fit(points, words.box, params, rng=np.random.default_rng(seed))
+    return family.context(result, params, points, words, family.reference(points, words, result, params))
+
+
+FASTER = {"privgene": {"population": 30}}
+
+
+@pytest.fixture
+def tell_family():
+    """Return the maker of contexts of a baseline: tell_family("su", d=2, n=300, seed=0, **params)."""
+
+    def make(name, d=2, n=300, seed=0, **options):
+        return _tell_family(name, d, n, seed, tuple(sorted(options.items())))
+
+    return make
+
+
+@pytest.fixture
+def show_family():
+    """Return the drawer of a baseline's context."""
+
+    def draw(told, view=None):
+        return family.scene(told, view or family.View(), rng=np.random.default_rng(0))
+
+    return draw

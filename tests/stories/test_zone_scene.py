@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View
-from dpviz.stories.zone_layers import MOST_DRAWN, NO_GROUP
+from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 
 ROUNDING = 1e-12  # box units; lengths are added up in another order
 PHASES = ("assign", "mean", "zone", "sample")

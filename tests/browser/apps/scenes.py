@@ -177,3 +177,74 @@ def hostile() -> Scene:
         frames=(Frame(text, text),),
         group_names=(text,),
     )
+
+
+def tradeoff() -> Scene:
+    """Return curves with bands over a logarithmic axis, each with its marks, and bars; all can be picked but one."""
+    epsilon = np.geomspace(0.05, 20, 13)
+    x = np.log10(epsilon / 0.05) / np.log10(400)
+    everywhere = always(1)
+    layers = []
+    for name, role, cost in (("First method", Role.RELEASED, 1.5), ("Second method", Role.NOISE, 6.0)):
+        middle = np.log10(cost / epsilon + 0.02)
+        low, high = middle - 0.2, middle + 0.25
+        low[6] = np.nan if role is Role.NOISE else low[6]
+        shared = {"role": role, "audience": Audience.RELEASED, "rows": everywhere, "isolate": False, "pick": name[0]}
+        curve = np.stack([x, middle / 4 + 0.5], axis=-1)[None, None]
+        edges = np.stack([x, low / 4 + 0.5, high / 4 + 0.5], axis=-1)[None, None]
+        layers.append(Layer(name, Kind.LINES, arrays={"xy": curve}, size=2, names=(f"{name}, 40 runs",), **shared))
+        layers.append(Layer(f"{name}: 8 runs in 10", Kind.BANDS, arrays={"edges": edges}, fill=0.18, **shared))
+    reference = np.array([[[[0, 0.3], [1, 0.3]]]])
+    layers.append(
+        Layer("No noise", Kind.LINES, Role.REFERENCE, Audience.CURATOR, {"xy": reference}, everywhere, isolate=False)
+    )
+    return Scene(
+        title="Cost against privacy",
+        alt="Two falling curves with bands.",
+        caption="Both axes are logarithmic.",
+        x=Axis("\u03b5", "", (-0.03, 1.03), (np.log10(0.05), np.log10(20)), log=True),
+        y=Axis("cost", "mm\u00b2", (0, 1), (-2, 2), log=True),
+        layers=tuple(layers),
+        equal=False,
+    )
+
+
+def filled() -> Scene:
+    """Return a grid of cells over iterations, a small one in another color, bars and marks that can be picked."""
+    rng = np.random.default_rng(0)
+    value = (255 * rng.random((1, 1, 6, 10)) ** 2).astype(np.uint8)
+    value[0, 0, 0, 0], value[0, 0, 5, 9] = 255, 0
+    fine = np.linspace(0, 255, 40 * 40).reshape(1, 1, 40, 40).astype(np.uint8)
+    everywhere = always(1)
+    shared = {"audience": Audience.RELEASED, "rows": everywhere, "isolate": False}
+    layers = (
+        Layer(
+            "Counts",
+            Kind.GRID,
+            Role.RELEASED,
+            arrays={"rect": np.array([[[0.0, 0, 0.6, 0.8]]]), "value": value},
+            **shared,
+        ),
+        Layer(
+            "Fine", Kind.GRID, Role.NOISE, arrays={"rect": np.array([[[0.65, 0, 0.95, 0.3]]]), "value": fine}, **shared
+        ),
+        Layer(
+            "Chosen",
+            Kind.BARS,
+            Role.PUBLIC,
+            arrays={"rect": np.array([[[0.65, 0.4, 0.75, 0.7], [0.8, 0.4, 0.9, 0.55]]])},
+            fill=0.3,
+            pick="bars",
+            **shared,
+        ),
+        Layer("Stop", Kind.MARKS, Role.VIOLATION, arrays={"xy": np.array([[[0.7, 0.9]]])}, pick="stop", **shared),
+    )
+    return Scene(
+        title="Cells",
+        alt="Two grids of cells.",
+        caption="Darker cells hold more.",
+        x=Axis("iteration", "", (0, 1), (0, 10), whole=True),
+        y=Axis("share", "", (0, 1), (0, 1)),
+        layers=layers,
+        equal=False,
+    )

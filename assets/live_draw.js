@@ -1,23 +1,15 @@
-// The live picture: packed scene bytes in, canvas, legend, scrubber and data table out.
-// Small pure functions first (bytes, numbers, scales, symbols, drawing, hits, tables), then one class for state.
-// A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
+// The live picture, first part: pure functions from packed bytes to numbers, pixels, hits and tables; live.js has the rest.
 
-const PLAY_MS = 700; // between two frames while playing
-const EASE_MS = 200; // from one frame's marks to the next
-const SCROLL_MS = 300; // a wheel that scrolled the page so recently does not zoom
+const MOST_LABEL = 0.4; // of the width that the names of lanes may take
 const HOVER_PX = 12; // how near the pointer must be to a mark
+const CURVE_PX = 8; // and to a curve between its vertices
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const TABLE_ROWS = 200;
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
-const LEGEND_PX = 190; // room a legend needs beside the picture
-const MAX_ZOOM = 200;
-const NO_GROUP = 255; // a point that belongs to no cluster
-const SVG = "http://www.w3.org/2000/svg";
-
-const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
-const instances = new WeakMap(); // parentElement -> Live
+const CELL_PX = 6; // cells of a grid larger than this have borders
+export const NO_GROUP = 255; // a point that belongs to no cluster
 
 // ---- Bytes ----------------------------------------------------------------------------------------------------
 
@@ -51,7 +43,7 @@ export function unpack(bytes) {
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const mix = (from, to, t) => from + (to - from) * t;
-const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
 const withMinus = (text) => text.replace(/^-/, "\u2212");
 
 /** A number with three significant digits, as people write it. */
@@ -86,15 +78,25 @@ export function tickText(value, step, size = Math.abs(value)) {
   return withMinus((value / unit).toFixed(decimals)) + suffix;
 }
 
-export const toData = (axis, at) => mix(axis.values[0], axis.values[1], at);
-const toScene = (axis, value) => (value - axis.values[0]) / (axis.values[1] - axis.values[0]);
+/** What an axis counts in: the data value, or its decimal logarithm. */
+const toAxis = (axis, at) => mix(axis.values[0], axis.values[1], at);
+export const toData = (axis, at) => (axis.log ? 10 ** toAxis(axis, at) : toAxis(axis, at));
+const toScene = (axis, value) =>
+  ((axis.log ? Math.log10(value) : value) - axis.values[0]) / (axis.values[1] - axis.values[0]);
 const axisTitle = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
-const withUnit = (axis, at) => `${threeDigits(toData(axis, at))}${axis.unit ? ` ${axis.unit}` : ""}`;
+const withUnit = (axis, text) => `${text}${axis.unit ? ` ${axis.unit}` : ""}`;
+
+/** The data value of a scene coordinate as text; a whole number stays whole, whatever float32 made of it. */
+export function valueText(axis, at) {
+  const value = toData(axis, at);
+  const whole = axis.whole && Math.abs(value - Math.round(value)) < 1e-3 * Math.max(1, Math.abs(value) / 1e3);
+  return whole && Math.abs(value) < 1e6 ? withMinus(String(Math.round(value) + 0)) : threeDigits(value);
+}
 
 // ---- Colours --------------------------------------------------------------------------------------------------
 
 // One table for both themes. Clusters are Okabe and Ito's hues, softened so that a role's mark stays in front.
-const THEMES = {
+export const THEMES = {
   light: {
     exact: "#6b7280", released: "#0072b2", noise: "#e07b00", public: "#12875d", violation: "#c8102e",
     clusters: ["#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#4fb296", "#8f7fc9", "#a98058", "#7b97b8", "#b3597f",
@@ -122,7 +124,7 @@ export function parseColour(text) {
 }
 
 /** The page's theme: the table for its background's lightness, with its own text colour and font. */
-function readTheme(element) {
+export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   const background = read("--st-background-color", "#ffffff");
@@ -135,24 +137,26 @@ function readTheme(element) {
   };
 }
 
-/** The colour of mark i of a layer; `group` is what a cluster's colour goes by. */
-function colourOf(theme, layer, group) {
-  if (layer.role === "cluster") return group === NO_GROUP ? theme.exact : theme.clusters[group % theme.clusters.length];
+/** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
+export function colourOf(theme, layer, group) {
+  if (layer.role === "cluster") {
+    return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+  }
   if (layer.role === "reference") return theme.text;
   return theme[layer.role] ?? theme.text;
 }
 
 // ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
 
-const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
-const STROKED = new Set(["ring", "cross", "plus"]);
+export const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
+export const STROKED = new Set(["ring", "cross", "plus"]);
 const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
 const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
   const r = Array.isArray(radius) ? radius[i % radius.length] : radius;
   return [r * Math.cos(angle), r * Math.sin(angle)];
 });
-const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
+export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
 
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
   circle: disc,
@@ -168,7 +172,7 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
     + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`
     + `H${r * 0.3}V${-r * 0.5}A${r * 0.3} ${r * 0.3} 0 0 0 ${-r * 0.3} ${-r * 0.5}V${-r * 0.1}Z`,
 };
-const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
+export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
@@ -201,19 +205,68 @@ export function scaleOf(scene, zoom, plot) {
   };
 }
 
-/** Tick positions (scene), labels and step for one axis over a window of scene coordinates. */
-export function axisTicks(axis, [from, to], target) {
+/** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
+export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
   if (!axis.ticks) return [];
-  const { values, step } = niceTicks(toData(axis, from), toData(axis, to), target);
+  if (axis.names?.length > 0) return laneTicks(axis.names);
+  const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
+  if (axis.log && ticks.length > 1) {
+    const kept = axis.whole ? ticks.filter(({ value }) => Number.isInteger(value)) : ticks;
+    return kept.map(({ value, text }) => ({ at: toScene(axis, value), text }));
+  }
+  const { values, step } = axis.whole
+    ? wholeTicks(toData(axis, from), toData(axis, to), target)
+    : niceTicks(toData(axis, from), toData(axis, to), target);
   const size = Math.max(step, ...values.map(Math.abs));
   return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
 }
 
+/** A line under each lane, and its name in the middle, without a line. */
+function laneTicks(names) {
+  return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
+}
+
+/** Round values that are whole numbers. */
+function wholeTicks(from, to, target) {
+  const ticks = niceTicks(from, to, target);
+  if (ticks.step >= 1) return ticks;
+  const values = [];
+  for (let value = Math.ceil(Math.min(from, to)); value <= Math.max(from, to); value += 1) values.push(value);
+  return { values, step: 1 };
+}
+
+/**
+ * Ticks between two decimal logarithms: 1, 2, 5 in each decade, with words as far as there is room, at least the decades.
+ * One alone means that the window is so narrow that a linear axis has the better ones.
+ */
+export function logTicks(from, to, room) {
+  const [low, high] = from < to ? [from, to] : [to, from];
+  if (!(high > low) || !Number.isFinite(high - low)) return [];
+  const [decades, all] = [high - low, 3 * (high - low)];
+  const every = Math.max(1, Math.ceil(decades / room)); // decades from one word to the next
+  const spared = decades > 6 * room ? every : 1; // too many for a line each
+  const ticks = [];
+  for (let power = Math.floor(low); power <= Math.ceil(high); power += 1) {
+    if (power % spared !== 0) continue;
+    for (const digit of all <= 4 * room ? [1, 2, 5] : [1]) {
+      const value = Number(`${digit}e${power}`);
+      const place = power + Math.log10(digit);
+      if (place < low - 1e-9 || place > high + 1e-9 || !(value > 0) || value === Infinity) continue;
+      const said = digit === 1 ? power % every === 0 : all <= room;
+      ticks.push({ value, text: said ? threeDigits(value) : "" });
+    }
+  }
+  return ticks.length < 3 ? ticks.slice(0, 1) : ticks;
+}
+
+const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / 70, width / 42);
+const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(2.6, height / 60), height / 26);
+
 /** The plot rectangle: what margins leave after tick labels and axis titles. */
 function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
-  const labels = axisTicks(scene.y, first, Math.max(2.6, height / 60)).map(({ text }) => ctx.measureText(text).width);
-  const left = scene.y.ticks ? Math.ceil(Math.max(16, ...labels)) + 12 : 8;
+  const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
+  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), 16, MOST_LABEL * width)) + 12 : 8;
   const top = scene.y.ticks && scene.y.label ? 26 : 10;
   const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
@@ -222,24 +275,28 @@ function plotOf(ctx, scene, zoom, width, height) {
 function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
-  const xs = axisTicks(scene.x, scale.window[0], plot.width / 70);
-  const ys = axisTicks(scene.y, scale.window[1], Math.max(2.6, plot.height / 60));
+  const xs = xTicks(scene, scale.window[0], plot.width);
+  const ys = yTicks(scene, scale.window[1], plot.height);
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.grid;
   ctx.beginPath();
   for (const { at } of xs) line(ctx, crisp(scale.x(at)), plot.top, crisp(scale.x(at)), bottom);
-  for (const { at } of ys) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
+  for (const { at, bare } of ys) if (!bare) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
   ctx.stroke();
   ctx.fillStyle = theme.axis;
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
+  let end = -Infinity; // of the last word, so that none runs into the next
   for (const { at, text } of xs) {
     const half = ctx.measureText(text).width / 2;
-    ctx.fillText(text, clamp(scale.x(at), half, right + 16 - half), bottom + 7);
+    const middle = clamp(scale.x(at), half, right + 16 - half);
+    if (text === "" || middle - half < end + 4) continue;
+    ctx.fillText(text, middle, bottom + 7);
+    end = middle + half;
   }
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  for (const { at, text } of ys) ctx.fillText(text, plot.left - 7, scale.y(at));
+  for (const { at, text } of ys) ctx.fillText(shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at));
   ctx.fillStyle = theme.text;
   if (scene.x.ticks && scene.x.label) {
     ctx.textAlign = "center";
@@ -328,11 +385,15 @@ export function frameAfter(old, scene, frame, touched) {
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, alpha(group), dpr, cache}.
 
-const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
-const isDashed = (layer) => layer.dash || layer.role === "exact";
+export const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
-function pen(ctx, layer, colour, look) {
-  const width = strokeWidth(layer);
+/** Whether mark i is the one the pointer is about to choose (the whole layer when its legend entry has the focus). */
+const isLifted = (layer, { lifted }, i) => lifted !== null && lifted.name === layer.name && lifted.pick === layer.pick
+  && (lifted.i === null || lifted.i === i);
+
+function pen(ctx, layer, colour, look, i = -1) {
+  const width = strokeWidth(layer) * (i >= 0 && isLifted(layer, look, i) ? 2 : 1);
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
   ctx.lineWidth = width;
@@ -471,6 +532,7 @@ function drawMarks(ctx, layer, look) {
     if (!Number.isFinite(x + y)) continue;
     ctx.save();
     ctx.translate(x, y);
+    if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
     ctx.globalAlpha = look.alpha(i) * look.faint;
     const width = Math.max(1.6, radius / 3);
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
@@ -560,23 +622,24 @@ function drawTrails(ctx, layer, look) {
   }
 }
 
-/** A density as an image: the role's colour, opaque where the value is high. */
-function heatImage(layer, row, i, look) {
+/** Values as an image, one pixel each: the role's colour, opaque (up to a strength) where the value is high. */
+function valueImage(layer, row, i, look, strength) {
   const colour = colourOf(look.theme, layer, i);
   const key = `${row}|${i}|${colour}`;
   if (!look.cache.heats.has(layer)) look.cache.heats.set(layer, new Map());
   const images = look.cache.heats.get(layer);
   if (images.has(key)) return images.get(key);
-  const { data, shape: [, m, g] } = layer.arrays.value;
+  const { data, shape: [, m, rows, columns] } = layer.arrays.value;
   const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = g;
+  canvas.width = columns;
+  canvas.height = rows;
   const ctx = canvas.getContext("2d");
-  const image = ctx.createImageData(g, g);
-  for (let y = 0; y < g; y += 1) { // row 0 is at low y, an image's first row is at the top
-    for (let x = 0; x < g; x += 1) {
-      const value = data[((row * m + i) * g + (g - 1 - y)) * g + x];
-      image.data.set([red, green, blue, 0.72 * value], (y * g + x) * 4);
+  const image = ctx.createImageData(columns, rows);
+  for (let y = 0; y < rows; y += 1) { // row 0 is at low y, an image's first row is at the top
+    for (let x = 0; x < columns; x += 1) {
+      const value = data[((row * m + i) * rows + (rows - 1 - y)) * columns + x];
+      image.data.set([red, green, blue, strength * value], (y * columns + x) * 4);
     }
   }
   ctx.putImageData(image, 0, 0);
@@ -599,7 +662,7 @@ function drawHeat(ctx, layer, look) {
     ctx.globalAlpha = look.alpha(i) * look.faint;
     ctx.imageSmoothingEnabled = true;
     ctx.imageSmoothingQuality = "high";
-    ctx.drawImage(heatImage(layer, row, i, look), x - rx, y - ry, 2 * rx, 2 * ry);
+    ctx.drawImage(valueImage(layer, row, i, look, 0.72), x - rx, y - ry, 2 * rx, 2 * ry);
     ctx.restore();
   }
 }
@@ -608,7 +671,7 @@ function drawLines(ctx, layer, look) {
   const [, m, p] = layer.arrays.xy.shape;
   const xy = reader(layer.arrays.xy, look.row);
   for (let i = 0; i < m; i += 1) {
-    ctx.globalAlpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    ctx.globalAlpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look, i);
     ctx.beginPath();
     let open = false;
     for (let v = 0; v < p; v += 1) {
@@ -625,10 +688,9 @@ function drawBars(ctx, layer, look) {
   const rect = reader(layer.arrays.rect, look.row);
   for (let i = 0; i < markCount(layer); i += 1) {
     const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
-    const [x0, x1] = [look.scale.x(rect(i, 0)), look.scale.x(rect(i, 2))];
-    const [y0, y1] = [look.scale.y(rect(i, 1)), look.scale.y(rect(i, 3))];
+    const [x0, y0, x1, y1] = corners(rect, i, look.scale);
     if (!Number.isFinite(x0 + x1 + y0 + y1)) continue;
-    ctx.lineWidth = Math.min(ctx.lineWidth, 1.25);
+    ctx.lineWidth = isLifted(layer, look, i) ? 3 : Math.min(ctx.lineWidth, 1.25);
     if (layer.fill > 0) {
       ctx.globalAlpha = alpha * layer.fill;
       ctx.fillRect(x0, y0, x1 - x0, y1 - y0);
@@ -636,6 +698,78 @@ function drawBars(ctx, layer, look) {
     ctx.globalAlpha = alpha;
     ctx.strokeRect(x0, y0, x1 - x0, y1 - y0);
   }
+}
+
+const corners = (rect, i, scale) =>
+  [scale.x(rect(i, 0)), scale.y(rect(i, 1)), scale.x(rect(i, 2)), scale.y(rect(i, 3))];
+
+const DEFAULT_FILL = 0.2; // of a band whose page does not say
+
+function drawBands(ctx, layer, look) {
+  const edges = reader(layer.arrays.edges, look.row);
+  const [, m, p] = layer.arrays.edges.shape;
+  for (let i = 0; i < m; i += 1) {
+    const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const fill = layer.fill || DEFAULT_FILL;
+    ctx.globalAlpha = alpha * (isLifted(layer, look, i) ? Math.min(1, 1.6 * fill) : fill);
+    ctx.beginPath();
+    for (const [first, last] of unbroken(p, (v) => edges(i, 3 * v) + edges(i, 3 * v + 1) + edges(i, 3 * v + 2))) {
+      const around = (v, c) => [look.scale.x(edges(i, 3 * v)), look.scale.y(edges(i, 3 * v + c))];
+      ctx.moveTo(...around(first, 1));
+      for (let v = first; v <= last; v += 1) ctx.lineTo(...around(v, 2));
+      for (let v = last; v >= first; v -= 1) ctx.lineTo(...around(v, 1));
+      ctx.closePath();
+    }
+    ctx.fill();
+  }
+}
+
+/** The runs [first, last] of vertices that are finite. */
+export function unbroken(count, value) {
+  const runs = [];
+  for (let v = 0; v < count; v += 1) {
+    if (!Number.isFinite(value(v))) continue;
+    if (runs.length && runs[runs.length - 1][1] === v - 1) runs[runs.length - 1][1] = v;
+    else runs.push([v, v]);
+  }
+  return runs;
+}
+
+function drawGrid(ctx, layer, look, plot) {
+  const rect = reader(layer.arrays.rect, look.row);
+  const row = layer.arrays.value.shape[0] === 1 ? 0 : look.row;
+  const [, , rows, columns] = layer.arrays.value.shape;
+  for (let i = 0; i < markCount(layer); i += 1) {
+    const [x0, y0, x1, y1] = corners(rect, i, look.scale);
+    if (!Number.isFinite(x0 + x1 + y0 + y1) || x0 === x1 || y0 === y1) continue;
+    ctx.save();
+    ctx.globalAlpha = look.alpha(i) * look.faint;
+    ctx.imageSmoothingEnabled = false;
+    ctx.translate(x0, y1);
+    ctx.scale((x1 - x0) / columns, (y0 - y1) / rows);
+    ctx.drawImage(valueImage(layer, row, i, look, 0.75), 0, 0);
+    ctx.restore();
+    drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot);
+  }
+}
+
+/** Faint lines between cells, once there is room for them. */
+function drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot) {
+  const [dx, dy] = [(x1 - x0) / columns, (y1 - y0) / rows];
+  if (Math.min(Math.abs(dx), Math.abs(dy)) <= CELL_PX) return;
+  ctx.strokeStyle = look.theme.grid;
+  ctx.lineWidth = 1;
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  for (let c = 0; c <= columns; c += 1) {
+    const x = x0 + c * dx;
+    if (x >= plot.left - 1 && x <= plot.left + plot.width + 1) line(ctx, crisp(x), y0, crisp(x), y1);
+  }
+  for (let r = 0; r <= rows; r += 1) {
+    const y = y0 + r * dy;
+    if (y >= plot.top - 1 && y <= plot.top + plot.height + 1) line(ctx, x0, crisp(y), x1, crisp(y));
+  }
+  ctx.stroke();
 }
 
 function drawCursor(ctx, layer, look, plot) {
@@ -650,11 +784,20 @@ function drawCursor(ctx, layer, look, plot) {
 
 const DRAW = {
   points: drawPoints, marks: drawMarks, circles: drawCircles, arrows: drawArrows, segments: drawSegments,
-  trails: drawTrails, heat: drawHeat, lines: drawLines, bars: drawBars, cursor: drawCursor,
+  trails: drawTrails, heat: drawHeat, lines: drawLines, bars: drawBars, bands: drawBands, grid: drawGrid, cursor: drawCursor,
 };
 
-/** Draw a whole frame; `view` = {frame, from, t, zoom, hidden, isolated, width, height, dpr, theme, cache}. */
-function drawScene(ctx, scene, view) {
+/** Layers from back to front: as the scene has them, but no band in front of a line. */
+export function drawOrder(layers) {
+  const at = layers.findIndex(({ kind }) => kind === "lines");
+  if (at < 0) return layers;
+  const isBand = ({ kind }) => kind === "bands";
+  const rest = layers.slice(at);
+  return [...layers.slice(0, at), ...rest.filter(isBand), ...rest.filter((layer) => !isBand(layer))];
+}
+
+/** Draw a whole frame; `view` = {frame, from, t, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache}. */
+export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
   ctx.clearRect(0, 0, view.width, view.height);
   ctx.font = `12px ${view.theme.font}`;
@@ -666,7 +809,7 @@ function drawScene(ctx, scene, view) {
   ctx.beginPath();
   ctx.rect(plot.left, plot.top, plot.width, plot.height);
   ctx.clip();
-  for (const layer of scene.layers) {
+  for (const layer of drawOrder(scene.layers)) {
     const row = layer.rows[view.frame];
     if (row < 0 || view.hidden.has(layer.name)) continue;
     const from = layer.rows[view.from] ?? -1;
@@ -705,9 +848,9 @@ function eachAnchor(layer, row, visit) {
 /** The nearest mark within reach of a pixel, marks before points; for clicks also the smallest circle around it. */
 export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
   let best = null;
-  const visible = scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name)
-    && layer.kind !== "cursor" && (!clusters || layer.isolate));
+  const visible = shownLayers(scene, view).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
   for (const layer of visible) {
+    if (layer.kind === "lines" && !clusters) continue; // see nearestCurve
     const row = layer.rows[view.frame];
     const penalty = layer.kind === "points" ? 4 : layer.kind === "heat" || layer.kind === "trails" ? 2 : 0;
     const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
@@ -719,7 +862,10 @@ export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
       }
     });
   }
+  if (!clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
   if (best === null) best = aroundPixel(visible, view, scale, px, py, clusters);
+  if (best === null) best = bandAround(visible, view, scale, px, py);
+  if (best === null && !clusters) best = cellAround(visible, view, scale, px, py);
   if (best) best.group = groupReader(best.layer, best.row)(best.i);
   return best;
 }
@@ -746,6 +892,115 @@ function aroundPixel(layers, view, scale, px, py, within) {
   return best;
 }
 
+const shownLayers = (scene, view) =>
+  scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
+
+/** How far a pixel is from the line between two others. */
+export function segmentDistance(px, py, x0, y0, x1, y1) {
+  const [dx, dy] = [x1 - x0, y1 - y0];
+  const along = dx === 0 && dy === 0 ? 0 : clamp(((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy), 0, 1);
+  return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
+}
+
+/** A mark or a curve: the mark, unless the curve is clearly nearer. */
+const nearer = (mark, curve) => (mark === null || (curve !== null && curve.distance + 4 < mark.distance) ? curve : mark);
+
+/** The curve that passes within reach of the pixel, at its vertex nearest to the pixel. */
+function nearestCurve(layers, view, scale, px, py, reach) {
+  let best = null;
+  for (const layer of layers.filter(({ kind }) => kind === "lines")) {
+    const row = layer.rows[view.frame];
+    const xy = reader(layer.arrays.xy, row);
+    const [, m, p] = layer.arrays.xy.shape;
+    for (let i = 0; i < m; i += 1) {
+      let [x0, y0] = [NaN, NaN];
+      for (let v = 0; v < p; v += 1) {
+        const [x1, y1] = [scale.x(xy(i, 2 * v)), scale.y(xy(i, 2 * v + 1))];
+        const [toLast, toThis] = [Math.hypot(px - x0, py - y0), Math.hypot(px - x1, py - y1)];
+        const distance = Number.isNaN(toLast) ? toThis : segmentDistance(px, py, x0, y0, x1, y1);
+        if (distance <= reach && (best === null || distance <= best.distance)) {
+          const at = toLast < toThis ? v - 1 : v;
+          best = { layer, row, i, x: xy(i, 2 * at), y: xy(i, 2 * at + 1), distance };
+        }
+        [x0, y0] = [x1, y1];
+      }
+    }
+  }
+  return best;
+}
+
+/** The band that holds the pixel, the narrowest one, at its vertex nearest in x. */
+function bandAround(layers, view, scale, px, py) {
+  let best = null;
+  const [x, y] = [scale.left(px), scale.up(py)];
+  for (const layer of layers.filter(({ kind }) => kind === "bands")) {
+    const row = layer.rows[view.frame];
+    const edges = reader(layer.arrays.edges, row);
+    const [, m, p] = layer.arrays.edges.shape;
+    for (let i = 0; i < m; i += 1) {
+      const held = bandAt((v, c) => edges(i, 3 * v + c), p, x);
+      if (held === null || y < held.low || y > held.high || (best && held.high - held.low >= best.width)) continue;
+      const [at, low, high] = [0, 1, 2].map((c) => edges(i, 3 * held.v + c));
+      best = { layer, row, i, x: at, y: (low + high) / 2, low, high, width: held.high - held.low, distance: HOVER_PX };
+    }
+  }
+  return best;
+}
+
+/** Low and high of a band at x between two of its vertices, and the vertex nearer to x; null where there is no band. */
+export function bandAt(edge, count, x) {
+  for (let v = 1; v < count; v += 1) {
+    const [a, b] = [edge(v - 1, 0), edge(v, 0)];
+    if (!(x >= Math.min(a, b) && x <= Math.max(a, b))) continue;
+    const t = a === b ? 0 : (x - a) / (b - a);
+    const ends = [1, 2].map((c) => mix(edge(v - 1, c), edge(v, c), t));
+    if (ends.some((end) => !Number.isFinite(end))) continue;
+    return { v: t < 0.5 ? v - 1 : v, low: Math.min(...ends), high: Math.max(...ends) };
+  }
+  return null;
+}
+
+/** The filled cell of a grid that holds the pixel. */
+function cellAround(layers, view, scale, px, py) {
+  for (const layer of layers.filter(({ kind }) => kind === "grid").reverse()) {
+    const row = layer.rows[view.frame];
+    for (let i = 0; i < markCount(layer); i += 1) {
+      const cell = cellAt(layer, row, i, scale.left(px), scale.up(py));
+      if (cell && cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, cell };
+    }
+  }
+  return null;
+}
+
+function cellAt(layer, row, i, x, y) {
+  const rect = reader(layer.arrays.rect, row);
+  const [, , rows, columns] = layer.arrays.value.shape;
+  const across = Math.floor(((x - rect(i, 0)) / (rect(i, 2) - rect(i, 0))) * columns);
+  const up = Math.floor(((y - rect(i, 1)) / (rect(i, 3) - rect(i, 1))) * rows);
+  return across >= 0 && across < columns && up >= 0 && up < rows ? cellOf(layer, row, i, up * columns + across) : null;
+}
+
+/** Cell number `at` of grid i, counted along x from low y: its rectangle and value. */
+function cellOf(layer, row, i, at) {
+  const rect = reader(layer.arrays.rect, row);
+  const [, , rows, columns] = layer.arrays.value.shape;
+  const [across, up] = [at % columns, Math.floor(at / columns)];
+  const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
+  const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
+  return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value: reader(layer.arrays.value, row)(i, at) };
+}
+
+const share = (value) => threeDigits((100 * value) / 255);
+const PICKED_KINDS = new Set(["lines", "bands", "marks", "bars"]);
+
+/** What a click would report: the nearest mark or curve of a layer that can be picked, then a bar, a band. */
+export function pickAt(scene, view, scale, px, py) {
+  const layers = shownLayers(scene, view).filter(({ kind, pick }) => pick && PICKED_KINDS.has(kind));
+  if (layers.length === 0) return null;
+  const only = (kind) => hit({ ...scene, layers: layers.filter((layer) => layer.kind === kind) }, view, scale, px, py);
+  return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("bars") ?? only("bands");
+}
+
 const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.group_names[group] ?? `Cluster ${group + 1}`);
 
 function markName(scene, layer, row, i) {
@@ -760,9 +1015,16 @@ export function tooltipLines(scene, found) {
   const lines = [layer.name];
   const name = markName(scene, layer, row, i);
   if (name && name !== layer.name) lines.push(name);
+  const { low, high, cell } = found;
+  const along = (axis, from, to) => withUnit(axis, to === undefined || from === to
+    ? valueText(axis, from) : `${valueText(axis, from)} to ${valueText(axis, to)}`);
   const parts = [];
-  if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${withUnit(scene.x, x)}`);
-  if (scene.y.ticks) parts.push(`${scene.y.label || "y"} ${withUnit(scene.y, y)}`);
+  if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${cell ? along(scene.x, cell.x0, cell.x1) : along(scene.x, x)}`);
+  if (scene.y.ticks) {
+    const said = cell ? along(scene.y, cell.y0, cell.y1) : low === undefined ? along(scene.y, y) : along(scene.y, low, high);
+    parts.push(`${scene.y.label || "y"} ${said}`);
+  }
+  if (cell) parts.push(`filled ${share(cell.value)} %`);
   return [...lines, ...parts];
 }
 
@@ -777,10 +1039,10 @@ export function tablesOf(scene, frame, hidden) {
 
 function tableOf(scene, layer, row) {
   const [xTitle, yTitle] = [axisTitle(scene.x) || "x", axisTitle(scene.y) || "y"];
-  const X = (at) => threeDigits(toData(scene.x, at));
-  const Y = (at) => threeDigits(toData(scene.y, at));
+  const X = (at) => valueText(scene.x, at);
+  const Y = (at) => valueText(scene.y, at);
   const spans = [scene.x, scene.y].map((axis) => Math.abs(axis.values[1] - axis.values[0]));
-  const sameUnit = spans[0] === spans[1];
+  const sameUnit = spans[0] === spans[1] && !scene.x.log && !scene.y.log;
   const R = (radius) => threeDigits(sameUnit ? radius * spans[0] : radius);
   const radiusTitle = sameUnit ? `radius${scene.x.unit ? ` (${scene.x.unit})` : ""}` : "radius (share of the box)";
   const name = (i) => markName(scene, layer, row, i) || String(i + 1);
@@ -829,6 +1091,26 @@ function tableOf(scene, layer, row) {
       }
       return table(["curve", xTitle, yTitle], rows.slice(0, TABLE_ROWS), rows.length);
     }
+    case "bands": {
+      const edges = at("edges");
+      const rows = [];
+      for (let i = 0; i < count; i += 1) {
+        for (let v = 0; v < arrays.edges.shape[2]; v += 1) {
+          const [x, low, high] = [0, 1, 2].map((c) => edges(i, 3 * v + c));
+          if (Number.isFinite(x + low + high)) rows.push([name(i), X(x), Y(low), Y(high)]);
+        }
+      }
+      return table(["band", xTitle, `low: ${yTitle}`, `high: ${yTitle}`], rows.slice(0, TABLE_ROWS), rows.length);
+    }
+    case "grid": {
+      const cells = fullestCells(layer, row);
+      const head = ["mark", `from ${xTitle}`, `from ${yTitle}`, `to ${xTitle}`, `to ${yTitle}`, "filled (%)"];
+      const rows = cells.slice(0, TABLE_ROWS).map(({ i, at: place }) => {
+        const { x0, y0, x1, y1, value } = cellOf(layer, row, i, place);
+        return [name(i), X(x0), Y(y0), X(x1), Y(y1), share(value)];
+      });
+      return { ...table(head, rows, cells.length), which: "fullest" };
+    }
     case "cursor":
       return table([xTitle], [[X(arrays.x.data[row])]], 1);
     default: {
@@ -838,665 +1120,13 @@ function tableOf(scene, layer, row) {
   }
 }
 
-// ---- DOM -------------------------------------------------------------------------------------------------------
-
-/** An element with a class, text and attributes; text is only ever text. */
-function make(tag, className = "", text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
-
-function svg(size, shapes, attributes = {}) {
-  const root = document.createElementNS(SVG, "svg");
-  const all = { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes };
-  for (const [name, value] of Object.entries(all)) root.setAttribute(name, value);
-  for (const { tag = "path", ...rest } of shapes) {
-    const shape = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(rest)) shape.setAttribute(name, value);
-    root.append(shape);
+/** The cells of a grid layer that are not empty, the fullest first. */
+function fullestCells(layer, row) {
+  const value = reader(layer.arrays.value, row);
+  const [, m, rows, columns] = layer.arrays.value.shape;
+  const cells = [];
+  for (let i = 0; i < m; i += 1) {
+    for (let at = 0; at < rows * columns; at += 1) if (value(i, at) > 0) cells.push({ i, at, value: value(i, at) });
   }
-  return root;
-}
-
-const ICONS = {
-  first: "M4 3h1.6v10H4zM13 3v10L6.4 8z",
-  back: "M11.5 3v10L4.5 8z",
-  play: "M4.5 2.5v11l9-5.5z",
-  pause: "M4 3h3v10H4zM9 3h3v10H9z",
-  forward: "M4.5 3v10l7-5z",
-  last: "M10.4 3H12v10h-1.6zM3 3v10l6.6-5z",
-  plus: "M7.2 3h1.6v4.2H13v1.6H8.8V13H7.2V8.8H3V7.2h4.2z",
-  minus: "M3 7.2h10v1.6H3z",
-  reset: "M3 3h4v1.5H4.5V7H3zM9 3h4v4h-1.5V4.5H9zM3 9h1.5v2.5H7V13H3zM11.5 9H13v4H9v-1.5h2.5z",
-};
-const icon = (name) => svg(16, [{ d: ICONS[name], fill: "currentColor" }]);
-const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "translate(8 8)", fill: "currentColor" }],
-  { class: "lock", width: 12, height: 12 });
-
-function iconButton(name, label, onClick) {
-  const button = make("button", `icon ${name}`, "", { type: "button", "aria-label": label, title: label });
-  button.append(icon(name));
-  button.addEventListener("click", onClick);
-  return button;
-}
-
-/** A layer's symbol for the legend. */
-function legendSymbol(layer, theme) {
-  const colour = colourOf(theme, layer, 0);
-  const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
-  const stroke = { fill: "none", stroke: colour, "stroke-width": 1.8, ...dashed };
-  switch (layer.kind) {
-    case "points": return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
-      d: symbolPath(layer.role === "cluster" ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
-      ...(layer.role === "exact" ? { fill: "none", stroke: colour } : { fill: colourOf(theme, layer, g) }) })));
-    case "marks": {
-      const hollow = STROKED.has(layer.symbol) || (layer.role === "exact" && layer.symbol !== "lock");
-      return svg(18, [{ d: symbolPath(layer.symbol, 5), transform: "translate(9 9)",
-        ...(hollow ? { fill: "none", stroke: colour, "stroke-width": 2 } : { fill: colour }) }]);
-    }
-    case "circles": return svg(18, [{ ...stroke, d: disc(7), transform: "translate(9 9)", fill: colour,
-      "fill-opacity": layer.fill }]);
-    case "heat": return svg(18, [8, 5.5, 3].map((r) => ({ d: disc(r), transform: "translate(9 9)", fill: colour,
-      "fill-opacity": 0.3 })));
-    case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: colour }]);
-    case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: colour,
-      "fill-opacity": layer.fill, "stroke-width": 1.2 }]);
-    case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
-    case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
-    default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
-      "stroke-opacity": layer.role === "reference" ? 0.55 : 1 }]);
-  }
-}
-
-const groupSymbol = (group, theme, coloured) => svg(14, [{
-  d: symbolPath(coloured ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : "circle", 4), transform: "translate(7 7)",
-  ...(coloured && !STROKED.has(GROUP_SYMBOLS[group % GROUP_SYMBOLS.length])
-    ? { fill: theme.clusters[group % theme.clusters.length] }
-    : { fill: "none", stroke: coloured ? theme.clusters[group % theme.clusters.length] : theme.text, "stroke-width": 2 }),
-}]);
-
-function tableElement({ caption, head, rows, total }) {
-  const table = make("table");
-  const said = total > rows.length ? `${caption} (first ${rows.length} of ${total} rows)` : caption;
-  table.append(make("caption", "", said));
-  const headRow = table.createTHead().insertRow();
-  for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));
-  const body = table.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    for (const cell of row) line.insertCell().textContent = cell;
-  }
-  const scroller = make("div", "scroll", "", { tabindex: "0", role: "region", "aria-label": said });
-  scroller.append(table);
-  return scroller;
-}
-
-// ---- State -----------------------------------------------------------------------------------------------------
-
-const HOME = { k: 1, x: 0.5, y: 0.5 };
-
-class Live {
-  constructor(parent) {
-    this.scene = null;
-    this.options = {};
-    this.frame = 0;
-    this.from = 0; // the frame the picture eases from
-    this.easeStart = null; // time stamp of the first eased frame
-    this.easing = false;
-    this.touched = false; // the reader chose a frame
-    this.playing = false;
-    this.zoom = HOME;
-    this.hidden = new Set(); // names of layers switched off
-    this.isolated = null;
-    this.reported = null;
-    this.counters = { drawn: 0, frames: 0 };
-    this.pending = false; // new data not drawn yet: the picture had no size
-    this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new WeakMap(), sprites: new Map() };
-    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
-    this.build(parent);
-    this.listen();
-  }
-
-  build(parent) {
-    this.root = make("figure", "dpviz-live");
-    this.title = make("div", "title");
-    this.picture = make("div", "picture");
-    this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
-    const keys = make("span", "unseen", "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, "
-      + "Escape ends isolation. The numbers are in the data table.", { id: "keys" });
-    this.ctx = this.canvas.getContext("2d");
-    this.tip = make("div", "tip", "", { "aria-hidden": "true" });
-    this.tip.hidden = true;
-    const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
-    zoomers.append(
-      iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
-      iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
-      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
-    this.picture.append(this.canvas, keys, zoomers, this.tip);
-    this.buildScrubber();
-    this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
-    this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
-    this.side = make("div", "side");
-    this.side.append(this.legend, this.groups);
-    this.caption = make("figcaption");
-    this.tableButton = make("button", "table-button", "Data table", { type: "button", "aria-expanded": "false" });
-    this.tables = make("div", "tables");
-    this.tables.hidden = true;
-    this.problem = make("p", "problem", "", { role: "alert" });
-    this.problem.hidden = true;
-    const foot = make("div", "foot");
-    foot.append(this.caption, this.tableButton, this.tables, this.problem);
-    this.root.append(this.title, this.picture, this.side, this.scrubber, foot);
-    parent.append(this.root);
-  }
-
-  buildScrubber() {
-    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
-    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
-    this.playButton = iconButton("play", "Play", () => this.togglePlay());
-    this.frameLabel = make("div", "frame-label");
-    this.frameDetail = make("div", "frame-detail");
-    this.words = make("div", "words", "", { "aria-live": "polite" });
-    this.words.append(this.frameLabel, this.frameDetail);
-    const controls = make("div", "controls");
-    controls.append(
-      iconButton("first", "First step", () => this.step(-Infinity)),
-      iconButton("back", "One step back", () => this.step(-1)),
-      this.playButton,
-      iconButton("forward", "One step forward", () => this.step(1)),
-      iconButton("last", "Last step", () => this.step(Infinity)),
-      this.range);
-    this.scrubber.append(controls, this.words);
-  }
-
-  listen() {
-    this.stopped = new AbortController();
-    const on = (target, type, handler, options = {}) => target.addEventListener(type, handler,
-      { signal: this.stopped.signal, ...options });
-    on(this.range, "input", () => {
-      this.pause();
-      this.go(Number(this.range.value), { ease: false });
-    });
-    on(this.root, "keydown", (event) => this.onKey(event));
-    on(this.tableButton, "click", () => this.toggleTable());
-    on(document, "dpviz:frame", ({ detail }) => {
-      if (detail && this.options.follow && detail.key === this.options.follow) this.follow(detail.frame, detail.ease);
-    });
-    on(this.motion, "change", () => this.schedule());
-    this.listenToPointer(on);
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.root);
-  }
-
-  listenToPointer(on) {
-    this.pointers = new Map();
-    this.scrolled = -Infinity; // when the wheel last scrolled the page: a scroll that arrives here goes on
-    const { canvas } = this;
-    on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
-    on(canvas, "dblclick", () => this.setZoom(HOME));
-    on(canvas, "pointerdown", (event) => {
-      if (event.button !== 0) return;
-      this.pointers.set(event.pointerId, event);
-      this.moved = this.pointers.size > 1;
-      try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
-    });
-    on(canvas, "pointermove", (event) => this.onPointerMove(event));
-    on(canvas, "pointerup", (event) => {
-      const down = this.pointers.delete(event.pointerId);
-      if (down && !this.moved && this.pointers.size === 0) this.onClick(event);
-      this.root.classList.remove("dragging");
-    });
-    on(canvas, "pointercancel", (event) => this.pointers.delete(event.pointerId));
-    on(canvas, "pointerleave", () => { this.tip.hidden = true; });
-    on(document, "wheel", (event) => { if (!event.defaultPrevented) this.scrolled = event.timeStamp; }, { passive: true });
-  }
-
-  // -- New data --
-
-  update({ data, setStateValue }) {
-    this.setStateValue = setStateValue;
-    const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-    const hash = readHeader(body).header.hash;
-    const first = this.scene === null;
-    const sameHeight = this.options.height === options.height;
-    this.options = options;
-    this.root.dataset.dpvizKey = options.key;
-    if (first) this.isolated = this.reported = options.selected ?? null;
-    this.theme = readTheme(this.root);
-    this.root.classList.toggle("dark", this.theme.name === "dark");
-    if (hash !== this.scene?.hash) this.load(unpack(body));
-    else if (this.themeName !== this.themeKey()) { this.buildLegend(); this.draw(); }
-    else if (!sameHeight) this.resize();
-    this.themeName = this.themeKey();
-    setQuery(options.query);
-  }
-
-  themeKey() {
-    return `${this.theme.name}|${this.theme.background}|${this.theme.text}|${this.theme.font}`;
-  }
-
-  load(scene) {
-    const old = this.scene;
-    this.scene = scene;
-    const followed = latestFrames.get(this.options.follow);
-    this.frame = followed === undefined
-      ? frameAfter(old, scene, this.frame, this.touched)
-      : clamp(followed, 0, scene.frames.length - 1);
-    this.from = this.frame;
-    this.easing = false;
-    if (this.isolated !== null && this.isolated >= groupCount(scene)) this.isolate(null);
-    if (this.playing && scene.frames.length < 2) this.pause();
-    this.canvas.setAttribute("aria-label", scene.alt);
-    setText(this.title, scene.title);
-    setText(this.caption, scene.caption);
-    this.scrubber.hidden = !this.stepped || scene.frames.length < 2;
-    this.range.max = String(scene.frames.length - 1);
-    this.root.classList.toggle("equal", scene.equal);
-    this.tip.hidden = true;
-    this.pending = true;
-    this.showFrame();
-    this.announce(false);
-    this.layOut();
-    this.draw();
-  }
-
-  // -- Frames --
-
-  /** Whether the reader steps this picture, or it follows another one. */
-  get stepped() {
-    return this.scene.scrubber && !this.options.follow;
-  }
-
-  go(frame, { ease = true } = {}) {
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
-    this.touched = true;
-    if (target !== this.frame) this.move(target, ease);
-  }
-
-  move(target, ease) {
-    this.from = this.frame;
-    this.frame = target;
-    this.easing = ease && !this.motion.matches;
-    this.easeStart = null;
-    this.showFrame();
-    this.announce(this.easing);
-    this.schedule();
-  }
-
-  follow(frame, ease) {
-    if (!this.scene) return;
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
-    if (target !== this.frame) this.move(target, ease);
-  }
-
-  announce(ease) {
-    if (!this.stepped) return;
-    latestFrames.set(this.options.key, this.frame);
-    const detail = { key: this.options.key, frame: this.frame, ease };
-    document.dispatchEvent(new CustomEvent("dpviz:frame", { detail }));
-  }
-
-  step(by) {
-    this.pause();
-    this.go(clamp(this.frame + by, 0, this.scene.frames.length - 1));
-  }
-
-  togglePlay() {
-    if (this.playing) this.pause();
-    else this.play();
-  }
-
-  play() {
-    const last = this.scene.frames.length - 1;
-    if (last < 1) return;
-    this.playing = true;
-    this.showPlaying();
-    if (this.frame === last) this.go(0, { ease: false });
-    const advance = () => {
-      if (this.frame >= this.scene.frames.length - 1) this.pause();
-      else {
-        this.go(this.frame + 1);
-        this.timer = setTimeout(advance, PLAY_MS);
-      }
-    };
-    this.timer = setTimeout(advance, PLAY_MS);
-  }
-
-  pause() {
-    clearTimeout(this.timer);
-    this.playing = false;
-    this.showPlaying();
-  }
-
-  showPlaying() {
-    const label = this.playing ? "Pause" : "Play";
-    this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = `${label} (space)`;
-    this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
-  }
-
-  showFrame() {
-    const [label, detail] = this.scene.frames[this.frame];
-    if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
-    this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
-    this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
-    setText(this.frameLabel, label);
-    setText(this.frameDetail, detail);
-    this.root.dataset.dpvizFrame = String(this.frame);
-    this.buildLegend();
-    if (!this.tables.hidden) this.buildTables();
-  }
-
-  // -- Drawing --
-
-  schedule() {
-    this.request ??= requestAnimationFrame((now) => this.tick(now));
-  }
-
-  tick(now) {
-    this.request = undefined;
-    this.easeStart ??= now;
-    const t = this.easing ? clamp((now - this.easeStart) / EASE_MS, 0, 1) : 1;
-    this.easing = t < 1;
-    this.draw(easeInOut(t));
-    this.counters.frames += 1;
-    this.root.dataset.dpvizFrames = String(this.counters.frames);
-    if (this.easing) this.schedule();
-  }
-
-  draw(t = 1) {
-    if (!this.scene || !(this.width > 0)) return;
-    const dpr = devicePixelRatio || 1;
-    const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
-    if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
-    Object.assign(this, drawScene(this.ctx, this.scene, this.view(t, dpr)));
-    if (!this.pending) return;
-    this.pending = false;
-    this.counters.drawn += 1;
-    this.root.dataset.dpvizFrames = String(this.counters.frames);
-    this.root.dataset.dpvizScene = this.scene.hash;
-    this.root.dataset.dpvizDrawn = String(this.counters.drawn);
-  }
-
-  view(t = 1, dpr = 1) {
-    const { frame, from, zoom, hidden, isolated, width, height, theme, cache } = this;
-    return { frame, from, t, zoom, hidden, isolated, width, height, dpr, theme, cache };
-  }
-
-  /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
-  layOut() {
-    const room = this.root.clientWidth;
-    if (!(room > 0)) return;
-    const { height } = this.options;
-    const beside = this.scene.equal && room >= height + LEGEND_PX;
-    this.root.classList.toggle("beside", beside);
-    this.width = beside ? Math.min(room - LEGEND_PX, Math.round(height * 1.12)) : room;
-    this.height = Math.round(Math.min(height, this.scene.equal ? room : Math.max(180, room * 0.8)));
-    this.picture.style.width = `${this.width}px`;
-    this.picture.style.height = `${this.height}px`;
-    this.room = room;
-  }
-
-  resize() {
-    if (!this.scene) return;
-    const before = [this.room, this.width, this.height, this.dpr];
-    this.layOut();
-    this.dpr = devicePixelRatio;
-    if (this.pending || [this.room, this.width, this.height, this.dpr].some((now, i) => now !== before[i])) this.draw();
-  }
-
-  // -- Legend and table --
-
-  buildLegend() {
-    const { scene, theme } = this;
-    const shown = scene.layers.filter((layer) => layer.rows[this.frame] >= 0);
-    const chips = new Map(); // layers of one name share a chip
-    for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
-    const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size]), [...this.hidden]]);
-    if (key !== this.legendKey) {
-      this.legendKey = key;
-      this.keepFocus(this.legend, () => this.legend.replaceChildren(...[...chips.values()].map((l) => this.chip(l))));
-    }
-    this.buildGroups(shown);
-  }
-
-  chip(layer) {
-    const chip = make("button", "chip", "", { type: "button", "aria-pressed": String(!this.hidden.has(layer.name)),
-      title: layer.audience === "curator" ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
-    chip.dataset.layer = layer.name;
-    chip.dataset.audience = layer.audience;
-    const words = make("span", "", layer.name);
-    if (layer.audience === "curator") words.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
-    chip.append(legendSymbol(layer, this.theme), words);
-    chip.addEventListener("click", () => {
-      if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
-      this.buildLegend();
-      if (!this.tables.hidden) this.buildTables();
-      this.draw();
-    });
-    return chip;
-  }
-
-  buildGroups(shown) {
-    const names = shown.some((layer) => layer.isolate) ? this.scene.group_names.slice(0, 24) : [];
-    const coloured = shown.some((layer) => layer.role === "cluster");
-    const key = JSON.stringify([this.theme.name, names, coloured, this.isolated]);
-    if (key === this.groupsKey) return;
-    this.groupsKey = key;
-    this.groups.hidden = names.length === 0;
-    this.keepFocus(this.groups, () => this.groups.replaceChildren(...names.map((name, group) => {
-      const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
-        title: "Click to see this cluster alone." });
-      chip.dataset.group = String(group);
-      chip.append(groupSymbol(group, this.theme, coloured), make("span", "", name));
-      chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
-      return chip;
-    })));
-  }
-
-  /** Rebuild a row of buttons and give the focus back to the one that had it. */
-  keepFocus(row, rebuild) {
-    const focused = [...row.children].indexOf(row.getRootNode().activeElement);
-    rebuild();
-    if (focused >= 0) row.children[focused]?.focus();
-  }
-
-  toggleTable() {
-    this.tables.hidden = !this.tables.hidden;
-    this.tableButton.setAttribute("aria-expanded", String(!this.tables.hidden));
-    if (this.tables.hidden) this.tables.replaceChildren();
-    else this.buildTables();
-  }
-
-  buildTables() {
-    this.tables.replaceChildren(...tablesOf(this.scene, this.frame, this.hidden).map(tableElement));
-  }
-
-  // -- Isolation --
-
-  isolate(group) {
-    if (group === this.isolated) return;
-    this.isolated = group;
-    this.root.dataset.dpvizSelected = group === null ? "" : String(group);
-    if (this.scene) this.buildLegend();
-    this.draw();
-    clearTimeout(this.reporting); // a double click is not worth two messages
-    this.reporting = setTimeout(() => {
-      if (this.isolated === this.reported) return;
-      this.reported = this.isolated;
-      this.setStateValue("selected", this.isolated);
-    }, 250);
-  }
-
-  // -- Pointer, wheel and keys --
-
-  position(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
-  onClick(event) {
-    this.canvas.focus({ preventScroll: true });
-    if (!this.scale) return;
-    const found = hit(this.scene, this.view(), this.scale, ...this.position(event), { clusters: true });
-    const group = found && found.group !== NO_GROUP ? found.group : null;
-    this.isolate(group === this.isolated ? null : group);
-  }
-
-  onPointerMove(event) {
-    const before = this.pointers.get(event.pointerId);
-    if (!before) {
-      if (event.pointerType !== "touch") this.hover(event);
-      return;
-    }
-    const [dx, dy] = [event.clientX - before.clientX, event.clientY - before.clientY];
-    if (!this.moved && Math.hypot(dx, dy) < 4) return;
-    this.moved = true;
-    this.tip.hidden = true;
-    this.root.classList.add("dragging");
-    if (this.pointers.size === 2) this.pinch(event);
-    else if (event.pointerType !== "touch" || this.zoom.k > 1) this.panBy(dx, dy);
-    this.pointers.set(event.pointerId, event);
-  }
-
-  pinch(event) {
-    const spread = (a, b) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
-    const [a, b] = [...this.pointers.values()];
-    const other = a.pointerId === event.pointerId ? b : a;
-    const before = a.pointerId === event.pointerId ? a : b;
-    const factor = spread(event, other) / Math.max(1, spread(before, other));
-    const box = this.canvas.getBoundingClientRect();
-    this.zoomBy(factor, (event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top);
-  }
-
-  hover(event) {
-    this.hoverAt = this.position(event);
-    this.hovering ??= requestAnimationFrame(() => {
-      this.hovering = undefined;
-      if (!this.scale || this.pointers.size) return;
-      const found = hit(this.scene, this.view(), this.scale, ...this.hoverAt);
-      this.tip.hidden = !found;
-      this.canvas.style.cursor = found ? "pointer" : "";
-      if (found) this.showTip(found);
-    });
-  }
-
-  showTip(found) {
-    const lines = tooltipLines(this.scene, found);
-    this.tip.replaceChildren(...lines.map((text, i) => make("div", i === 0 ? "name" : "", text)));
-    const [x, y] = [this.scale.x(found.x), this.scale.y(found.y)];
-    const { offsetWidth: w, offsetHeight: h } = this.tip;
-    const left = x + 14 + w > this.width ? x - 14 - w : x + 14;
-    this.tip.style.left = `${clamp(left, 0, Math.max(0, this.width - w))}px`;
-    this.tip.style.top = `${clamp(y - h / 2, 0, Math.max(0, this.height - h))}px`;
-  }
-
-  onWheel(event) {
-    const scrolling = event.timeStamp - this.scrolled < SCROLL_MS || (event.deltaY > 0 && this.zoom.k <= 1);
-    if (scrolling && !event.ctrlKey) return; // with ctrl it is a pinch
-    event.preventDefault();
-    const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-    this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * (event.ctrlKey ? 0.01 : 0.002)), ...this.position(event));
-  }
-
-  /** Zoom so that the scene stays put under a pixel (the middle, unless told). */
-  zoomBy(factor, px = null, py = null) {
-    if (!this.scale) return;
-    const { plot, scale, scene, zoom } = this;
-    const k = clamp(zoom.k * factor, 1, MAX_ZOOM);
-    if (k === 1) return void this.setZoom(HOME);
-    const x = scale.left(px ?? plot.left + plot.width / 2);
-    const y = scale.up(py ?? plot.top + plot.height / 2);
-    const keep = (axis, middle, at) => {
-      const home = (at - axis.view[0]) / (axis.view[1] - axis.view[0]);
-      return home + ((middle - home) * zoom.k) / k;
-    };
-    this.setZoom({ k, x: keep(scene.x, zoom.x, x), y: keep(scene.y, zoom.y, y) });
-  }
-
-  panBy(dx, dy) {
-    const { scale, scene, zoom } = this;
-    const span = (axis) => axis.view[1] - axis.view[0];
-    this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / span(scene.x), y: zoom.y + dy / scale.ky / span(scene.y) });
-  }
-
-  setZoom(zoom) {
-    this.zoom = { k: zoom.k, x: clamp(zoom.x, -0.25, 1.25), y: clamp(zoom.y, -0.25, 1.25) };
-    this.root.classList.toggle("zoomed", zoom !== HOME);
-    this.root.dataset.dpvizZoom = this.zoom.k.toFixed(3);
-    this.redraw ??= requestAnimationFrame(() => {
-      this.redraw = undefined;
-      this.draw();
-    });
-  }
-
-  onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
-    const onPicture = event.composedPath()[0] === this.canvas;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const pan = event.shiftKey && onPicture ? arrows[event.key] : undefined;
-    const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-    const zooms = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "_": 1 / 1.5 };
-    if (event.key === "Escape" && this.isolated !== null) this.isolate(null);
-    else if (this.stepped && (event.key === "k" || (event.key === " " && onPicture))) this.togglePlay();
-    else if (!onPicture) return;
-    else if (pan) this.panBy(-40 * pan[0], 40 * pan[1]);
-    else if (event.key in zooms) this.zoomBy(zooms[event.key]);
-    else if (event.key === "0") this.setZoom(HOME);
-    else if (event.key in steps && !event.shiftKey && this.stepped) this.step(steps[event.key]);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  // -- The end --
-
-  fail(error) {
-    this.problem.hidden = false;
-    this.problem.textContent = `This picture could not be drawn (${error.message}). Reload the page to try again.`;
-  }
-
-  destroy() {
-    this.stopped.abort();
-    this.observer.disconnect();
-    clearTimeout(this.timer);
-    clearTimeout(this.reporting);
-    for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);
-    latestFrames.delete(this.options.key);
-    this.root.remove();
-  }
-}
-
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-  element.hidden = text === "";
-}
-
-/** Put the knobs into the address without a new entry in the history. */
-function setQuery(query) {
-  if (!query || location.search === `?${query}`) return;
-  history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
-}
-
-export default function mount(component) {
-  const { parentElement } = component;
-  if (!component.data) return undefined;
-  if (!instances.has(parentElement)) instances.set(parentElement, new Live(parentElement));
-  const live = instances.get(parentElement);
-  try {
-    live.problem.hidden = true;
-    live.update(component);
-  } catch (error) {
-    live.fail(error);
-    console.error(error);
-  }
-  return () => {
-    live.destroy();
-    instances.delete(parentElement);
-  };
+  return cells.sort((a, b) => b.value - a.value);
 }

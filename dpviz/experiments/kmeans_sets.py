@@ -1,0 +1,102 @@
+"""The six data sets of Lu & Shen's table 2, with what the paper reports on them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpviz.core import Box, Points, frozen
+from dpviz.data import TableError, read_table
+
+LABEL = "label"  # the column that is no feature
+SUFFIXES = (".csv.gz", ".csv")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSet:
+    """One data set of table 2, with the figures of figures 9b (past) and 10b (future)."""
+
+    name: str
+    file: str  # without suffix
+    n_clusters: int
+    n_records: int  # as the paper gives it
+    lloyd_past: float  # Lloyd's average iterations beside the past strategy
+    lloyd_future: float  # and beside the future strategy
+    past: float  # average iterations
+    future: float
+    past_ratio: float
+    future_ratio: float
+    remark: str = ""  # where our file is not the paper's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetRecords:
+    """The records (n, d) of a set in box units: every column scaled to [0, 1] by its own extremes. Curator only."""
+
+    paper: PaperSet
+    unit: Points
+
+    @property
+    def box(self) -> Box:
+        """The unit box that the records are in."""
+        return Box.cube(0.0, 1.0, self.unit.shape[1])
+
+
+PAPER_SETS = (
+    PaperSet("Iris", "iris", 3, 150, 6.07, 6.1, 5.89, 8.2, 0.97, 1.34),
+    PaperSet("House", "house5", 3, 1837, 17.22, 17.3, 16.40, 21.4, 0.95, 1.24),
+    PaperSet("S1", "s1", 15, 5000, 17.64, 18.0, 17.05, 23.9, 0.97, 1.33),
+    PaperSet(
+        "Birch2",
+        "birch2_12k",
+        5,
+        12000,
+        15.52,
+        15.6,
+        14.73,
+        20.7,
+        0.95,
+        1.33,
+        "a random 12,000 of its 100,000 records, because the paper does not say which it took",
+    ),
+    PaperSet(
+        "Image",
+        "image_rgb",
+        3,
+        34112,
+        14.26,
+        14.1,
+        13.60,
+        19.8,
+        0.95,
+        1.40,
+        "the 33,925 colors of another scan of the picture, where the paper has 34,112",
+    ),
+    PaperSet("Lifesci", "lifesci", 3, 26733, 29.72, 29.9, 28.92, 36.6, 0.97, 1.22),
+)
+
+
+def read_set(paper: PaperSet, folder: str | Path) -> SetRecords:
+    """Read one set from `folder`, all its numeric columns but the label, and scale it by its own extremes.
+
+    The extremes are two records' values: not private, as in the paper. Raises ValueError for a file that is missing or
+    is no table, a constant column, and fewer distinct records than clusters.
+    """
+    paths = [Path(folder) / (paper.file + suffix) for suffix in SUFFIXES]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise ValueError(
+            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
+            "Pass the folder of the data sets with --data."
+        )
+    try:
+        table = read_table(path)
+        points = table.dataset([name for name in table.numeric_columns if name != LABEL]).points
+    except TableError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    if len(np.unique(points, axis=0)) < paper.n_clusters:
+        raise ValueError(
+            f"{path.name} had fewer than {paper.n_clusters} different records, one for each cluster. Take another file."
+        )
+    low, high = points.min(axis=0), points.max(axis=0)
+    return SetRecords(paper, frozen(np.clip((points - low) / (high - low), 0.0, 1.0)))

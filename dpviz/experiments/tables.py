@@ -1,0 +1,191 @@
+"""Reports: tables with their words and origin, as one JSON file that the command line writes and the app reads."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+Cell = str | int | float | None  # None: there is no such figure, and a note says why
+
+MAX_BYTES = 20_000_000  # ours; far above any report, below what would fill the memory
+T = TypeVar("T")
+
+
+class TablesError(ValueError):
+    """A file is no report; the message says what was found, what is needed, and the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `key` finds the cell in a row, `label` and `unit` are for people."""
+
+    key: str
+    label: str
+    unit: str = ""  # "" for a number without unit, and for text
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """One table; every row has a cell for every column's key, and no other."""
+
+    id: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Mapping[str, Cell], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise TablesError for a row that does not fit the columns, and for a number that is not finite."""
+        keys = [column.key for column in self.columns]
+        if not keys or len(set(keys)) != len(keys):
+            raise TablesError(
+                f"Table {self.id!r} had the columns {keys}, but it needs at least one, each with a key of its own."
+            )
+        for number, row in enumerate(self.rows, start=1):
+            if set(row) != set(keys):
+                odd = sorted(set(row) ^ set(keys))
+                raise TablesError(
+                    f"Row {number} of table {self.id!r} and its columns differ in {odd}. Fill every cell."
+                )
+            for key, cell in row.items():
+                if isinstance(cell, float) and not math.isfinite(cell):
+                    raise TablesError(
+                        f"Row {number} of table {self.id!r} had {cell} in {key!r}, but a number must be finite. Use "
+                        "None, and say why in a note."
+                    )
+
+    def values(self, key: str) -> tuple[Cell, ...]:
+        """Return one column from top to bottom."""
+        return tuple(row[key] for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one command found. The command, the seed and the versions make it again."""
+
+    title: str
+    source: str  # the paper whose figures stand beside ours
+    command: str
+    seed: int
+    runs: int  # of each setting, where a table does not say otherwise
+    versions: Mapping[str, str]  # library -> version
+    tables: tuple[ResultTable, ...]
+
+    def __post_init__(self) -> None:
+        """Raise TablesError when two tables share an id."""
+        ids = [table.id for table in self.tables]
+        if len(set(ids)) != len(ids):
+            raise TablesError(f"The tables had the ids {ids}, but each needs an id of its own.")
+
+    def table(self, table_id: str) -> ResultTable:
+        """Return the table with this id; raises KeyError."""
+        for table in self.tables:
+            if table.id == table_id:
+                return table
+        raise KeyError(f"There is no table {table_id!r}; there are {[table.id for table in self.tables]}.")
+
+
+def write_tables(report: Report, path: str | Path) -> None:
+    """Write `report` as JSON that `read_tables` gives back as it was. Makes the folder, replaces an older file."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fields = asdict(report)
+    tables = fields.pop("tables")
+    # One row a line: a changed figure then shows as one changed line.
+    head = json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=1)[:-2]
+    body = ",\n".join(_table_text(table) for table in tables)
+    target.write_text(f'{head},\n "tables": [\n{body}\n]}}\n', "utf-8")
+
+
+def read_tables(path: str | Path) -> Report:
+    """Read the report that `write_tables` wrote.
+
+    Raises TablesError, in words for a reader of the page, for a file that is missing, too large, no JSON, from another
+    version, or that holds anything but text and finite numbers.
+    """
+    name = Path(path).name
+    try:
+        if Path(path).stat().st_size > MAX_BYTES:
+            raise TablesError(f"it is larger than {MAX_BYTES:,} bytes")
+        found = json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant)
+        return _report(found)
+    except OSError as error:
+        raise TablesError(f"The tables {name} could not be read ({error.strerror}). {_way_out()}") from None
+    except RecursionError:
+        raise TablesError(f"The tables {name} are nested too deep to be a report. {_way_out()}") from None
+    except ValueError as error:  # no UTF-8, no JSON, or no report
+        raise TablesError(f"The tables {name} are no report: {error}. {_way_out()}") from None
+
+
+def _way_out() -> str:
+    return "Write the file again with `python -m dpviz.experiments reproduce`."
+
+
+def _table_text(table: dict[str, Any]) -> str:
+    rows = table.pop("rows")
+    notes = table.pop("notes")
+    head = json.dumps(table, ensure_ascii=False, allow_nan=False)[:-1]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    return f'{head}, "rows": [\n{lines}\n], "notes": {json.dumps(notes, ensure_ascii=False)}}}'
+
+
+def _no_constant(name: str) -> None:
+    raise TablesError(f"it holds {name}, which is no number")
+
+
+def _report(found: Any) -> Report:
+    place = "the file"
+    versions = _field(found, "versions", dict, place)
+    return Report(
+        title=_field(found, "title", str, place),
+        source=_field(found, "source", str, place),
+        command=_field(found, "command", str, place),
+        seed=_field(found, "seed", int, place),
+        runs=_field(found, "runs", int, place),
+        versions={library: _field(versions, library, str, "the versions") for library in versions},
+        tables=tuple(_table(table) for table in _field(found, "tables", list, place)),
+    )
+
+
+def _table(found: Any) -> ResultTable:
+    table_id: str = _field(found, "id", str, "a table")
+    place = f"table {table_id!r}"
+    return ResultTable(
+        id=table_id,
+        title=_field(found, "title", str, place),
+        caption=_field(found, "caption", str, place),
+        columns=tuple(
+            Column(*(_field(column, name, str, f"a column of {place}") for name in ("key", "label", "unit")))
+            for column in _field(found, "columns", list, place)
+        ),
+        rows=tuple(_row(row, place) for row in _field(found, "rows", list, place)),
+        notes=tuple(_text(note, place) for note in _field(found, "notes", list, place)),
+    )
+
+
+def _field(found: Any, name: str, kind: type[T], place: str) -> T:
+    """Return found[name], which must be of type `kind`."""
+    if not isinstance(found, dict) or name not in found:
+        raise TablesError(f"{place} has no {name!r}")
+    value = found[name]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TablesError(f"{name!r} of {place} is {type(value).__name__}, but must be {kind.__name__}")
+    return value
+
+
+def _row(found: Any, place: str) -> Mapping[str, Cell]:
+    if not isinstance(found, dict):
+        raise TablesError(f"a row of {place} is {type(found).__name__}, but must be dict")
+    for key, cell in found.items():
+        if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
+            raise TablesError(f"cell {key!r} of {place} is {type(cell).__name__}, but must be text or a number")
+    return found
+
+
+def _text(found: Any, place: str) -> str:
+    if not isinstance(found, str):
+        raise TablesError(f"a note of {place} is {type(found).__name__}, but must be str")
+    return found

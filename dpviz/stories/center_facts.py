@@ -1,0 +1,78 @@
+"""What is said of every run that releases centers: how far off they are, and what its guarantee allows."""
+
+import math
+
+from dpviz.core import Adjacency, CentersRelease, Claim, Step, attacker_odds
+from dpviz.metrics import matched_distance, nonprivate_cost
+from dpviz.solvers import assign
+from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.telling import Telling
+
+SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
+PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
+
+
+def allowed(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker."""
+    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
+
+
+def not_established(_: float) -> str:
+    """Say that nothing is proved: the start or the bounds came from the records."""
+    return "No limit is established: the start or the bounds come from the records."
+
+
+def limit(proved: Claim | None) -> str:
+    """Say what the guarantee allows whoever reads the release; without a proof no limit is named."""
+    if proved is None:
+        return "No limit is established on what this release tells about you."
+    what = "which of two records is yours" if proved.adjacency is Adjacency.REPLACE else "whether you are in the data"
+    most = at_most(attacker_odds(proved.epsilon, proved.delta))
+    return f"With secret noise, whoever guesses from this release {what} is right {most}. A coin: 50."
+
+
+def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
+    """Say the run in one sentence; `spent` is its budget in words."""
+    off, most = number(100.0 * distance_share(told)), limit(told.result.guarantee.proved)
+    return Sentence(
+        curator=f"{spent} the centers end {off} % of the box away from Lloyd's. {most}",
+        public=f"{spent}, {n_clusters} centers are released. {most}",
+    )
+
+
+def distance_share(told: Telling[CentersRelease, Step]) -> float:
+    """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
+    return matched_distance(told.final, told.reference.nonprivate_centers) / math.sqrt(told.words.box.d)
+
+
+def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
+    """Return cost and distance beside Lloyd's: exact, so the curator's; `start` says where Lloyd starts."""
+    cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
+    best = float(told.reference.nonprivate_costs[-1])
+    ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
+    off = number(round(100.0 * distance_share(told), 9))  # rounding errors are no distance
+    far = "Mean distance to Lloyd's centers under the best matching, against the box's diagonal."
+    return (
+        Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),
+        Fact("Off Lloyd's centers", f"{off} % of the box", far, False),
+    )
+
+
+def lloyd_fact(told: Telling[CentersRelease, Step]) -> Fact:
+    """Return how long Lloyd's algorithm took: exact, so the curator's."""
+    rounds = str(told.reference.n_iterations)
+    return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
+
+
+def risk(proved: Claim | None) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public."""
+    if proved is None:
+        return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
+    once = at_most(attacker_odds(proved.epsilon, proved.delta))
+    if proved.adjacency is Adjacency.REPLACE:
+        return (Fact("Attacker is right", once, "Guessing which of two records is yours; a coin: 50 in 100.", True),)
+    twice = at_most(attacker_odds(2.0 * proved.epsilon))
+    return (
+        Fact("Attacker is right", once, "Guessing whether you are in it; a coin: 50 in 100.", True),
+        Fact("If your record is changed", twice, "Changing is removing and adding: 2ε.", True),
+    )

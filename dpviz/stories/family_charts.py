@@ -1,0 +1,150 @@
+"""Charts of many runs of many methods: medians as lines, the middle of the runs as bands, Lloyd's cost as the floor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpviz.core import FloatArray
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+
+BAND = (5.0, 95.0)  # percentiles of the runs
+LOWEST_RATIO, HIGHEST_RATIO = 1e-3, 1e6  # of a cost to Lloyd's; a chart needs an end
+LEAST_VIEW = (-0.05, 0.18)  # decades around Lloyd's cost: a smaller spread is not blown up
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """One method's runs along an axis: all exact costs, the curator's."""
+
+    key: str  # what a click reports
+    name: str
+    hue: int  # its colour in every chart
+    x: FloatArray  # (p,) iterations, or epsilons
+    nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
+    exact: bool = False  # the method has no privacy: grey and dashed
+
+
+def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, longest: float, chosen: str = "") -> Scene:
+    """Return the cost after each iteration up to `longest`, as multiples of `floor`: Lloyd's from the same start."""
+    return _chart(
+        spreads,
+        floor,
+        chosen,
+        title="Cost after each iteration",
+        x=Axis("iteration", view=(-0.25, longest + 0.25), whole=True),
+        what="after each iteration",
+        cursor=None,
+    )
+
+
+def cost_by_epsilon(spreads: Sequence[Spread], floor: float, *, epsilon: float, label: str, chosen: str = "") -> Scene:
+    """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
+    logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
+    low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
+    taken = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
+    return _chart(
+        taken,
+        floor,
+        chosen,
+        title=f"Cost of the release against {label}",
+        x=Axis(label, view=(low - 0.06, high + 0.06), log=True),
+        what=f"of the released centers against {label}",
+        cursor=float(np.log10(epsilon)),
+    )
+
+
+def _chart(
+    spreads: Sequence[Spread],
+    floor: float,
+    chosen: str,
+    *,
+    title: str,
+    x: Axis,
+    what: str,
+    cursor: float | None,
+) -> Scene:
+    bands, lines, seen = [], [], [LEAST_VIEW[0], LEAST_VIEW[1]]
+    for spread in spreads:
+        low, middle, high = _percentiles(_ratios(spread.nonprivate_values, floor))
+        seen += [float(value) for value in (np.nanmin(low), np.nanmax(high)) if np.isfinite(value)]
+        bands.append(_band(spread, low, high))
+        lines.append(_line(spread, middle, chosen=spread.key == chosen))
+    pad = 0.04 * (max(seen) - min(seen))
+    return Scene(
+        title=title,
+        alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
+        caption="Lines are medians, bands hold 90 of 100 runs. 1 is Lloyd's cost from the same start. Click a line.",
+        x=x,
+        y=Axis("cost", "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),
+        axes_public=False,  # the axes end at exact costs
+        layers=(*bands, *_rules(x, cursor), *lines),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _ratios(values: FloatArray, floor: float) -> FloatArray:
+    """Return decimal logarithms of costs over Lloyd's; where Lloyd's is 0, every other is the worst."""
+    over = values / floor if floor > 0 else np.where(values > 0, HIGHEST_RATIO, values + 1.0)
+    return np.asarray(np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO)))
+
+
+def _percentiles(logs: FloatArray) -> FloatArray:
+    """Return low, median and high (3, p) over the runs, NaN where none has a value."""
+    result = np.full((3, logs.shape[1]), np.nan)
+    some = np.isfinite(logs).any(axis=0)
+    result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)
+    return result
+
+
+def _band(spread: Spread, low: FloatArray, high: FloatArray) -> Layer:
+    return Layer(
+        spread.name,
+        Kind.BANDS,
+        Role.CLUSTER,
+        Audience.CURATOR,
+        {"edges": np.stack([spread.x, low, high], axis=1)[None, None]},
+        always(1),
+        fill=0.13,
+        hue=spread.hue,
+        legend=False,
+        isolate=False,
+    )
+
+
+def _line(spread: Spread, middle: FloatArray, *, chosen: bool) -> Layer:
+    return Layer(
+        spread.name,
+        Kind.LINES,
+        Role.EXACT if spread.exact else Role.CLUSTER,
+        Audience.CURATOR,
+        {"xy": np.stack([spread.x, middle], axis=1)[None, None]},
+        always(1),
+        size=3.5 if chosen else 2.0,
+        dash=spread.exact,
+        hue=spread.hue,
+        isolate=False,
+        pick=spread.key,
+    )
+
+
+def _rules(x: Axis, cursor: float | None) -> list[Layer]:
+    """Lloyd's cost as a line over the whole width, and where epsilon stands now."""
+    level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
+    floor = Layer(
+        "Lloyd's final cost",
+        Kind.LINES,
+        Role.REFERENCE,
+        Audience.CURATOR,
+        {"xy": level},
+        always(1),
+        size=1.0,
+        isolate=False,
+    )
+    if cursor is None:
+        return [floor]
+    here = Layer(
+        "Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, {"x": np.array([cursor])}, always(1), legend=False
+    )
+    return [floor, here]

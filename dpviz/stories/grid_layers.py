@@ -1,0 +1,162 @@
+"""EUGkM as a picture: records, exact counts, noisy counts, then k-means on the cells, which sees no record any more."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.baselines.eugkm import GridRelease, GridStep
+from dpviz.core import Counts, FloatArray
+from dpviz.metrics import nonprivate_cost
+from dpviz.plots import Frame, Kind, Layer, Role
+from dpviz.solvers import assign
+from dpviz.stories import ground_layers as ground
+from dpviz.stories.charts import CostLine
+from dpviz.stories.panel import Fact, odds
+from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, UNRELEASED, Clock, Seen, Stage, Stops
+from dpviz.stories.telling import Telling
+from dpviz.stories.view import Projection
+
+N_STOPS = 5  # of the k-means that are shown: how many it took is not part of the release
+STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
+PHASES = ("exact", "noisy", *STOPS)
+MOST_LINES = 40  # cells along an axis whose walls can still be told apart
+NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
+TERMS = (
+    ("Cells", "A public grid. Each record counts in one cell; the darker a cell, the more records."),
+    ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
+    ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
+)
+
+Told = Telling[GridRelease, GridStep]
+
+
+def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
+    """Return what is drawn, from back to front; the world's from the noisy grid and the released centers alone."""
+    stage = Stage(plane, Clock(1, PHASES))
+    clock = stage.clock
+    _, path = _stops(told)
+    walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
+    labels = assign(told.unit, told.final)
+    true = ground.exact_means(told.unit, labels, told.final)
+    return (
+        *ground.box_layer(stage, public=told.words.box_public),
+        *([] if plane.nonprivate else _grid_layers(told, stage)),
+        ground.record_layer(told.unit, (None, labels), {0: 0, clock.release: 1}, stage, size=3.0),
+        *ground.border_layer("Borders", RELEASED, {clock.release: 0}, told.final[None], stage),
+        stage.layer(
+            "Way of the centers",
+            Kind.TRAILS,
+            UNRELEASED.role,
+            UNRELEASED.audience,
+            walking,
+            {"xy": plane(path)},
+            size=2.0,
+        ),
+        stage.marks("k-means center", UNRELEASED, walking, path, size=9.0),
+        *ground.final_layers(
+            told.final, true, told.reference.nonprivate_centers, stage, noise="Error of grid and noise"
+        ),
+    )
+
+
+def stops(_: Told) -> Stops:
+    """Name every stop of the scrubber; the same for every run."""
+    walk = "k-means moves centers over the noisy cells. It sees no record, so that it costs no privacy."
+    named = (
+        Frame("Records", "Every record lies in one cell of a grid that the public knows."),
+        Frame("Exact counts", "How many records each cell holds stays secret."),
+        Frame("Noisy counts", "Noise on every cell, empty ones too. This grid is all that is released of the records."),
+        *(Frame(f"k-means on the cells, {i + 1} of {N_STOPS}", walk) for i in range(N_STOPS)),
+        Frame("Release", "The centers that k-means found on the noisy cells."),
+    )
+    return Stops(named, Clock(1, PHASES).frame(0, "noisy"))
+
+
+def costs(told: Told) -> CostLine:
+    """Return the exact cost of the centers at each stop."""
+    iterations, path = _stops(told)
+    clock = Clock(1, PHASES)
+    values = [nonprivate_cost(told.unit, centers, assign(told.unit, centers)) for centers in path]
+    when = np.concatenate([np.zeros(clock.n_frames - N_STOPS - 1), iterations, iterations[-1:]])
+    return CostLine(iterations, np.array(values), when, "k-means step on the cells")
+
+
+def facts(told: Told) -> tuple[Fact, ...]:
+    """Return what is particular to the grid."""
+    release, step = told.result.release, told.result.trace[0]
+    sides = release.shape[:3] if len(release.shape) <= 3 else (release.shape[0],)
+    size = " x ".join(str(side) for side in sides) + (
+        f" (in {len(release.shape)} directions)" if sides != release.shape else ""
+    )
+    below = 100.0 * float(np.mean(release.noisy_cell_counts < 0))
+    empty = 100.0 * float(np.mean(step.nonprivate_cell_counts == 0))
+    return (
+        Fact("Cells", size, "More records and a larger ε buy more cells.", True),
+        Fact("Cells below zero", odds(below), "Noise pushed their counts below zero: they weigh nothing.", True),
+        Fact("Empty cells", odds(empty), "They hold no record, and about half of them look as if they did.", False),
+    )
+
+
+def alt(told: Told) -> str:
+    """Say what is drawn, from public parameters and the release alone."""
+    return f"cluster centers on a grid of {len(told.result.release.noisy_cell_counts)} noisy counts"
+
+
+def marginal(counts: Counts, shape: tuple[int, ...], axes: tuple[int, ...]) -> FloatArray:
+    """Return the sums of a grid's `counts` (m1 ... md,), C order, over all but one or two `axes`: rows by the last one.
+
+    Row 0 is at the low end. One axis gives one row. Numpy's own arrays hold fewer axes than a box may have.
+    """
+    place = np.arange(len(counts))
+    columns = [place // math.prod(shape[axis + 1 :]) % shape[axis] for axis in axes]
+    across = shape[axes[0]]
+    flat = columns[0] if len(axes) == 1 else columns[1] * across + columns[0]
+    up = 1 if len(axes) == 1 else shape[axes[1]]
+    sums = np.bincount(flat, weights=counts, minlength=up * across)
+    return sums.astype(np.float64).reshape(up, across)
+
+
+def _grid_layers(told: Told, stage: Stage) -> list[Layer]:
+    """The grid's lines, the exact counts, and the noisy counts above and below zero, all on one scale."""
+    release, clock = told.result.release, stage.clock
+    axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
+    noisy = marginal(release.noisy_cell_counts, release.shape, axes)
+    exact = marginal(told.result.trace[0].nonprivate_cell_counts, release.shape, axes)
+    highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
+    after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
+    return [
+        *_wall_layer(noisy.shape, stage),
+        _cells("Exact counts", SECRET, {clock.frame(0, "exact"): 0}, exact, highest, stage),
+        _cells("Noisy counts", RELEASED, after, noisy, highest, stage),
+        _cells("Counts below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy, highest, stage),
+    ]
+
+
+def _cells(name: str, seen: Seen, rows: dict[int, int], counts: FloatArray, highest: float, stage: Stage) -> Layer:
+    """Shade the cells by the square root of their counts, nothing below zero: noise then looks alike everywhere."""
+    shade = np.rint(255.0 * np.sqrt(np.clip(counts / highest, 0.0, 1.0))).astype(np.uint8)
+    arrays: dict[str, NDArray[Any]] = {"rect": np.array([[[0.0, 0.0, 1.0, 1.0]]]), "value": shade[None, None]}
+    return stage.layer(name, Kind.GRID, seen.role, seen.audience, rows, arrays, isolate=False)
+
+
+def _wall_layer(shape: tuple[int, ...], stage: Stage) -> list[Layer]:
+    """The walls between the cells, while there are few enough to be seen; they are public."""
+    up, across = shape
+    if max(shape) > MOST_LINES:
+        return []
+    x, y = np.arange(1, across) / across, np.arange(1, up) / up
+    upright = np.stack([x, np.zeros_like(x), x, np.ones_like(x)], axis=1)
+    flat = np.stack([np.zeros_like(y), y, np.ones_like(y), y], axis=1)
+    arrays = {"ends": np.concatenate([upright, flat])[None]}
+    rows = {0: 0, stage.clock.frame(0, "exact"): 0}
+    return [stage.layer("Cells", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
+
+
+def _stops(told: Told) -> tuple[FloatArray, FloatArray]:
+    """Return which iterations are shown (N_STOPS,), and their centers (N_STOPS, k, d)."""
+    trace = told.result.trace
+    path = np.stack([trace[0].previous_centers, *(step.released_centers for step in trace)])
+    shown = np.rint(np.linspace(0, len(trace), N_STOPS)).astype(np.intp)
+    return shown.astype(np.float64), path[shown]

@@ -1,0 +1,141 @@
+"""The layers that every picture of centers has: box, records, borders, the centers' path, the release."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
+from dpviz.plots import Audience, Kind, Layer, Role
+from dpviz.solvers import cluster_sums, means
+from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
+from dpviz.stories.view import spread
+
+MOST_DRAWN = 20_000  # records; every record is computed on, the rest are left out evenly
+MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
+WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
+NO_GROUP = 255  # a record without a cluster
+
+
+def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
+    """The box, red when it was taken from the records; in principal directions its outline is left out."""
+    corners = stage.projection.corners
+    if corners is None:
+        return []
+    ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
+    name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
+    audience = Audience.PUBLIC if public else Audience.CURATOR
+    rows = stage.clock.always()
+    return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
+
+
+def thinning(n: int, n_rows: int) -> int:
+    """Return m so that every m-th of n records is drawn, with `n_rows` rows of colors."""
+    return max(1, -(-n // min(MOST_DRAWN, max(1, MOST_COLORED // n_rows))))
+
+
+def record_layer(
+    unit: Points, groups: Sequence[Labels | None], rows: Mapping[int, int], stage: Stage, **style: Any
+) -> Layer:
+    """The records (n, d), colored by `groups`, one (n,) a row; None is a row without color."""
+    every = thinning(len(unit), len(groups))
+    group = np.full((len(groups), len(unit[::every])), NO_GROUP, dtype=np.uint8)  # (R, m)
+    for row, labels in zip(group, groups, strict=True):
+        if labels is not None:
+            row[:] = labels[::every]
+    arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None, ::every], "group": group}
+    options = {"name": "Records", "size": 4.0, **style}
+    return stage.layer(
+        kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options
+    )
+
+
+def border_layer(name: str, seen: Seen, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
+    """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
+    if stage.projection.d != 2:
+        return []
+    arrays = {"ends": voronoi_borders(stage.projection(centers))}  # (R, m, 4)
+    # A border belongs to two clusters, so that it never fades with one of them.
+    return [stage.layer(name, Kind.SEGMENTS, seen.role, seen.audience, rows, arrays, size=1.0, isolate=False)]
+
+
+def cluster_borders(
+    public_start: Centers | None, start: Centers, path: FloatArray, final: Centers, stage: Stage, seen: Seen = RELEASED
+) -> list[Layer]:
+    """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
+    clock, phases = stage.clock, stage.clock.phases
+    rows = {**clock.during(*phases, offset=-1), clock.release: clock.n_steps - 1}
+    opening = {clock.frame(0, phase): 0 for phase in phases}
+    around = PUBLIC if public_start is not None else SECRET
+    later = np.concatenate([path[:-1], final[None]])
+    return [
+        *border_layer("Borders of the start", around, opening, start[None], stage),
+        *border_layer("Borders", seen, rows, later, stage),
+    ]
+
+
+def path_layers(
+    public_start: Centers | None, start: Centers, path: FloatArray, stage: Stage, seen: Seen = RELEASED
+) -> list[Layer]:
+    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration."""
+    clock, public = stage.clock, public_start is not None
+    *waiting, moving = clock.phases
+    whole = np.concatenate([start[None], path]) if public else path
+    shift = 1 if public else 0
+    rows = {**clock.during(*waiting, offset=shift - 1), **clock.during(moving, offset=shift)}
+    rows[clock.release] = len(whole) - 1
+    arrays = {"xy": stage.projection(whole)}
+    opening = dict.fromkeys(range(len(clock.phases) + 1), 0)
+    at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
+    name, around = ("Start (public)", PUBLIC) if public else ("Start: records", SECRET)
+    return [
+        stage.layer("Path of the centers", Kind.TRAILS, seen.role, seen.audience, rows, arrays, size=2.0),
+        stage.marks(name, around, opening, start[None], symbol="square", size=9.0),
+        stage.marks("Center", seen, at, path, size=10.0),
+    ]
+
+
+def final_layers(
+    final: Centers,
+    exact: Centers | None,
+    reference: Centers,
+    stage: Stage,
+    *,
+    noise: str = "Noise of the release",
+    seen: Seen = RELEASED,
+) -> list[Layer]:
+    """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers."""
+    last = {stage.clock.release: 0}
+    cross = {"symbol": "cross", "size": 9.0, "isolate": False}
+    layers = [stage.marks("Lloyd's centers, no privacy", SECRET, last, reference[None], **cross)]
+    if exact is not None:
+        layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0))
+        layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0))
+    return [*layers, stage.marks("Released center", seen, last, final[None], size=13.0)]
+
+
+def error_circles(
+    name: str, seen: Seen, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
+) -> list[Layer]:
+    """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
+
+    Each of the plane's directions has variance 2 b^2, so that the root mean square length of the noise is sqrt(2) b
+    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more.
+    """
+    radius = noise_length(scale, stage.projection.d)
+    drawn = np.where(radius < WIDEST, radius, np.nan)
+    if np.isnan(drawn).all():
+        return []
+    arrays = {"center": stage.projection(centers), "radius": drawn}
+    return [stage.layer(name, Kind.CIRCLES, seen.role, seen.audience, rows, arrays, size=1.5, fill=0.08)]
+
+
+def noise_length(scale: FloatArray, d: int) -> FloatArray:
+    """Return the root mean square length, in the plane of a picture, of Laplace noise of `scale` on each of d axes."""
+    return (np.sqrt(2.0) if d == 1 else 2.0) * scale
+
+
+def exact_means(unit: Points, labels: Labels, fallback: Centers) -> Centers:
+    """Return the exact mean (k, d) of each cluster (curator only); an empty one's is at `fallback`."""
+    return means(cluster_sums(unit, labels, len(fallback)), fallback)

@@ -1,0 +1,100 @@
+"""Two runs on the same records beside each other: frames in step, one sentence, and what the difference costs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray, attacker_odds, frozen
+from dpviz.metrics import nonprivate_costs
+from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.view import View, project
+
+TRAIL = "Same noise, every ε"
+
+
+def together(left: Scene, right: Scene) -> tuple[Scene, Scene]:
+    """Return both with equally many frames: the shorter one stays at its last, and the left one's words say so."""
+    n_frames = max(len(left.frames), len(right.frames))
+    frames = tuple(_frame(left, right, i) for i in range(n_frames))
+    return replace(_lasting(left, n_frames), frames=frames), _lasting(right, n_frames)
+
+
+def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scene:
+    """Add the line that joins each center's places over other budgets (E, k, d), box units; seen with the release."""
+    projection = project(view, told.words, told.unit)
+    xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
+    last = len(scene.frames) - 1
+    trail = Layer(
+        TRAIL, Kind.LINES, Role.RELEASED, Audience.RELEASED, {"xy": xy}, rows_at(last + 1, {last: 0}), size=2.0
+    )
+    return replace(scene, layers=(*scene.layers, trail))
+
+
+def sentence(repaired: Any, published: Any) -> Sentence:
+    """Say what honesty costs, for a run in repaired and one in published mode at the same epsilon."""
+    epsilon = number(repaired.params.epsilon)
+    costs = [number(_ratio(told)) for told in (repaired, published)]
+    limit = _limit(repaired)
+    return Sentence(
+        curator=(
+            f"At ε = {epsilon} in all the repaired release costs {costs[0]} × Lloyd's, and {limit}. "
+            f"The published one costs {costs[1]} × Lloyd's at ε = {epsilon} a step, and no limit is established."
+        ),
+        public=(
+            f"At ε = {epsilon} in all, {limit} for the repaired release. "
+            f"For the published one, at ε = {epsilon} a step, no limit is established."
+        ),
+    )
+
+
+def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
+    """Return both costs, and both limits on an attacker."""
+    claim = published.result.guarantee.published
+    return (
+        Fact("Cost, repaired", f"{number(_ratio(repaired))} × Lloyd's", "Sum of squared distances.", False),
+        Fact("Cost, as published", f"{number(_ratio(published))} × Lloyd's", "Same records, same start.", False),
+        Fact("Attacker is right, repaired", _odds(repaired), "A coin: 50 in 100.", True),
+        Fact("Attacker is right, as published", _odds(published), "There is no proof for this release.", True),
+        Fact("Published, claimed in all", f"ε = {number(claim.epsilon)}", "Its steps and final counts added up.", True),
+    )
+
+
+def _limit(told: Any) -> str:
+    proved = told.result.guarantee.proved
+    if proved is None:
+        return "no limit is established"
+    return f"with secret noise an attacker is right {at_most(attacker_odds(proved.epsilon, proved.delta))}"
+
+
+def _odds(told: Any) -> str:
+    proved = told.result.guarantee.proved
+    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.delta))
+
+
+def _ratio(told: Any) -> float:
+    best = float(told.reference.nonprivate_costs[-1])
+    cost = float(nonprivate_costs(told.unit, told.final[None])[0])
+    return cost / best if best > 0 else float("inf")
+
+
+def _frame(left: Scene, right: Scene, i: int) -> Frame:
+    ours, theirs = left.frames[min(i, len(left.frames) - 1)], right.frames[min(i, len(right.frames) - 1)]
+    if i < len(left.frames) or ours.label == theirs.label:
+        return ours
+    return Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail)
+
+
+def _lasting(scene: Scene, n_frames: int) -> Scene:
+    """Repeat the last frame until there are `n_frames`."""
+    more = n_frames - len(scene.frames)
+    if more == 0:
+        return scene
+    layers = tuple(replace(layer, rows=_held(layer.rows, more)) for layer in scene.layers)
+    return replace(scene, layers=layers, frames=(*scene.frames, *(scene.frames[-1],) * more))
+
+
+def _held(rows: NDArray[np.int16], more: int) -> NDArray[np.int16]:
+    return frozen(np.concatenate([rows, np.repeat(rows[-1:], more)]))

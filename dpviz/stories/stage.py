@@ -1,0 +1,120 @@
+"""What a picture of a run is drawn on: its frames, its plane, and the layers that stand on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray, Step
+from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.stories.view import Projection
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Frames of a run of T iterations: the start, the phases of each iteration, the release."""
+
+    n_steps: int
+    phases: tuple[str, ...]
+
+    @property
+    def n_frames(self) -> int:
+        """Number of stops of the scrubber."""
+        return len(self.phases) * self.n_steps + 2
+
+    @property
+    def release(self) -> int:
+        """The last frame."""
+        return self.n_frames - 1
+
+    def frame(self, step: int, phase: str) -> int:
+        """Return the frame of a phase of the step with index 0, 1, ..."""
+        return 1 + len(self.phases) * step + self.phases.index(phase)
+
+    def during(self, *phases: str, offset: int = 0) -> dict[int, int]:
+        """Map the frames of these phases of every step to row step + offset; rows below 0 are left out."""
+        return {self.frame(t, p): t + offset for t in range(self.n_steps) for p in phases if t + offset >= 0}
+
+    def always(self, row: int = 0) -> dict[int, int]:
+        """Map every frame to one row."""
+        return dict.fromkeys(range(self.n_frames), row)
+
+    @property
+    def when(self) -> FloatArray:
+        """Where each frame stands between iterations 0 and T, (n_frames,)."""
+        steps = np.arange(1, len(self.phases) * self.n_steps + 1) / len(self.phases)
+        return np.concatenate([[0.0], steps, [float(self.n_steps)]])
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a mark's color says, and to whom."""
+
+    role: Role
+    audience: Audience
+
+
+RELEASED = Seen(Role.RELEASED, Audience.RELEASED)
+PUBLIC = Seen(Role.PUBLIC, Audience.PUBLIC)
+SECRET = Seen(Role.EXACT, Audience.CURATOR)
+LAW = Seen(Role.NOISE, Audience.NOISE)
+SECRET_NOISE = Seen(Role.NOISE, Audience.CURATOR)
+UNRELEASED = Seen(Role.REFERENCE, Audience.CURATOR)  # no exact value, but no part of the release either
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """Everything a layer needs to know about where it is drawn."""
+
+    projection: Projection
+    clock: Clock
+
+    def layer(
+        self,
+        name: str,
+        kind: Kind,
+        role: Role,
+        audience: Audience,
+        rows: Mapping[int, int],
+        arrays: Mapping[str, NDArray[Any]],
+        **style: Any,
+    ) -> Layer:
+        """Make a layer whose `rows` are given as {frame: row}."""
+        return Layer(name, kind, role, audience, dict(arrays), rows_at(self.clock.n_frames, rows), **style)
+
+    def marks(self, name: str, seen: Seen, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
+        """Make marks at `places` (R, m, d), box units."""
+        return self.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": self.projection(places)}, **style)
+
+    def arrows(
+        self, name: str, seen: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
+    ) -> Layer:
+        """Make arrows from `tails` to `heads`, both (R, m, d), box units."""
+        arrays = {"tail": self.projection(tails), "head": self.projection(heads)}
+        return self.layer(name, Kind.ARROWS, seen.role, seen.audience, rows, arrays, **style)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stops:
+    """The stops of a picture's scrubber, in public words, and the one that is shown first."""
+
+    frames: tuple[Frame, ...]
+    start_frame: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactScene(Scene):
+    """A run without any privacy. How long it took is exact, too, so that the public sees the first frame alone."""
+
+    def public(self) -> Scene:
+        """Return what is public of the first frame."""
+        seen = Scene.public(self)
+        layers = tuple(replace(layer, rows=layer.rows[:1]) for layer in seen.layers)
+        return replace(seen, layers=layers, frames=seen.frames[:1], start_frame=0)
+
+
+def stack(trace: tuple[Step, ...], name: str) -> FloatArray:
+    """Return one field of every step, (T, ...)."""
+    return np.stack([getattr(step, name) for step in trace])

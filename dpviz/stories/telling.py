@@ -1,0 +1,41 @@
+"""A run with its records and Lloyd's run, for any method that releases centers: what pictures and numbers need."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from dpviz.core import CentersRelease, FloatArray, Points, Result, Step
+from dpviz.solvers import LloydRun
+from dpviz.stories.view import Words
+
+MOST_CLUSTERS = 250  # a group is one byte
+
+R_co = TypeVar("R_co", bound=CentersRelease, covariant=True)
+S_co = TypeVar("S_co", bound=Step, covariant=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Telling(Generic[R_co, S_co]):
+    """A run and everything its picture and numbers need, computed once."""
+
+    result: Result[R_co, S_co]
+    params: Any
+    unit: Points  # (n, d) records in box units: the curator's
+    words: Words
+    reference: LloydRun  # Lloyd's algorithm beside it: the curator's
+
+    @property
+    def final(self) -> FloatArray:
+        """The released centers (k, d), box units."""
+        return self.words.box.to_unit(self.result.release.centers)
+
+    @property
+    def proved(self) -> bool:
+        """Whether a guarantee is proved for this very run."""
+        return self.result.guarantee.proved is not None
+
+
+def drawable(points: Points, words: Words, n_clusters: int) -> Points:
+    """Return the records (n, d) in box units; raises ValueError for more clusters than a picture holds."""
+    if n_clusters > MOST_CLUSTERS:
+        raise ValueError(f"n_clusters was {n_clusters}, but a picture holds at most {MOST_CLUSTERS}.")
+    return words.box.to_unit(words.box.clip(points))

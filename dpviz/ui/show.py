@@ -1,0 +1,160 @@
+"""Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpviz.plots import Scene
+from dpviz.stories import View, pair
+from dpviz.ui import panel, state
+from dpviz.ui.frame import Frame, link, show_problems
+from dpviz.ui.live import live
+from dpviz.ui.runs import Noise, Run, centers_over, tell
+
+PICTURE_HEIGHT = 560  # CSS pixels
+PAIR_HEIGHT = 430
+CHART_HEIGHT = 170
+ILLUSTRATION_SEED = 0  # of draws that only show a law; public
+TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
+MOST_TRAIL_RECORDS = 20_000
+NO_PUBLIC_PLANE = (
+    "These directions are computed from the records, so that the public sees nothing here. "
+    "Choose two features under Axes."
+)
+IMPOSSIBLE = "These knobs are impossible together. The curator can see why."  # the reason can name a count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """What is run, with what, and who tells it."""
+
+    algorithm: ModuleType
+    story: ModuleType
+    params: Any
+    name: str = ""  # where the page's title does not say it
+    trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
+
+
+def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> None:
+    """Run one method and fill every place; `pairs` are the page's part of the link."""
+    runs = _runs(frame, (method,), noise)
+    if runs:
+        (run,) = runs
+        with frame.lead:
+            panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
+        with frame.picture:
+            _picture(
+                frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
+            )
+        with frame.side:
+            _numbers(frame, method, run)
+            for name, chart in (("cost", method.story.cost_chart), ("ledger", method.story.ledger_chart)):
+                _chart(name, chart(run.told), public=frame.public)
+            panel.guarantee(run.told.result.guarantee)
+            _count_releases(run)
+        with frame.below:
+            _recolored(frame, method, run)
+    _finish(frame)
+
+
+def show_pair(
+    frame: Frame, methods: tuple[Method, Method], noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+) -> None:
+    """Run two methods on the same records, and show them side by side, step by step."""
+    runs = _runs(frame, methods, noise)
+    if runs:
+        with frame.lead:
+            panel.sentence(pair.sentence(*(run.told for run in runs)), public=frame.public)
+        scenes = pair.together(*(_trailed(frame, *each, noise, shown) for each in zip(methods, runs, strict=True)))
+        address = _address(frame, pairs, noise, shown)
+        with frame.picture:
+            columns = st.columns(2, gap="small")
+            for i, (column, method, scene) in enumerate(zip(columns, methods, scenes, strict=True)):
+                with column:
+                    scene = replace(scene, title=method.name)
+                    follows = {"query": address} if i == 0 else {"follow": "picture"}
+                    _picture(frame, scene, "picture" if i == 0 else "other", PAIR_HEIGHT, **follows)
+        with frame.side:
+            panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public)
+            for method, run in zip(methods, runs, strict=True):
+                panel.guarantee(run.told.result.guarantee, method.name.lower())
+            _count_releases(runs[-1])
+    _finish(frame)
+
+
+def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, ...]:
+    """Run the methods; nothing where one cannot run, and the place of the picture says why."""
+    try:
+        return tuple(
+            tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
+            for place, method in enumerate(methods)
+        )
+    except ValueError as error:  # what the knobs allow one by one can be impossible together
+        frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+        return ()
+
+
+def _finish(frame: Frame) -> None:
+    if frame.public and frame.source.dataset.bounds_from_data:
+        state.report("These axes end at bounds taken from the data: they are not private.")
+    show_problems(frame.problems)
+
+
+def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View) -> str:
+    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown)])
+
+
+def _scene(method: Method, run: Run, shown: View) -> Scene:
+    scene: Scene = method.story.scene(run.told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
+    return scene
+
+
+def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) -> Scene:
+    """Add where each center stands at other budgets with the same noise, which needs noise that can be made again."""
+    scene = _scene(method, run, shown)
+    repeatable = noise.seed is not None and not frame.source.uploaded
+    if not method.trail or not repeatable or frame.source.dataset.n > MOST_TRAIL_RECORDS:
+        return scene
+    centers = centers_over(method.algorithm, frame.source, method.trail, noise)
+    return pair.with_trail(scene, run.told, shown, centers)
+
+
+def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> None:
+    blank = frame.public and not scene.axes_public
+    if blank:
+        st.info(NO_PUBLIC_PLANE)
+    live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
+
+
+def _numbers(frame: Frame, method: Method, run: Run) -> None:
+    panel.facts("Run" if frame.public else "Utility", method.story.utility(run.told), public=frame.public)
+    panel.facts("Risk", method.story.risk(run.told), public=frame.public)
+
+
+def _chart(name: str, chart: Scene, *, public: bool) -> None:
+    seen = chart.public() if public else chart
+    if not seen.is_empty:
+        live(seen, key=name, height=CHART_HEIGHT, follow="picture")
+
+
+def _count_releases(run: Run) -> None:
+    if run.n_releases:
+        st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
+
+
+def _recolored(frame: Frame, method: Method, run: Run) -> None:
+    """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
+    image = frame.source.dataset.image
+    if image is None or frame.public:
+        return
+    left, right = st.columns(2)
+    left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
+    right.image(
+        method.story.recolored(run.told, image.colours.shape),
+        caption="Recolored with the released centers (curator view).",
+        width="stretch",
+    )

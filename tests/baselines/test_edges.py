@@ -1,0 +1,119 @@
+"""Every baseline: inputs at the edge, the budget over dimensions, and what the published claim says."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpviz.accounting import pure_epsilon
+from dpviz.baselines import CATALOGUE
+from dpviz.baselines._params import ADJACENCIES, adjacency_of, check_wholes
+from dpviz.core import Box, knobs
+
+PRIVATE = sorted(set(CATALOGUE) - {"lloyd"})
+EPSILONS = (1e-9, 0.3, 1e6, math.inf)
+NAMES = [name for name, _ in ADJACENCIES]
+
+
+def run(name, points, box, *, seed=0, **options):
+    params = CATALOGUE[name].Params(**options)
+    return CATALOGUE[name].fit(points, box, params, rng=np.random.default_rng(seed))
+
+
+def degenerate(d):
+    """Yield (title, points) whose columns, rows or numbers leave little to cluster."""
+    rng = np.random.default_rng(d)
+    for n in (0, 1, 2, 4):
+        yield f"n={n}", rng.random((n, d))
+    yield "one place", np.full((50, d), 0.3)
+    yield "two places", np.repeat(rng.random((2, d)), 30, axis=0)
+    constant = rng.random((60, d))
+    constant[:, 0] = 0.5
+    yield "constant column", constant
+    yield "corner", np.ones((40, d))
+    yield "far outside", 1e12 * rng.standard_normal((40, d))
+    yield "on grid lines", rng.integers(0, 5, size=(60, d)) / 4
+
+
+def in_box(centers, box):
+    return np.isfinite(centers).all() and (centers >= box.low).all() and (centers <= box.high).all()
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_little_to_cluster_gives_centers_in_the_box(name, d):
+    box = Box(np.zeros(d), np.linspace(1.0, 2.0, d))
+    for (title, points), k in itertools.product(degenerate(d), (1, 5)):
+        for epsilon, adjacency in itertools.product(EPSILONS, NAMES) if name != "lloyd" else [(None, None)]:
+            options = {} if name == "lloyd" else {"epsilon": epsilon, "adjacency": adjacency}
+            centers = run(name, points, box, n_clusters=k, start_seed=0, **options).release.centers
+            assert centers.shape == (k, d), title
+            assert in_box(centers, box), title
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_records_outside_count_where_they_are_clipped(name):
+    points, box = np.random.default_rng(0).normal(0.5, 1.0, (200, 2)), Box.cube(0.0, 1.0, 2)
+    outside, clipped = (run(name, p, box, seed=3).release.centers for p in (points, box.clip(points)))
+    assert np.array_equal(outside, clipped)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
+@pytest.mark.parametrize("adjacency", NAMES)
+def test_what_is_spent_is_what_is_claimed(name, d, adjacency):
+    points, box = np.random.default_rng(d).random((150, d)), Box.cube(0.0, 1.0, d)
+    for n, epsilon in itertools.product((0, 150), (1e-3, 1.0, 50.0)):
+        options = {"epsilon": epsilon, "adjacency": adjacency, "start_seed": 0, "n_clusters": 3}
+        result = run(name, points[:n], box, **options)
+        expected = epsilon * (1 - 0.5 ** len(result.trace)) if name == "dwork" else epsilon
+        assert pure_epsilon(result.events, adjacency_of(adjacency)) == pytest.approx(expected, rel=1e-12)
+        proved = result.guarantee.proved
+        assert proved.epsilon == pytest.approx(expected, rel=1e-12)
+        assert (proved.delta, proved.adjacency) == (0.0, adjacency_of(adjacency))
+        # More would be spent if one of the facts were left out of the claim, less if one were invented.
+        for i in range(len(result.events)):
+            rest = result.events[:i] + result.events[i + 1 :]
+            assert pure_epsilon(rest, adjacency_of(adjacency)) < expected * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_no_budget_is_no_privacy_and_is_said(name):
+    result = run(name, np.random.default_rng(0).random((80, 2)), Box.cube(0.0, 1.0, 2), epsilon=math.inf)
+    assert pure_epsilon(result.events, adjacency_of("add_remove")) == math.inf
+    assert result.guarantee.proved.epsilon == math.inf
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("adjacency", NAMES)
+def test_the_published_claim_says_whose_neighbours_it_means(name, adjacency):
+    points, box = np.random.default_rng(0).random((80, 2)), Box.cube(0.0, 1.0, 2)
+    published = run(name, points, box, epsilon=0.8, adjacency=adjacency).guarantee.published
+    assert published.epsilon == 0.8
+    assert published.reference.startswith(CATALOGUE[name].PAPER)
+    if name == "eugkm":  # noise of scale 1/epsilon is epsilon-DP for nothing but added or removed records
+        assert published.adjacency is adjacency_of("add_remove")
+    else:
+        assert published.adjacency is adjacency_of(adjacency)
+        assert "the neighbours are those of this run" in published.reference
+
+
+def test_shared_parameters_are_declared_alike():
+    declared = {name: {k.name: k for k in knobs(CATALOGUE[name].Params)} for name in CATALOGUE}
+    for shared, names in (("n_clusters", sorted(CATALOGUE)), ("epsilon", PRIVATE), ("adjacency", PRIVATE)):
+        assert len({repr(declared[name][shared]) for name in names}) == 1
+    assert not {"epsilon", "adjacency"} & set(declared["lloyd"])  # it has nothing to spend
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, "3"])
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_whole_numbers_are_checked(name, bad):
+    params = CATALOGUE[name].Params
+    fields = {"start_seed", "n_public", "n_iterations", "n_blocks", "n_rounds", "cells_per_axis"}
+    found = fields & set(params.__dataclass_fields__)
+    assert len(found) >= 2
+    for field in found:
+        with pytest.raises(ValueError, match=f"{field} was {bad}, but it must be a whole number"):
+            params(**{field: bad})
+    check_wholes(params())

@@ -1,0 +1,430 @@
+"""Bands, grids, logarithmic axes, curves that are chosen, pictures that are hidden at first, and pairs of pictures."""
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from dpviz.plots import Scene, pack
+from dpviz.ui.served import script
+from tests.browser.apps.scenes import filled, tradeoff
+
+pytestmark = pytest.mark.browser
+
+APP = "tests/browser/apps/curves.py"
+SCRIPT = script("live", "live_draw")
+IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
+BLUE, ORANGE, RED = (0, 114, 178), (224, 123, 0), (200, 16, 46)
+
+Server = Callable[[str], str]
+
+
+def evaluate(page: Page, server: Server, body: str, *arguments: Any) -> Any:
+    """Run the body of a function of (live, a, b) over the component's module."""
+    page.goto(f"{server(APP)}/_stcore/health")
+    return page.evaluate(f"async ([script, a, b]) => {{ {IMPORT} {body} }}", [SCRIPT, *arguments, None, None][:3])
+
+
+def drawn(page: Page, server: Server, scene: Scene, body: str, theme: str = "light") -> Any:
+    """Draw a scene into a canvas of its own and run `body` over alpha(x, y, zoom) of scene coordinates."""
+    return evaluate(
+        page,
+        server,
+        f"""const scene = live.unpack(Uint8Array.from(atob(a), (character) => character.charCodeAt(0)));
+            const canvas = document.createElement("canvas");
+            const [width, height] = [canvas.width, canvas.height] = [700, 420];
+            const ctx = canvas.getContext("2d", {{ willReadFrequently: true }});
+            const theme = {{ ...live.THEMES[b], grid: "rgba(0, 0, 0, 0)", name: b, background: "#fff", text: "#000",
+              font: "sans-serif" }};
+            const cache = {{ orders: new WeakMap(), heats: new WeakMap(), points: new WeakMap(), sprites: new Map() }};
+            const draw = (zoom) => live.drawScene(ctx, scene, {{ frame: 0, from: 0, t: 1, zoom, hidden: new Set(),
+              theme, isolated: null, lifted: null, width, height, dpr: 1, cache }}).scale;
+            const pixel = (x, y) => [...ctx.getImageData(Math.floor(x), Math.floor(y), 1, 1).data];
+            {body}""",
+        base64.b64encode(pack(scene)).decode(),
+        theme,
+    )
+
+
+def opened(page: Page, server: Server, key: str = "curves", query: str = "") -> Locator:
+    page.goto(f"{server(APP)}/?{query}")
+    picture = page.locator(f".dpviz-live[data-dpviz-key={key}]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=20_000)
+    return picture
+
+
+def place_of(picture: Locator, color: tuple[int, int, int], share: float = 0.5) -> tuple[float, float]:
+    """Return the page position of a pixel of that color in the column nearest to a share of the picture's width."""
+    box = picture.locator("canvas").bounding_box()
+    assert box is not None
+    x, y = picture.locator("canvas").evaluate(
+        """(canvas, [color, share]) => {
+          const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let best = [Infinity, 0, 0];
+          for (let i = 0; i < width * height; i += 1) {
+            const far = Math.abs((i % width) - share * width);
+            const same = data[4 * i + 3] === 255 && color.every((part, c) => Math.abs(data[4 * i + c] - part) < 3);
+            if (same && far < best[0]) best = [far, i % width, Math.floor(i / width)];
+          }
+          if (best[0] === Infinity) throw new Error(`no pixel of ${color}`);
+          return [best[1] / devicePixelRatio, best[2] / devicePixelRatio];
+        }""",
+        [list(color), share],
+    )
+    return box["x"] + x + 0.5, box["y"] + y + 0.5
+
+
+def point(page: Page, at: tuple[float, float]) -> None:
+    page.mouse.move(at[0] + 1, at[1] + 40)
+    page.mouse.move(*at)
+
+
+def pixels(picture: Locator) -> str:
+    text: str = picture.locator("canvas").evaluate("canvas => canvas.toDataURL()")
+    return text
+
+
+def test_a_logarithmic_axis_has_ticks_at_one_two_five(page: Page, server: Server) -> None:
+    got = evaluate(
+        page,
+        server,
+        """const axis = (from, to, more) => ({ values: [from, to], ticks: true, log: true, ...more });
+           const ticks = (axis, window, target, room) => live.axisTicks(axis, window, target, room);
+           const texts = (...given) => ticks(...given).map(({ text }) => text);
+           const e = axis(Math.log10(0.05), Math.log10(20));
+           const places = ticks(e, [0, 1], 6, 9).map(({ at }) => live.toData(e, at));
+           return [texts(e, [0, 1], 6, 9), texts(e, [0, 1], 3, 3), texts(axis(-8, 8), [0, 1], 4, 5).filter(Boolean),
+             ticks(axis(-8, 8), [0, 1], 4, 5).length, texts(axis(-2, 2), [0.5, 0.6], 4, 9),
+             texts(axis(0, 0), [0, 1], 4, 9),
+             texts(axis(-1, 3, { whole: true }), [0, 1], 9, 15),
+             texts(axis(-Infinity, 0), [0, 1], 4, 9), places,
+             texts(axis(-400, 400), [0, 1], 4, 5).length < 40];""",
+    )
+    labels, crowded, decades, lines, near, nothing, whole, endless, places, few = got
+    assert labels == ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]
+    assert places == pytest.approx([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
+    assert [text for text in crowded if text] == ["0.1", "1", "10"]
+    assert len(crowded) == 9
+    assert decades == ["1e\u22128", "1e\u22124", "1", "10000", "1e8"]
+    assert lines == 17  # every decade has its line
+    assert near == ["1.0", "1.5", "2.0", "2.5"]  # 1 to 2.51: less than a decade
+    assert nothing == endless == []
+    assert whole == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000"]
+    assert few
+
+
+def test_an_axis_of_whole_numbers_has_no_ticks_between(page: Page, server: Server) -> None:
+    got = evaluate(
+        page,
+        server,
+        """const axis = (from, to) => ({ values: [from, to], ticks: true, whole: true });
+           const texts = (axis, window) => live.axisTicks(axis, window, 6).map(({ text }) => text);
+           return [texts(axis(0, 3), [0, 1]), texts(axis(1, 40), [0, 1]), texts(axis(0, 10), [0.11, 0.19]),
+             texts(axis(0, 10), [0.09, 0.11]), texts(axis(3, 0), [0, 1]), live.valueText(axis(0, 1234), Math.fround(1)),
+             live.valueText(axis(0, 7), Math.fround(3 / 7)), live.valueText(axis(0, 7), 0.5),
+             live.valueText({ values: [0, 4], log: true, whole: true }, Math.fround(Math.log10(137) / 4)),
+             live.valueText({ values: [0, 4], log: true }, 0.25)];""",
+    )
+    assert got[:5] == [["0", "1", "2", "3"], ["10", "20", "30", "40"], [], ["1"], ["0", "1", "2", "3"]]
+    assert got[5:] == ["1234", "3", "3.5", "137", "10"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_cells_are_crisp_and_as_strong_as_their_value(page: Page, server: Server, theme: str) -> None:
+    scene = filled()
+    got = drawn(
+        page,
+        server,
+        scene,
+        """const found = [];
+           for (const zoom of [{ k: 1, x: 0.5, y: 0.5 }, { k: 3, x: 0.2, y: 0.3 }]) {
+             const at = draw(zoom);
+             const [plotLeft, plotRight] = [at.x(at.window[0][0]), at.x(at.window[0][1])];
+             for (let row = 0; row < 6; row += 1) for (let column = 0; column < 10; column += 1) {
+               const [x0, x1] = [at.x(0.06 * column), at.x(0.06 * (column + 1))];
+               const [y0, y1] = [at.y((0.8 * (row + 1)) / 6), at.y((0.8 * row) / 6)];
+               if (x0 < plotLeft - 1 || x1 > plotRight + 1 || y0 < 25 || y1 > 377) continue;
+               const spots = [[x0 + 2, y0 + 2], [(x0 + x1) / 2, (y0 + y1) / 2], [x1 - 2, y1 - 2]];
+               for (const spot of spots) found.push([zoom.k, row, column, ...pixel(...spot)]);
+             }
+           }
+           return found;""",
+        theme,
+    )
+    value = scene.layers[0].arrays["value"][0, 0]
+    color = {"light": BLUE, "dark": (74, 168, 224)}[theme]
+    assert {zoom for zoom, *_ in got} == {1, 3}
+    assert len(got) > 200
+    for _, row, column, red, green, blue, alpha in got:
+        assert alpha == pytest.approx(0.75 * value[row, column], abs=1.5), (row, column)
+        if alpha > 100:  # a canvas keeps few digits of a color that is nearly transparent
+            assert (red, green, blue) == pytest.approx(color, abs=3)
+
+
+def test_bands_are_filled_between_their_edges_and_behind_lines(page: Page, server: Server) -> None:
+    scene = tradeoff()
+    line, band = scene.layers[2:4]
+    x = line.arrays["xy"][0, 0, :, 0]
+    middle, high = line.arrays["xy"][0, 0, :, 1], band.arrays["edges"][0, 0, :, 2]
+    spots = [
+        *((x[v], middle[v]) for v in (4, 9)),  # on the line, which comes before the band in the scene
+        *((x[v], high[v] * 0.8 + middle[v] * 0.2) for v in (4, 9)),
+        *((x[v], high[v] + 0.03) for v in (4, 9)),
+        (x[6], middle[6] + 0.03),  # where the band is broken
+    ]
+    listed = [[float(x), float(y)] for x, y in spots]
+    body = f"const at = draw({{k: 1, x: .5, y: .5}}); return {listed}.map(([x, y]) => pixel(at.x(x), at.y(y)));"
+    found = drawn(page, server, scene, body)
+    assert min(alpha for *_, alpha in found[:2]) > 240
+    assert [alpha for *_, alpha in found[2:4]] == pytest.approx([0.18 * 255] * 2, abs=1.5)
+    assert [alpha for *_, alpha in found[4:]] == [0, 0, 0]
+    assert found[0][:3] == pytest.approx(list(ORANGE), abs=2), "a band in front would lighten the line"
+
+
+def test_pieces_of_a_band_and_distances_to_a_curve(page: Page, server: Server) -> None:
+    got = evaluate(
+        page,
+        server,
+        """const values = [NaN, 1, 2, NaN, 3, Infinity, 4, 5, 6];
+           const edges = [[0, 1, 2], [1, 2, 4], [NaN, 0, 0], [2, 0, 1], [3, 0, 1]];
+           const at = (x) => live.bandAt((v, c) => edges[v][c], edges.length, x);
+           return [live.unbroken(values.length, (v) => values[v]), live.unbroken(0, () => 0),
+             [0.25, 0.75, 1.5, 2.9, 4].map(at), live.segmentDistance(0, 3, -1, 0, 1, 0),
+             live.segmentDistance(4, 4, -1, 0, 1, 0), live.segmentDistance(3, 4, 0, 0, 0, 0),
+             live.drawOrder(["bars", "lines", "bands", "marks", "bands", "lines"].map((kind, i) => ({ kind, i })))
+               .map(({ i }) => i)];""",
+    )
+    assert got[0] == [[1, 2], [4, 4], [6, 8]]
+    assert got[1] == []
+    assert got[2] == [
+        {"v": 0, "low": 1.25, "high": 2.5},
+        {"v": 1, "low": 1.75, "high": 3.5},
+        None,
+        {"v": 4, "low": 0, "high": 1},
+        None,
+    ]
+    assert got[3:6] == [3, 5, 5]
+    assert got[6] == [0, 2, 4, 1, 3, 5]
+
+
+def test_a_click_on_a_curve_tells_python_each_time(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    expect(page.get_by_text("picked: None False")).to_be_visible()
+    before = pixels(picture)
+    point(page, place_of(picture, BLUE, 0.4))
+    expect(picture).to_have_attribute("data-dpviz-lifted", "F")
+    expect(picture.locator("canvas")).to_have_css("cursor", "pointer")
+    page.wait_for_timeout(50)
+    assert pixels(picture) != before, "the curve gets thicker"
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_text("picked: F True")).to_be_visible()
+    expect(page.get_by_text("clicks: 1")).to_be_visible()
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_text("clicks: 2")).to_be_visible()
+    page.mouse.move(5, 5)
+    expect(picture).to_have_attribute("data-dpviz-lifted", "")
+    page.wait_for_timeout(50)
+    assert pixels(picture) == before
+    page.mouse.click(*place_of(picture, ORANGE, 0.9))
+    expect(page.get_by_text("picked: S True")).to_be_visible()
+    expect(page.get_by_text("clicks: 3")).to_be_visible()
+    expect(page.get_by_text("selected: None")).to_be_visible()
+    assert picture.get_attribute("data-dpviz-drawn") == "1"
+
+
+def test_the_legend_chooses_by_its_words_and_hides_by_its_symbol(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    before = pixels(picture)
+    show = picture.get_by_role("button", name="Show Second method", exact=True)
+    show.focus()
+    expect(picture).to_have_attribute("data-dpviz-lifted", "S")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("picked: S True")).to_be_visible()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("clicks: 2")).to_be_visible()
+    expect(show).to_be_focused()
+    show.blur()
+    page.wait_for_timeout(50)
+    assert pixels(picture) == before
+    switch = picture.get_by_role("button", name="Second method", exact=True)
+    switch.click()
+    assert switch.get_attribute("aria-pressed") == "false"
+    assert pixels(picture) != before
+    switch.press("Enter")
+    assert switch.get_attribute("aria-pressed") == "true"
+    assert pixels(picture) == before
+    expect(page.get_by_text("clicks: 2")).to_be_visible()
+    plain = picture.get_by_role("button", name="No noise")
+    expect(plain).to_have_count(1)
+    plain.click()
+    assert plain.get_attribute("aria-pressed") == "false"
+
+
+def test_marks_and_bars_are_chosen_and_the_empty_plane_is_not(page: Page, server: Server) -> None:
+    picture = opened(page, server, "grid")
+    page.mouse.click(*place_of(picture, RED))
+    expect(picture).to_have_attribute("data-dpviz-picked", "stop")
+    x, y = place_of(picture, (18, 135, 93), 0.75)
+    page.mouse.click(x, y + 30)
+    expect(picture).to_have_attribute("data-dpviz-picked", "bars")
+    box = picture.locator("canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 80, box["y"] + 60)
+    expect(picture).to_have_attribute("data-dpviz-lifted", "")
+    expect(picture.locator("canvas")).not_to_have_css("cursor", "pointer")
+
+
+def test_hovering_says_curve_band_and_cell(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    tip = picture.locator(".tip")
+    point(page, place_of(picture, BLUE, 0.4))
+    expect(tip.locator(".name")).to_have_text("First method")
+    lines = tip.locator("div").all_text_contents()
+    assert lines[1] == "First method, 40 runs"
+    assert re.fullmatch(r"\u03b5 0\.\d+", lines[2])
+    epsilon = float(lines[2].split()[1])
+    cost = float(lines[3].split()[1])
+    assert lines[3].endswith(" mm\u00b2")
+    assert cost == pytest.approx(1.5 / epsilon + 0.02, rel=0.02)
+    x, y = place_of(picture, BLUE, 0.4)
+    point(page, (x, y + 14))
+    expect(tip.locator(".name")).to_have_text("First method: 8 runs in 10")
+    said = re.fullmatch(r"cost ([\d.]+) to ([\d.]+) mm\u00b2", tip.locator("div").last.text_content() or "")
+    assert said is not None
+    assert float(said[2]) / float(said[1]) == pytest.approx(10**0.45, rel=0.02)
+    grid = page.locator(".dpviz-live[data-dpviz-key=grid]")
+    box = grid.locator("canvas").bounding_box()
+    assert box is not None
+    point(page, (box["x"] + 50, box["y"] + box["height"] - 60))  # the first cell, of value 255
+    assert grid.locator(".tip div").all_text_contents() == [
+        "Counts",
+        "iteration 0 to 0.6",
+        "share 0 to 0.133",
+        "filled 100 %",
+    ]
+
+
+def test_tables_hold_bands_and_the_fullest_cells(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    for key in ("curves", "grid"):
+        page.locator(f".dpviz-live[data-dpviz-key={key}]").get_by_role("button", name="Data table").click()
+    table = picture.locator("table").filter(has=page.locator("caption", has_text="Second method: 8 runs in 10"))
+    assert table.locator("th").all_text_contents() == [
+        "band",
+        "\u03b5",
+        "low: cost (mm\u00b2)",
+        "high: cost (mm\u00b2)",
+    ]
+    expect(table.locator("tbody tr")).to_have_count(12)  # thirteen vertices, one of them broken
+    first = [float(text) for text in table.locator("tbody tr").first.locator("td").all_text_contents()]
+    middle = 6 / 0.05 + 0.02
+    assert first[1:] == pytest.approx([0.05, middle * 10**-0.2, middle * 10**0.25], rel=0.01)
+    tables = page.locator(".dpviz-live[data-dpviz-key=grid] table")
+    expect(tables.nth(1).locator("caption")).to_have_text(re.compile(r"^Fine \(fullest 200 of 15\d\d rows\)$"))
+    cells = [row.split("|") for row in tables.first.locator("tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.textContent).join('|'))")]  # fmt: skip
+    value = filled().layers[0].arrays["value"]
+    assert len(cells) == (value > 0).sum()
+    shares = [float(cell[5]) for cell in cells]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == 100
+    assert [float(text) for text in cells[0][1:5]] == pytest.approx([0, 0, 0.6, 0.133])
+
+
+def test_a_picture_hidden_at_first_is_drawn_when_it_is_seen(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/?case=hidden")
+    expect(page.get_by_text("Nothing to see.")).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(500)
+    for opener, key in (
+        (page.get_by_role("tab", name="Picture"), "curves"),
+        (page.get_by_text("More", exact=True), "grid"),
+    ):
+        picture = page.locator(f".dpviz-live[data-dpviz-key={key}]")
+        assert not picture.is_visible()
+        opener.click()
+        expect(picture).to_have_attribute("data-dpviz-drawn", "1")
+        box = picture.locator("canvas").bounding_box()
+        assert box is not None
+        assert box["width"] > 300
+        place_of(picture, {"curves": BLUE, "grid": RED}[key])
+    page.get_by_role("tab", name="Words").click()
+    page.get_by_role("tab", name="Picture").click()
+    place_of(page.locator(".dpviz-live[data-dpviz-key=curves]"), BLUE)
+
+
+def test_two_pictures_are_scrubbed_together(page: Page, server: Server) -> None:
+    leader = opened(page, server, "leader", "case=pair")
+    follower = page.locator(".dpviz-live[data-dpviz-key=follower]")
+    expect(follower).to_have_attribute("data-dpviz-drawn", "1")
+    page.wait_for_timeout(300)
+    rates = page.evaluate(
+        """async () => {
+          const find = (root, key) => {
+            for (const element of root.querySelectorAll("*")) {
+              if (element.dataset?.dpvizKey === key) return element;
+              const inside = element.shadowRoot && find(element.shadowRoot, key);
+              if (inside) return inside;
+            }
+            return null;
+          };
+          const both = ["leader", "follower"].map((key) => find(document, key));
+          const range = both[0].querySelector("input");
+          const frames = () => both.map((root) => Number(root.dataset.dpvizFrames ?? 0));
+          const [before, start] = [frames(), performance.now()];
+          await new Promise((done) => {
+            const next = () => {
+              if (performance.now() - start > 1500) return done();
+              range.value = String((Number(range.value) + 1) % 41);
+              range.dispatchEvent(new Event("input"));
+              requestAnimationFrame(next);
+            };
+            next();
+          });
+          const [after, passed] = [frames(), performance.now() - start];
+          return after.map((count, i) => (1000 * (count - before[i])) / passed);
+        }"""
+    )
+    print("frames per second at 2 x 10,000 points:", [round(rate) for rate in rates])
+    assert min(rates) >= 15
+    assert rates[0] == pytest.approx(rates[1], rel=0.1)
+    expect(follower).to_have_attribute("data-dpviz-frame", leader.get_attribute("data-dpviz-frame") or "")
+    assert (leader.get_attribute("data-dpviz-drawn"), follower.get_attribute("data-dpviz-drawn")) == ("1", "1")
+
+
+@pytest.mark.parametrize("other", [3, 9])
+def test_a_follower_with_more_or_fewer_frames_stops_at_its_last(page: Page, server: Server, other: int) -> None:
+    leader = opened(page, server, "leader", f"case=pair&n=100&frames=6&other={other}")
+    follower = page.locator(".dpviz-live[data-dpviz-key=follower]")
+    expect(follower).to_have_attribute("data-dpviz-drawn", "1")
+    leader.get_by_role("button", name="Last step").click()
+    expect(leader).to_have_attribute("data-dpviz-frame", "5")
+    expect(follower).to_have_attribute("data-dpviz-frame", str(min(5, other - 1)))
+    leader.get_by_role("button", name="First step").click()
+    expect(follower).to_have_attribute("data-dpviz-frame", "0")
+
+
+def test_a_small_screen_has_room_for_all(browser: Browser, server: Server) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 900}, color_scheme="dark")
+    page = context.new_page()
+    picture = opened(page, server)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    place_of(picture, (74, 168, 224))
+    context.close()
+
+
+def test_a_message_carries_the_scene_and_not_the_script(browser: Browser, server: Server) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    sizes: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sizes.append(len(frame))))
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url.rsplit("/", 1)[-1]))
+    opened(page, server)
+    context.close()
+    assert {"live.js", "live_draw.js"} <= set(fetched)
+    assert 10_000 < max(sizes) < 30_000  # the scene's bytes and the component's styles; the script has 80,000
