@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpviz.accounting import GaussianEvent, ParallelEvent
 from dpviz.algorithms._dpm_plan import PUBLISHED_SHARES
 from dpviz.algorithms.dpm import Params, Step, TreeRelease
-from dpviz.core import Points, Result, attacker_odds
+from dpviz.core import Labels, Points, Result, attacker_odds
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
@@ -163,7 +163,7 @@ def sentence(told: Context) -> Sentence:
     most = center_facts.limit(told.result.guarantee.proved)
     what = "1 cluster" if told.k == 1 else f"{told.k} clusters"
     at = f"At ε = {number(told.params.epsilon)} DPM finds {what}"
-    known = "" if told.classes is None or not len(told.classes) else f"; {len(np.unique(told.classes))} are known"
+    known = "" if told.classes is None or not len(told.classes) else f" where {_classes(told.classes)} known"
     cost = f"{number(told.cost_ratio)} × k-means with as many centers"
     return Sentence(curator=f"{at}{known}. The centers cost {cost}. {most}", public=f"{at}. {most}")
 
@@ -223,6 +223,11 @@ def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     return colors[told.last.nonprivate_labels].reshape(shape)
 
 
+def _classes(classes: Labels) -> str:
+    count = len(np.unique(classes))
+    return "1 class is" if count == 1 else f"{count} classes are"
+
+
 def _depth(told: Context) -> str:
     if told.params.n_levels is not None:
         return "How many there may be was given."
@@ -278,7 +283,7 @@ def _caption(told: Context, plane: Plane, *, public: bool) -> str:
     elif shown < d:
         parts.append(f"{('Two', 'Three')[shown - 2]} of {d} features. A diamond is a cut along one that is not shown.")
     if shown == 3:
-        parts.append("Turn the box with the angles under Axes.")
+        parts.append(f"Its edges: {plane.projection.x.label}. Turn it with the angles under Axes.")
     if public:
         parts.append("Blue is released, orange is noise, green is public, red is refused.")
     elif d < 3:

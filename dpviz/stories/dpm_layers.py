@@ -14,7 +14,7 @@ from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clo
 
 PHASES = ("score", "choose", "count")
 REFUSAL = Seen(Role.VIOLATION, Audience.RELEASED)
-COLUMNS = 48  # of the shading of one cell; a cell is seldom wider than that many candidates
+COLUMNS = 96  # of the shading of one cell; a cell is seldom wider than that many candidates
 MOST_SHADED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
 PICK = "node"  # of layers whose mark i is node i
 WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
@@ -195,7 +195,8 @@ def _release_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     found = []
     if not plane.flat:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
-        found.append(stage.layer("Cells", Kind.LINES, *_of(RELEASED), last, {"xy": outlines}, size=1.0))
+        seen = (Role.CLUSTER, Audience.RELEASED)
+        found.append(stage.layer("Cells", Kind.LINES, *seen, last, {"xy": outlines}, size=1.5))
     found.append(stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0))
     exact = box.to_unit(told.last.nonprivate_centers)
     best = told.reference.run(told.k).nonprivate_centers

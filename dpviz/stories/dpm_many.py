@@ -122,12 +122,12 @@ def heat_chart(told: Context, many: ManyCuts, view: View) -> Scene:
             always(1),
             isolate=False,
         ),
-        Layer("Cuts shown above", Kind.LINES, Role.RELEASED, Audience.RELEASED, shown, always(1), size=1.5),
+        Layer("Cuts shown above", Kind.LINES, Role.RELEASED, Audience.RELEASED, shown, always(1), size=1.5, dash=True),
     )
     return Scene(
         title="Where the runs cut",
         alt=f"Heat map of the places where {n_runs} runs with other noise cut the box.",
-        caption=f"The darker a place, the more of {n_runs} runs cut there: shades are square roots.{more}",
+        caption=f"The stronger the shade, the more of {n_runs} runs cut there: shades are square roots.{more}",
         x=plane.projection.x,
         y=plane.projection.y,
         axes_public=False,  # every run is one more release
@@ -156,10 +156,12 @@ def k_chart(told: Context, many: ManyCuts) -> Scene:
             names=tuple(f"{n} runs find {k}" for k, n in zip(found, counts, strict=True)),
         )
     ]
-    rules = [("Known classes", known[0], Role.EXACT, Audience.CURATOR)] if known else []
-    for name, k, role, audience in [*rules, ("Shown run", told.k, Role.RELEASED, Audience.RELEASED)]:
+    rules = [("Shown run", told.k, Role.RELEASED, Audience.RELEASED, 6.0)]
+    if known:  # on top, and thinner, as both are often the same number
+        rules.append(("Known classes", known[0], Role.EXACT, Audience.CURATOR, 2.0))
+    for name, k, role, audience, size in rules:
         xy = np.array([[[[k, 0.0], [k, 1.1 * top]]]], dtype=np.float64)
-        layers.append(Layer(name, Kind.LINES, role, audience, {"xy": xy}, always(1), size=2.5, isolate=False))
+        layers.append(Layer(name, Kind.LINES, role, audience, {"xy": xy}, always(1), size=size, isolate=False))
     return Scene(
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",

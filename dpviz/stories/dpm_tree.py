@@ -96,7 +96,7 @@ def places(children: NDArray[np.intp], levels: NDArray[np.intp]) -> FloatArray:
 def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     """Return charts of the chosen node along a feature, None for the one that was cut; () where no cut was tried.
 
-    Scores and chances are exact: of all three charts the public keeps the cut, in the chart of scores.
+    Scores and chances are exact, and so are the ends of their axes: nothing of these charts is public.
     """
     split = told.split(told.node)
     if split is None:
@@ -107,37 +107,40 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     here = np.flatnonzero(split.exists[axis] & (places_here >= x.view[0]) & (places_here <= x.view[1]))
     at = places_here[here]
     empty, central = split.emptiness[axis][here], split.centreness[axis][here]
-    best = split.weights.emptiness_weight + 1.0
-    chances = split.probabilities[axis][here]
-    highest = float(chances.max(initial=0.0))
+    score, chances = split.weights.emptiness_weight * empty + central, split.probabilities[axis][here]
     where = told.words.feature_names[axis]
-    one = (
-        _bars("Emptiness", at, empty, split, axis, fill=0.25, seen=SECRET),
-        _layer("Centreness", Kind.LINES, Role.REFERENCE, Audience.CURATOR, _curve(at, central), size=2.5),
+    low = 0.98 * float(score.min(initial=1.0 + split.weights.emptiness_weight))
+    charts = (
+        ("emptiness", "Emptiness and centreness", (0.0, 1.0), _bars("Emptiness", at, empty, split, axis, seen=SECRET)),
+        ("score", "Score", (low, float(score.max(initial=low))), _bars("Score", at, score, split, axis, seen=SECRET)),
+        (
+            "chance",
+            "Chance of the cut",
+            (0.0, float(chances.max(initial=0.0)) or 1.0),
+            _bars("Chance", at, chances, split, axis, seen=SECRET_NOISE),
+        ),
     )
-    two = (_bars("Score", at, empty * split.weights.emptiness_weight + central, split, axis, fill=0.25, seen=SECRET),)
-    three = (_bars("Chance of a cut", at, chances, split, axis, fill=0.5, seen=SECRET_NOISE),)
-    shown = (
-        ("emptiness", f"Empty and central places along {where}", "0 to 1", 1.0, one, False),
-        ("score", f"Score along {where}", "score", best, two, True),
-        ("chance", f"Chance of a cut along {where}", "chance", highest or 1.0, three, False),
-    )
+    curve = np.stack([at, central], axis=1)[None, None]
+    centreness = _layer("Centreness", Kind.LINES, Role.REFERENCE, Audience.CURATOR, curve, size=2.5)
     return tuple(
         (
             name,
             Scene(
-                title=title,
+                title=f"{title} along {where}",
                 alt=f"Bar chart over the candidates along {where} of one subset.",
                 caption="",
                 x=x,
-                y=Axis(label, view=(0.0, 1.08 * top)),
-                axes_public=public,
-                layers=(*layers, *_rules(told, split, axis, 1.08 * top)),
+                y=Axis(
+                    name if name != "emptiness" else "share",
+                    view=(ends[0], ends[0] + 1.08 * (ends[1] - ends[0]) + 1e-9),
+                ),
+                axes_public=False,
+                layers=(bars, *([centreness] if name == "emptiness" else []), *_rules(told, split, axis, ends)),
                 equal=False,
                 scrubber=False,
             ),
         )
-        for name, title, label, top, layers, public in shown
+        for name, title, ends, bars in charts
     )
 
 
@@ -195,19 +198,11 @@ def _places_axis(told: Context, axis: int) -> Axis:
     return Axis(told.words.feature_names[axis], told.words.units[axis], (low - pad, high + pad), ends)
 
 
-def _bars(
-    name: str,
-    at: FloatArray,
-    values: FloatArray,
-    split: SplitTrace,
-    axis: int,
-    *,
-    seen: Seen,
-    fill: float,
-) -> Layer:
+def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, seen: Seen) -> Layer:
     """Make a bar for each candidate, as wide as its interval."""
     gaps = np.diff(split.positions[axis][split.exists[axis]])
     half = 0.46 * float(gaps.min()) if gaps.size else 0.01
+    fill = 0.5 if seen.role is Role.NOISE else 0.25
     rect = np.stack([at - half, np.zeros_like(at), at + half, values], axis=1)[None]
     return Layer(
         name, Kind.BARS, seen.role, seen.audience, {"rect": rect}, always(1), size=0.75, fill=fill, isolate=False
@@ -218,7 +213,7 @@ def _curve(at: FloatArray, values: FloatArray) -> FloatArray:
     return np.stack([at, values], axis=1)[None, None]
 
 
-def _rules(told: Context, split: SplitTrace, axis: int, top: float) -> tuple[Layer, ...]:
+def _rules(told: Context, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
     """The drawn cut, released, and the best one, where they are along this feature."""
     along, at = split.nonprivate_best
     best = (float(split.positions[along, at]), along)
@@ -226,7 +221,7 @@ def _rules(told: Context, split: SplitTrace, axis: int, top: float) -> tuple[Lay
 
     def rule(name: str, where: tuple[float, int], seen: Seen, size: float) -> Layer:
         x = where[0] if where[1] == axis else np.nan
-        xy = np.array([[x, 0.0], [x, top]])[None, None]
+        xy = np.array([[x, ends[0]], [x, ends[1]]])[None, None]
         return _layer(name, Kind.LINES, seen.role, seen.audience, xy, size=size)
 
     return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", drawn, RELEASED, 3.0)

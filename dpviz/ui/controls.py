@@ -22,7 +22,7 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
         st.toggle(knob.label, **shown)
     elif knob.kind == "choice":
         _choice(knob, width, shown)
-    elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER:
+    elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER and knob.unit != "degrees":
         st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **shown)
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **shown)

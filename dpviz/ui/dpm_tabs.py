@@ -27,6 +27,7 @@ from dpviz.ui.wait import wait
 TREE_HEIGHT = 430
 STRIP_HEIGHT = 165
 HEAT_HEIGHT = 430
+K_HEIGHT = 260
 BATCH = 10  # runs of one job
 CUT_AXIS = "The feature that was cut"
 PUBLIC_MANY = "Every run is one more release, and its budget adds up. The curator sees them; you do not."
@@ -67,6 +68,9 @@ def inside(frame: Frame, recall: Recall) -> None:
         if node != told.node:
             told = dataclasses.replace(told, chosen=node)
         panel.facts(f"Subset {node}" if node else "All records", facts(told), public=frame.public)
+    if frame.public:
+        st.caption("Scores and chances stay secret: they are exact. The drawn cut and the noisy counts are released.")
+        return
     drawn = strips(told, feature - 1 if feature else None)
     if not drawn:
         st.caption("No cut was tried here, so that nothing was scored.")
@@ -75,9 +79,7 @@ def inside(frame: Frame, recall: Recall) -> None:
     if along != told.cells.axes[told.node]:
         st.caption(f"The cut was drawn along another feature: {state.plain(place(told, told.node))}.")
     for name, chart in drawn:
-        seen = chart.public() if frame.public else chart
-        if not seen.is_empty:
-            live(seen, key=f"strip-{name}", height=STRIP_HEIGHT)
+        live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
 
 
 def many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
@@ -112,23 +114,22 @@ def _draw_many(told: Context, cuts: ManyCuts, shown: View) -> None:
     with left:
         live(dpm_many.heat_chart(told, cuts, shown), key="heat", height=HEAT_HEIGHT)
     with right:
-        live(dpm_many.k_chart(told, cuts), key="found", height=HEAT_HEIGHT // 2)
-        nodes, shares = dpm_many.again(told, cuts)
-        rows = [
-            {
-                "Cut": place(told, node),
-                "Level": int(told.cells.levels[node]) + 1,
-                "Again, of 100 runs": round(100 * share),
-            }
-            for node, share in zip(nodes, shares, strict=True)
-        ]
-        if rows:
-            st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", height=min(240, 38 * (len(rows) + 1)))
-        st.caption(
-            f"Again: along the same feature, within {100 * dpm_many.NEAR:g} % of the axis, through the cut's middle."
-            if rows
-            else "The shown run cut nothing."
-        )
+        live(dpm_many.k_chart(told, cuts), key="found", height=K_HEIGHT)
+    nodes, shares = dpm_many.again(told, cuts)
+    rows = [
+        {
+            "Cut of the shown run": place(told, node),
+            "Level": told.cells.levels[node] + 1,
+            "Again": f"{100 * share:.0f} in 100",
+        }
+        for node, share in zip(nodes, shares, strict=True)
+    ]
+    if not rows:
+        st.caption("The shown run cut nothing.")
+        return
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    near = f"{100 * dpm_many.NEAR:g} % of the axis"
+    st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
 
 
 def cut_often(points: Points, box: Box, arguments: tuple[Any, ...], n_runs: int, seed: tuple[int, ...]) -> ManyCuts:
@@ -157,10 +158,8 @@ def _quality(frame: Frame, recall: Recall) -> None:
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:
-        rows = [
-            {"": name, **{what: number(value) for what, value in row.items()}} for name, row in answers.found[0].items()
-        ]
-        st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+        table = pd.DataFrame(answers.found[0]).map(number)
+        st.dataframe(table, width="stretch")
         st.caption(dpm_quality.EXPLAINED)
 
 

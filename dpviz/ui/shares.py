@@ -11,6 +11,7 @@ from dpviz.core import Knob
 from dpviz.ui import controls, state
 
 LEAST, MOST = 0.01, 0.97  # of a share: every step reads the records, so that none is 0
+_LOCKED = "dpviz:locked-shares"
 PAPER = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "averages": 0.60}
 WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
@@ -60,16 +61,13 @@ def draw() -> Shares | None:
             return None
         _mend()
         for name, knob in KNOBS.items():
-            left, right = st.columns([4, 1], vertical_alignment="bottom")
             key = state.widget_key(knob.name)
             st.session_state[key] = float(state.value(knob))
-            options: dict[str, Any] = {"key": key, "help": knob.help, "on_change": _moved, "args": (name,)}
-            left.slider(
-                knob.label, LEAST, MOST, step=0.01, format="%.3f", disabled=bool(state.value(LOCKS[name])), **options
-            )
-            with right:
-                _lock(name)
-        st.caption("They always add up to 1. A lock keeps a share where it is while you move another.")
+            options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
+            options |= {"on_change": _moved, "args": (name,)}
+            st.slider(knob.label, LEAST, MOST, step=0.01, format="%.3f", **options)
+        _draw_locks()
+        st.caption("They always add up to 1. A locked share stays while you move another.")
     return Shares(**_values())
 
 
@@ -82,17 +80,23 @@ def link() -> list[tuple[str, str]]:
     return pairs
 
 
-def _lock(name: str) -> None:
-    knob = LOCKS[name]
-    key = state.widget_key(knob.name)
-    st.session_state[key] = state.value(knob)
-    st.checkbox(
-        knob.label,
-        key=key,
-        help=knob.help,
-        label_visibility="collapsed",
-        on_change=lambda: state.remember(knob, st.session_state[key]),
+def _draw_locks() -> None:
+    """Draw which shares stay where they are."""
+    st.session_state[_LOCKED] = [name for name, knob in LOCKS.items() if state.value(knob)]
+    st.pills(
+        "Locked",
+        list(WORDS),
+        format_func=lambda name: WORDS[name][0],
+        selection_mode="multi",
+        key=_LOCKED,
+        on_change=_lock,
     )
+
+
+def _lock() -> None:
+    chosen = st.session_state[_LOCKED]
+    for name, knob in LOCKS.items():
+        state.remember(knob, name in chosen)
 
 
 def _values() -> dict[str, float]:

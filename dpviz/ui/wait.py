@@ -1,5 +1,7 @@
 """A line that says how far long work is and asks again; it also asks when the picture it follows has changed."""
 
+import streamlit as st
+
 from dpviz.ui.served import served
 
 _WAIT = served("wait")
@@ -12,7 +14,10 @@ def wait(*, done: int, all: int, what: str, follow: str, key: str) -> None:
 
     `follow` names the live picture after whose changes the fragment runs again, too.
     """
-    data = {"done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
+    asked = 0
+    if done < all:  # the browser hears only of other data: without a number it would ask once and never again
+        asked = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
+    data = {"asked": asked, "done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
     _WAIT(data=data, key=key, on_tick_change=_nothing)
 
 
