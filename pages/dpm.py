@@ -53,6 +53,7 @@ def epsilon_and_picture() -> None:
         impossible(page, str(error))
         return
     link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
+    dpm_tabs.remember_looked()
     picture = show(page, described, noise, view, link)
     if picture is not None:
         dpm_tabs.follow_click(picture, "picture")

@@ -35,6 +35,7 @@ PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it;
 _OWN = "dpviz:own-dpm-jobs"
 _OWN_QUALITY = "dpviz:own-dpm-quality"
 _SEED = "dpviz:dpm-seed"
+_LOOKED = "dpviz:dpm-looked"
 _CLICKS = "dpviz:dpm-clicks"
 
 Recall = Callable[[], Context | None]
@@ -51,6 +52,16 @@ def follow_click(chart: LiveState, key: str) -> None:
         st.rerun(scope="app")
 
 
+def looked() -> tuple[int, int]:
+    """Return what is looked into."""
+    return int(state.value(NODE)), int(state.value(ALONG))
+
+
+def remember_looked() -> None:
+    """Keep what the picture and the link have shown."""
+    st.session_state[_LOOKED] = looked()
+
+
 @st.fragment
 def inside(frame: Frame, recall: Recall) -> None:
     """Draw the split tree, and beside it the chosen subset's numbers and strips."""
@@ -65,8 +76,8 @@ def inside(frame: Frame, recall: Recall) -> None:
         node = controls.picked(NODE, titles(told))
         names = (CUT_AXIS, *told.words.feature_names)
         feature = controls.picked(ALONG, names) if told.words.box.d > 1 else 0
-        if node != told.node:
-            told = dataclasses.replace(told, chosen=node)
+        if st.session_state.get(_LOOKED) != looked():  # this fragment has moved it: picture and link have to follow
+            st.rerun(scope="app")
         panel.facts(f"Subset {node}" if node else "All records", facts(told), public=frame.public)
     if frame.public:
         st.caption("Scores and chances stay secret: they are exact. The drawn cut and the noisy counts are released.")
