@@ -50,9 +50,9 @@ def _controlled(knob: Knob) -> dict[str, Any]:
 
 
 def _moved(knob: Knob) -> None:
-    """Keep what the reader chose; nothing at all is no choice."""
+    """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
     chosen = st.session_state.get(state.widget_key(knob.name))
-    if chosen is not None:
+    if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
         state.remember(knob, chosen)
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from dpviz.algorithms import dpm
 from dpviz.core import Box, Points
 from dpviz.stories import View, dpm_many, dpm_quality
-from dpviz.stories.dpm_context import Context, place, titles
+from dpviz.stories.dpm_context import Context, place
 from dpviz.stories.dpm_many import ManyCuts
 from dpviz.stories.dpm_tree import facts, strips, tree_chart
 from dpviz.stories.panel import number
@@ -73,7 +73,8 @@ def inside(frame: Frame, recall: Recall) -> None:
     with left:
         follow_click(live(tree_chart(told), key="tree", height=TREE_HEIGHT), "tree")
     with right:
-        node = controls.picked(NODE, titles(told))
+        # Names that stay when ε moves: a list answers by name, and one that is gone is no answer.
+        node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(told.cells.axes)))])
         names = (CUT_AXIS, *told.words.feature_names)
         feature = controls.picked(ALONG, names) if told.words.box.d > 1 else 0
         if st.session_state.get(_LOOKED) != looked():  # this fragment has moved it: picture and link have to follow

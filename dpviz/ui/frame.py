@@ -206,6 +206,7 @@ def _renew(secret: bool) -> None:
 
 def show_problems(place: DeltaGenerator) -> None:
     """Show the messages that have gathered, and forget them."""
-    with place:
+    # A fragment may only write where the last whole run has written, so that the box is there without a message, too.
+    with place, st.container():
         for problem in state.take_problems():
             st.warning(problem)

@@ -76,6 +76,7 @@ def recalled(frame: Frame, method: Method, noise: Noise) -> Any:
 def impossible(frame: Frame, why: str) -> None:
     """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
     frame.picture.error(state.plain(why))
+    _reserve(frame)
     _finish(frame)
 
 
@@ -117,7 +118,14 @@ def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, .
         )
     except ValueError as error:  # what the knobs allow one by one can be impossible together
         frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+        _reserve(frame)
         return ()
+
+
+def _reserve(frame: Frame) -> None:
+    """Hold the other places: a fragment may only write where the last whole run has written."""
+    for place in (frame.lead, frame.side, frame.below):
+        place.empty()
 
 
 def _finish(frame: Frame) -> None:

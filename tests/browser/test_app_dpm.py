@@ -45,7 +45,7 @@ def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     assert {"Cuts", "Noisy count of a side"} <= set(tables(picture))
     assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
     go_to(picture, -1, "Release")
-    assert {"Released center", "Half of the noise", "k-means, same k, no privacy"} <= set(tables(picture))
+    assert {"Released center", "k-means, same k, no privacy"} <= set(tables(picture))
     page.get_by_role("radiogroup").get_by_text("What the public sees").click()
     expect(picture.locator("[data-audience=curator]")).to_have_count(0)
     go_to(picture, 2, re.compile("Level 1 of .*: choose"))
@@ -80,12 +80,11 @@ def test_the_shares_always_add_up_to_one(page: Page, server: Server) -> None:
     expect(sliders[3]).to_have_value("0.6")
     before = values()
     assert sum(before) == pytest.approx(1.0)
-    with redrawn(picture):
-        for _ in range(5):
+    for wanted in ("0.59", "0.58"):
+        with redrawn(picture):
             sliders[3].press("ArrowLeft")
-    expect(sliders[3]).to_have_value(re.compile(r"0\.5[45]"))
+        expect(sliders[3]).to_have_value(wanted)
     expect(sliders[2]).not_to_have_value(str(before[2]))
-    page.wait_for_timeout(500)  # until the last of the presses has come back
     after = values()
     assert sum(after) == pytest.approx(1.0, abs=1e-9)
     assert after[1] == before[1], "locked"
