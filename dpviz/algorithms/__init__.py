@@ -5,8 +5,8 @@ A new algorithm is one module here and one line in the catalogue; navigation and
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.algorithms import convergent_kmeans
+from dpviz.algorithms import convergent_kmeans, dpm
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans})
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans, "dpm": dpm})
 
-__all__ = ["CATALOGUE", "convergent_kmeans"]
+__all__ = ["CATALOGUE", "convergent_kmeans", "dpm"]

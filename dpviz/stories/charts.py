@@ -13,8 +13,15 @@ from dpviz.stories.stage import Stops
 from dpviz.stories.telling import Telling
 
 BAR = 0.72  # of a column's width
-FILLS = {"Counts": 0.4, "Final counts (claimed)": 0.4, "Number of records": 0.2}  # opacity; of anything else FULL
+FILLS = {  # opacity; of anything else FULL
+    "Counts": 0.4,
+    "Final counts (claimed)": 0.4,
+    "Number of records": 0.2,
+    "Interval size": 0.0,
+    "Averages": 0.62,
+}
 FULL = 0.85
+OPENING = "Bar 0 pays for the noisy number of records."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +66,11 @@ def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops
     )
 
 
-def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iteration") -> Scene:
-    """Return what each iteration spends, from the release's events alone; a proof decides what the colors say."""
+def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iteration", opening: str = OPENING) -> Scene:
+    """Return what each iteration spends, from the release's events alone; a proof decides what the colors say.
+
+    `opening` says in the caption what bar 0 pays for, where there is one.
+    """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
     last = max((row.column for row in rows), default=1)
@@ -79,7 +89,7 @@ def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iterat
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
-    opening = " Bar 0 pays for the noisy number of records." if any(row.column == 0 for row in finite) else ""
+    opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
     return Scene(
         title=f"Budget per {unit}",
         alt=f"Bar chart of the privacy budget of each {unit}. {verb} epsilon {number(total)}.",

@@ -1,6 +1,6 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -13,7 +13,7 @@ from dpviz.plots import Scene
 from dpviz.stories import View, pair
 from dpviz.ui import panel, state
 from dpviz.ui.frame import Frame, link, show_problems
-from dpviz.ui.live import live
+from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, Run, centers_over, tell
 
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -38,19 +38,24 @@ class Method:
     params: Any
     name: str = ""  # where the page's title does not say it
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
+    prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
 
 
-def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> None:
-    """Run one method and fill every place; `pairs` are the page's part of the link."""
+def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> LiveState | None:
+    """Run one method and fill every place; `pairs` are the page's part of the link.
+
+    Returns what the reader did to the picture, None where it could not be drawn.
+    """
     runs = _runs(frame, (method,), noise)
+    done = None
     if runs:
         (run,) = runs
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
-            _picture(
-                frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
-            )
+            start = hasattr(method.params, "start_seed")
+            address = _address(frame, pairs, noise, shown, start=start)
+            done = _picture(frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=address)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
             panel.side(
@@ -58,11 +63,25 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
                 panel.facts("Risk", story.risk(told), public=public),
                 panel.guarantee(told.result.guarantee),
             )
-            for name, chart in (("cost", story.cost_chart), ("ledger", story.ledger_chart)):
-                _chart(name, chart(told), public=public)
+            for name, chart in _side_charts(method, run):
+                _chart(name, chart, public=public)
             _count_releases(run)
         with frame.below:
             _recolored(frame, method, run)
+    _finish(frame)
+    return done
+
+
+def recalled(frame: Frame, method: Method, noise: Noise) -> Any:
+    """Return the telling of the run that `show` has just drawn; raises ValueError where it cannot run."""
+    run = tell(method.algorithm, method.story, frame.source, method.params, noise)
+    return run.told if method.prepare is None else method.prepare(run.told)
+
+
+def impossible(frame: Frame, why: str) -> None:
+    """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
+    frame.picture.error(state.plain(why))
+    _reserve(frame)
     _finish(frame)
 
 
@@ -110,18 +129,29 @@ def refusals(frame: Frame) -> Iterator[None]:
 
 def _refuse(frame: Frame, error: ValueError) -> None:
     frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+    _reserve(frame)
 
 
 def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, ...]:
     """Run the methods; nothing where one cannot run, and the place of the picture says why."""
     try:
-        return tuple(
+        runs = [
             tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
             for place, method in enumerate(methods)
+        ]
+        return tuple(
+            run if method.prepare is None else replace(run, told=method.prepare(run.told))
+            for run, method in zip(runs, methods, strict=True)
         )
     except ValueError as error:
         _refuse(frame, error)
         return ()
+
+
+def _reserve(frame: Frame) -> None:
+    """Hold the other places: a fragment may only write where the last whole run has written."""
+    for place in (frame.lead, frame.side, frame.below):
+        place.empty()
 
 
 def _finish(frame: Frame) -> None:
@@ -130,8 +160,8 @@ def _finish(frame: Frame) -> None:
     show_problems(frame.problems)
 
 
-def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View) -> str:
-    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown)])
+def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True) -> str:
+    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
 
 
 def _scene(method: Method, run: Run, shown: View) -> Scene:
@@ -149,11 +179,21 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
     return pair.with_trail(scene, run.told, shown, centers)
 
 
-def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> None:
+def _side_charts(method: Method, run: Run) -> Sequence[tuple[str, Scene]]:
+    """Return the charts beside the picture: the story's own choice, else cost and ledger."""
+    story = method.story
+    if hasattr(story, "side_charts"):
+        charts: Sequence[tuple[str, Scene]] = story.side_charts(run.told)
+        return charts
+    return (("cost", story.cost_chart(run.told)), ("ledger", story.ledger_chart(run.told)))
+
+
+def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
     blank = frame.public and not scene.axes_public
     if blank:
         st.info(NO_PUBLIC_PLANE)
-    live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
+    height = CHART_HEIGHT if blank else height
+    return live(scene, key=key, height=height, audience_public=frame.public, **options)
 
 
 def _chart(name: str, chart: Scene, *, public: bool) -> None:

@@ -11,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
-from dpviz.ui import family
+from dpviz.core import knobs
+from dpviz.ui import dpm_tabs, family
 from dpviz.ui.background import Answers
 
 
@@ -19,12 +20,22 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    monkeypatch.setattr(family, "workshop", lambda: idle)
+    for module in (family, dpm_tabs):
+        monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FIRST = next(iter(CATALOGUE))
+DPM = "dpm"
+MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
+SOME_KNOB = {FIRST: ("Clusters k", "n_clusters", 8, 9), DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5)}
+
+
+def modes_of(name):
+    """Return the links to the modes of a page: [{}] where it has none."""
+    found = [knob for knob in knobs(CATALOGUE[name].Params) if knob.name in MODE_KNOBS]
+    return [{knob.name: mode} for knob in found for mode, _ in knob.choices] or [{}]
 
 
 class Page:
