@@ -544,11 +544,11 @@ class Live {
 
   // -- Picking --
 
-  /** Report a layer's pick; its number is larger than any before, also before the page was left and opened again. */
-  pick(layer) {
+  /** Report a layer's pick, and mark; its number is larger than any before, also before the page was left and reopened. */
+  pick(layer, i = null) {
     this.picks = Math.max(this.picks + 1, Date.now());
     this.root.dataset.dpvizPicked = layer.pick;
-    this.setStateValue("picked", [layer.pick, this.picks]);
+    this.setStateValue("picked", [layer.pick, this.picks, i]);
   }
 
   /** Draw thicker what a click would pick. */
@@ -573,7 +573,9 @@ class Live {
     const at = this.position(event);
     const picked = pickAt(this.scene, this.view(), this.scale, ...at);
     const found = hit(this.scene, this.view(), this.scale, ...at, { clusters: true });
-    if (picked && !(found && !found.layer.pick && found.distance < picked.distance)) return void this.pick(picked.layer);
+    if (picked && !(found && !found.layer.pick && found.distance < picked.distance)) {
+      return void this.pick(picked.layer, picked.i);
+    }
     const group = found && found.group !== NO_GROUP ? found.group : null;
     this.isolate(group === this.isolated ? null : group);
   }

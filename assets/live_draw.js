@@ -1091,7 +1091,7 @@ function tableOf(scene, layer, row) {
   const { arrays } = layer;
   const at = (key) => reader(arrays[key], row);
   const count = markCount(layer);
-  const each = (make, n = count) => Array.from({ length: Math.min(n, TABLE_ROWS) }, (_, i) => make(i));
+  const each = (make) => Array.from({ length: Math.min(count, TABLE_ROWS) }, (_, i) => make(i));
   const table = (head, rows, total = count) => ({ caption: layer.name, head, rows, total });
   switch (layer.kind) {
     case "points": {
@@ -1157,7 +1157,9 @@ function tableOf(scene, layer, row) {
       return table([xTitle], [[X(arrays.x.data[row])]], 1);
     default: {
       const xy = at("xy");
-      return table(["mark", xTitle, yTitle], each((i) => [name(i), X(xy(i, 0)), Y(xy(i, 1))]));
+      const drawn = Array.from({ length: count }, (_, i) => i).filter((i) => Number.isFinite(xy(i, 0) + xy(i, 1)));
+      const rows = drawn.slice(0, TABLE_ROWS).map((i) => [name(i), X(xy(i, 0)), Y(xy(i, 1))]);
+      return table(["mark", xTitle, yTitle], rows, drawn.length);
     }
   }
 }

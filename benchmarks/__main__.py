@@ -3,11 +3,12 @@
 import math
 import sys
 
-from benchmarks import clustering, family, grid, latency, morse
+from benchmarks import clustering, dpm, family, grid, latency, morse
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *clustering.BENCHMARKS,
+    *dpm.BENCHMARKS,
     *family.BENCHMARKS,
     *grid.BENCHMARKS,
     *latency.BENCHMARKS,

@@ -28,12 +28,13 @@ from benchmarks.registry import Benchmark, Measure
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "convergent_kmeans"
 SIZES = (2_000, 10_000)
-MODES = {  # the knob that moves, and its lowest value
-    "repaired": ("epsilon", "0.05"),
-    "published": ("epsilon_per_iteration", "0.01"),
-    "both": ("epsilon", "0.05"),
-    "su": ("epsilon", "0.05"),
-    "eugkm": ("epsilon", "0.05"),
+MODES = {  # page, the slider's knob and its lowest value, the rest of the link
+    "repaired": (PAGE, "epsilon", "0.05", {"mode": "repaired"}),
+    "published": (PAGE, "epsilon_per_iteration", "0.01", {"mode": "published"}),
+    "both": (PAGE, "epsilon", "0.05", {"mode": "both"}),
+    "SU": (PAGE, "epsilon", "0.05", {"mode": "su"}),
+    "EUGkM": (PAGE, "epsilon", "0.05", {"mode": "eugkm"}),
+    "DPM": ("dpm", "epsilon", "0.05", {}),
 }
 SERIES = 2  # noise seeds
 WARM_UP = 4  # presses before the first that counts, in each series
@@ -110,9 +111,9 @@ def _wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
     raise RuntimeError("The app did not start. Run `streamlit run app.py` to see why.")
 
 
-def _opened(page: Any, address: str, query: dict[str, Any]) -> Any:
-    """Open the page with a query and return its picture, drawn."""
-    page.goto(f"{address}/{PAGE}?{urlencode(query)}")
+def _opened(page: Any, address: str, query: dict[str, Any], name: str = PAGE) -> Any:
+    """Open the page of that name with a query and return its picture, drawn."""
+    page.goto(f"{address}/{name}?{urlencode(query)}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture][data-dpviz-drawn]")
     picture.wait_for(timeout=WAIT_MS)
     return picture
@@ -120,8 +121,9 @@ def _opened(page: Any, address: str, query: dict[str, Any]) -> Any:
 
 def moves(page: Any, address: str, mode: str, n: int, noise_seed: int) -> list[dict[str, float]]:
     """Press the privacy slider's key again and again; return the time stamps of each move."""
-    knob, lowest = MODES[mode]
-    picture = _opened(page, address, {"data": "blobs", "n": n, "mode": mode, "noise_seed": noise_seed, knob: lowest})
+    name, knob, lowest, rest = MODES[mode]
+    query = {"data": "blobs", "n": n, "noise_seed": noise_seed, knob: lowest, **rest}
+    picture = _opened(page, address, query, name)
     page.wait_for_timeout(1000)  # the rest of the page
     picture.evaluate(WATCH)
     page.get_by_role("slider", name="ε").first.focus()

@@ -13,7 +13,7 @@ from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
 from dpviz.ui import controls, family, frame, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import TRAIL, Method, show, show_pair
+from dpviz.ui.show import TRAIL, Method, refusals, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 
@@ -85,14 +85,16 @@ def epsilon_and_picture() -> None:
         return
     note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
-    if chosen == "both":
-        pair = (
-            replace(repaired(epsilon), trail=along(repaired)),
-            replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
-        )
-        show_pair(page, pair, noise, view, moved(epsilon=epsilon))
-    else:
-        show(page, (repaired if chosen == "repaired" else baseline)(epsilon), noise, view, moved(epsilon=epsilon))
+    with refusals(page):
+        if chosen == "both":
+            pair = (
+                replace(repaired(epsilon), trail=along(repaired)),
+                replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
+            )
+            show_pair(page, pair, noise, view, moved(epsilon=epsilon))
+        else:
+            method = (repaired if chosen == "repaired" else baseline)(epsilon)
+            show(page, method, noise, view, moved(epsilon=epsilon))
 
 
 with page.slider:

@@ -38,9 +38,14 @@ with page.more:
             st.caption("The paper's noise is for changing one record, whatever is chosen here.")
     noise = frame.seeds(page, start=False)
     view = frame.view(page)
-look = morse.look(page, view, chosen["n_components"])
+look = morse.look(page, chosen["n_components"])
 link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link()]
 proved = not page.source.dataset.bounds_from_data
+
+
+def prepare(told: story.Context) -> story.Context:
+    """Add what only this page knows: what is scrubbed, and the known classes."""
+    return story.with_classes(replace(told, look=look), page.source.dataset.labels)
 
 
 @st.fragment
@@ -48,9 +53,9 @@ def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     note = story.allowed if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
-    method = Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen))
+    method = Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
-    morse.follow_click(show(page, method, noise, look, moved))
+    morse.follow_click(show(page, method, noise, view, moved))
 
 
 with page.slider:

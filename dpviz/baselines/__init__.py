@@ -2,7 +2,7 @@
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.baselines import blum, dwork, eugkm, gupt, lloyd, privgene, su
+from dpviz.baselines import blum, dwork, em_mc, eugkm, gupt, lloyd, lsh_splits, privgene, su
 
 CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
     {
@@ -13,7 +13,20 @@ CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
         "gupt": gupt,
         "privgene": privgene,
         "eugkm": eugkm,
+        "lsh_splits": lsh_splits,
+        "em_mc": em_mc,
     }
 )
 
-__all__ = ["CATALOGUE", "blum", "dwork", "eugkm", "gupt", "lloyd", "privgene", "su"]
+__all__ = [
+    "CATALOGUE",
+    "blum",
+    "dwork",
+    "em_mc",
+    "eugkm",
+    "gupt",
+    "lloyd",
+    "lsh_splits",
+    "privgene",
+    "su",
+]

@@ -2,13 +2,14 @@
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.stories import convergent_kmeans, morse
+from dpviz.stories import convergent_kmeans, dpm, morse
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.view import View, Words
 
 CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
     {
         "convergent_kmeans": convergent_kmeans,
+        "dpm": dpm,
         "morse": morse,
     }
 )

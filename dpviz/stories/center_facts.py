@@ -71,8 +71,14 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     once = at_most(attacker_odds(proved.epsilon, proved.delta))
     if proved.adjacency is Adjacency.REPLACE:
         return (Fact("Attacker is right", once, "Guessing which of two records is yours; a coin: 50 in 100.", True),)
-    twice = at_most(attacker_odds(2.0 * proved.epsilon))
+    twice = at_most(attacker_odds(2.0 * proved.epsilon, _twice(proved)))
+    cost = "2ε" if proved.delta == 0 else "2ε and (1 + e^ε)δ"
     return (
         Fact("Attacker is right", once, "Guessing whether you are in it; a coin: 50 in 100.", True),
-        Fact("If your record is changed", twice, "Changing is removing and adding: 2ε.", True),
+        Fact("If your record is changed", twice, f"Changing is removing and adding: {cost}.", True),
     )
+
+
+def _twice(proved: Claim) -> float:
+    """Return the delta of one removal and one addition, (1 + e^epsilon) delta, at most 1."""
+    return 0.0 if proved.delta == 0 else min(1.0, (1.0 + math.exp(min(proved.epsilon, 700.0))) * proved.delta)

@@ -13,8 +13,15 @@ from dpviz.stories.stage import Stops
 from dpviz.stories.telling import Telling
 
 BAR = 0.72  # of a column's width
-FILLS = {"Counts": 0.4, "Final counts (claimed)": 0.4, "Number of records": 0.2}  # opacity; of anything else FULL
+FILLS = {  # opacity; of anything else FULL
+    "Counts": 0.4,
+    "Final counts (claimed)": 0.4,
+    "Number of records": 0.2,
+    "Interval size": 0.0,
+    "Averages": 0.62,
+}
 FULL = 0.85
+OPENING = "Bar 0 pays for the noisy number of records."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +67,18 @@ def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops
 
 
 def ledger_chart(
-    rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iteration", symbol: str = "ε", note: str = ""
+    rows: Sequence[LedgerRow],
+    *,
+    proved: bool,
+    unit: str = "iteration",
+    opening: str = OPENING,
+    symbol: str = "ε",
+    note: str = "",
 ) -> Scene:
     """Return what each iteration spends, from the release's events alone; a proof decides what the colors say.
 
-    `symbol` is what the rows count in; `note` follows the caption.
+    `opening` says in the caption what bar 0 pays for, where there is one; `symbol` is what the rows count in; `note`
+    follows the caption.
     """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
@@ -85,7 +99,7 @@ def ledger_chart(
         )
     spoken = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
-    opening = " Bar 0 pays for the noisy number of records." if any(row.column == 0 for row in finite) else ""
+    opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
     return Scene(
         title=f"Budget per {unit}",
         alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken} {number(total)}.",

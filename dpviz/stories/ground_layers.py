@@ -103,12 +103,13 @@ def final_layers(
     stage: Stage,
     *,
     noise: str = "Noise of the release",
+    reference_name: str = "Lloyd's centers, no privacy",
     seen: Seen = RELEASED,
 ) -> list[Layer]:
     """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers."""
     last = {stage.clock.release: 0}
     cross = {"symbol": "cross", "size": 9.0, "isolate": False}
-    layers = [stage.marks("Lloyd's centers, no privacy", SECRET, last, reference[None], **cross)]
+    layers = [stage.marks(reference_name, SECRET, last, reference[None], **cross)]
     if exact is not None:
         layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0))
         layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0))

@@ -16,7 +16,7 @@ from dpviz.plots import Frame
 from dpviz.solvers import MergeTree
 from dpviz.stories.landscape_plane import Regions
 from dpviz.stories.panel import number
-from dpviz.stories.view import View, Words
+from dpviz.stories.view import Words
 
 MOST_CUTS = 20  # stops of the cut
 MOST_LEVELS = 60  # stops of the level
@@ -31,8 +31,8 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Look(View):
-    """A plane, what its scrubber moves, and the pair of components whose search is shown."""
+class Look:
+    """What the picture's scrubber moves, and the pair of components whose search is shown."""
 
     moves: str = "cut"  # "cut", "level" or "search"
     pair: tuple[int, int] = (0, 0)  # numbers of components from 1; 0: the pass where the last two clusters meet
@@ -49,6 +49,7 @@ class Context:
     tree: MergeTree
     regions: Regions | None  # in two dimensions
     nonprivate_basins: Labels  # (n,) the minimum that each record flows to
+    look: Look = Look()
     nonprivate_ari: float | None = None  # of clusters and true classes, where the data set knows them
     colors: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (L,) see this module
 

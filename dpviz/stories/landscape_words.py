@@ -2,8 +2,9 @@
 
 from dpviz.core import FloatArray
 from dpviz.stories import landscape_plane as land
-from dpviz.stories.landscape_stage import Context, Look
+from dpviz.stories.landscape_stage import Context
 from dpviz.stories.panel import number
+from dpviz.stories.view import Projection
 
 TERMS = (
     (
@@ -29,7 +30,7 @@ TERMS = (
 )
 
 
-def alt(told: Context, look: Look) -> str:
+def alt(told: Context) -> str:
     """Describe the picture from public parameters and the release alone."""
     unit = land.unsigned(told.tree.landscape.minima)
     peaks: FloatArray = told.words.box.from_unit(unit)
@@ -37,14 +38,14 @@ def alt(told: Context, look: Look) -> str:
     what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
     return (
         f"{told.words.title}: the landscape of a private mixture of {len(told.result.release.kept)} components, with "
-        f"{told.tree.n_leaves} peaks at {places}, and {what[look.moves]}."
+        f"{told.tree.n_leaves} peaks at {places}, and {what[told.look.moves]}."
     )
 
 
-def caption(told: Context, look: Look) -> str:
+def caption(told: Context, plane: Projection) -> str:
     """Say what is drawn, from public facts only."""
     d = told.words.box.d
-    if look.principal and d > 2:
+    if plane.nonprivate:
         return "Principal directions are computed from the records: curator only. Two features have a public view."
     if d > 2:
         return (

@@ -4,7 +4,6 @@ Everything blue or colored is computed from the released mixture: post-processin
 """
 
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +45,7 @@ __all__ = [
     "Look",
     "allowed",
     "context",
+    "lead_charts",
     "ledger_chart",
     "ledger_rows",
     "not_established",
@@ -60,8 +60,7 @@ __all__ = [
     "with_classes",
 ]
 
-Chart: TypeAlias = tuple[str, Scene, int]  # key, scene, height in CSS pixels
-DENDROGRAM_HEIGHT, LEDGER_HEIGHT = 250, 170  # CSS pixels
+DENDROGRAM_HEIGHT = 250  # CSS pixels
 
 
 def reference_key(params: Params) -> tuple[object, ...]:
@@ -97,13 +96,13 @@ def with_classes(told: Context, classes: Labels | None) -> Context:
 def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng
-    look = _look(view)
+    look = told.look
     plane = project(view, told.words, told.unit)
-    frames, start = _frames(told, look)
+    frames, start = _frames(told)
     stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
     groups = draw.group_rows(told, look.moves)
     stops = levels(told) if look.moves == "level" else ()
-    found = strings.find(told, look) if look.moves == "search" else None
+    found = strings.find(told) if look.moves == "search" else None
     layers = [
         *box_layer(stage, public=told.words.box_public),
         *draw.ground_layers(told, stage, groups, stops),
@@ -117,8 +116,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
         layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
     return Scene(
         title=told.words.title,
-        alt=saying.alt(told, look),
-        caption=saying.caption(told, look),
+        alt=saying.alt(told),
+        caption=saying.caption(told, plane),
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,
@@ -129,17 +128,20 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def side_charts(told: Context, view: View) -> tuple[tuple[Chart, ...], tuple[Chart, ...]]:
-    """Return the charts above the numbers, the dendrogram, and below them, the ledger."""
-    look = _look(view)
-    frames, start = _frames(told, look)
-    groups, heights = draw.group_rows(told, look.moves), cut_heights(told)
-    if look.moves == "level":
+def lead_charts(told: Context) -> tuple[tuple[str, Scene, int], ...]:
+    """Return (key, chart, height) of what stands above the numbers: the dendrogram."""
+    frames, start = _frames(told)
+    groups, heights = draw.group_rows(told, told.look.moves), cut_heights(told)
+    if told.look.moves == "level":
         heights = np.array([stop.height for stop in levels(told)])
-    elif look.moves == "search":
+    elif told.look.moves == "search":
         heights = heights[[min(told.n_clusters, told.n_cuts) - 1]]
-    tree = dendrogram.chart(told, frames, start, heights, groups)
-    return (("dendrogram", tree, DENDROGRAM_HEIGHT),), (("ledger", ledger_chart(told), LEDGER_HEIGHT),)
+    return (("dendrogram", dendrogram.chart(told, frames, start, heights, groups), DENDROGRAM_HEIGHT),)
+
+
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return (key, chart) of what stands below the numbers: the ledger."""
+    return (("ledger", ledger_chart(told)),)
 
 
 def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
@@ -215,17 +217,13 @@ def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[told.nonprivate_basins]].reshape(shape)
 
 
-def _look(view: View) -> Look:
-    return view if isinstance(view, Look) else Look(view.x, view.y, view.principal)
-
-
-def _frames(told: Context, look: Look) -> tuple[tuple[Frame, ...], int]:
+def _frames(told: Context) -> tuple[tuple[Frame, ...], int]:
     """Return the stops of the scrubber, in public words, and the one that is shown first."""
-    if look.moves == "level":
+    if told.look.moves == "level":
         named = level_frames(levels(told))
         return named, len(named) // 2
-    if look.moves == "search":
-        found = strings.find(told, look)
+    if told.look.moves == "search":
+        found = strings.find(told)
         if found is None:
             return (Frame("No pair", "One component is left: there is nothing to search between."),), 0
         named = strings.frames(found)

@@ -9,7 +9,7 @@ from dpviz.plots import Frame
 from dpviz.solvers import Landscape, TransitionPoint
 from dpviz.solvers.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
 from dpviz.stories.landscape_plane import paths
-from dpviz.stories.landscape_stage import Context, Look
+from dpviz.stories.landscape_stage import Context
 
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's
@@ -37,9 +37,9 @@ class Search:
     note: str  # where another pair is shown than the one that was asked for
 
 
-def find(told: Context, look: Look) -> Search | None:
+def find(told: Context) -> Search | None:
     """Return the search of the pair that was asked for; None where there is no pair of components."""
-    land = told.tree.landscape
+    land, look = told.tree.landscape, told.look
     pairs, kept = land.strings.pairs, told.result.release.kept
     if not len(pairs):
         return None

@@ -8,16 +8,30 @@ from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.plots import Axis
 
 MARGIN = 0.04  # of the box, left free around it
+SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02  # from the middle of a turned box to the end of its picture, box widths
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # multiples of it fill [0, 1] evenly, without randomness
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Two features by index, or the first two principal directions of the box-scaled records (curator only)."""
+    """Two features by index, three of them turned, or the first two principal directions of the records (curator only).
+
+    With `z` a picture shows x, y and z from afar: `yaw` turns around the z axis, `pitch` looks down on it, in degrees.
+    """
 
     x: int = 0
     y: int = 1
     principal: bool = False
+    z: int | None = None
+    yaw: float = 30.0
+    pitch: float = 25.0
+
+    def features(self, d: int) -> tuple[int, ...]:
+        """Return the features that are shown of `d`; a principal view shows none of them alone."""
+        if self.principal and d > 2:
+            return ()
+        shown = (self.x,) if d == 1 else (self.x, self.y)
+        return (*shown, self.z) if self.z is not None and d > 2 else shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +71,8 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     d = words.box.d
     if view.principal and d > 2:
         return _principal(unit)
+    if view.z is not None and d > 2:
+        return _turned(view, words)
     columns = [view.x] if d == 1 else [view.x, view.y]
     matrix = np.zeros((d, 2))
     matrix[columns, range(len(columns))] = 1.0
@@ -78,6 +94,28 @@ def spread(unit: Points, projection: Projection) -> FloatArray:
     if projection.d == 1:
         drawn[:, 1] = np.modf(GOLDEN * np.arange(1, len(drawn) + 1))[0]
     return drawn
+
+
+def _turned(view: View, words: Words) -> Projection:
+    """Look at three features from afar: orthographic, so that what is parallel stays so. Public, as its angles are."""
+    yaw, pitch = np.deg2rad(view.yaw), np.deg2rad(view.pitch)
+    features = view.features(words.box.d)
+    matrix = np.zeros((words.box.d, 2))
+    matrix[features, 0] = np.cos(yaw), np.sin(yaw), 0.0
+    matrix[features, 1] = -np.sin(yaw) * np.sin(pitch), np.cos(yaw) * np.sin(pitch), np.cos(pitch)
+    offset = 0.5 - 0.5 * matrix.sum(axis=0)
+    # The same for all angles, so that turning does not change the scale: a cube's half diagonal and some room.
+    shown = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
+    ways = [f"{_pointer(matrix[i])} {words.feature_names[i]}" for i in features]
+    axes = Axis("   ".join(ways), "", shown, ticks=False), Axis("", "", shown, ticks=False)
+    return Projection(frozen(matrix), frozen(offset), *axes, nonprivate=False, corners=None)
+
+
+def _pointer(way: FloatArray) -> str:
+    """Return the arrow that points nearest to where an axis grows; a dot for one that points at the reader."""
+    if np.hypot(*way) < 0.1:
+        return "·"
+    return "→↗↑↖←↙↓↘"[round(float(np.arctan2(way[1], way[0])) / (np.pi / 4.0)) % 8]
 
 
 def _principal(unit: Points) -> Projection:

@@ -22,7 +22,7 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
         st.toggle(knob.label, **shown)
     elif knob.kind == "choice":
         _choice(knob, width, shown)
-    elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER:
+    elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER and knob.unit != "degrees":
         st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **shown)
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **shown)
@@ -65,9 +65,9 @@ def _controlled(knob: Knob) -> dict[str, Any]:
 
 
 def _moved(knob: Knob) -> None:
-    """Keep what the reader chose; nothing at all is no choice."""
+    """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
     chosen = st.session_state.get(state.widget_key(knob.name))
-    if chosen is not None:
+    if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
         state.remember(knob, chosen)
 
 

@@ -28,6 +28,7 @@ BUDGET_HEIGHT = 520
 CLAIMED = ("lloyd", "past", "future")  # nothing is proved, and what they spend follows from the records
 STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su")  # the start is a choice
 EPSILONS = {"total": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "step": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)}
+FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
 COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
 
 METHOD = Knob(
@@ -40,7 +41,7 @@ METHOD = Knob(
         ("repaired", "Convergent, repaired"),
         ("published", "Convergent, as published"),
         ("both", "Repaired and published, side by side"),
-        *((name, METHODS[name]) for name in BASELINES),
+        *((name, METHODS[name]) for name in FAMILY),
     ),
 )
 SPEND = Knob(
@@ -85,7 +86,7 @@ Options = tuple[tuple[str, str, Any], ...]
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
     """Return (parameter, knob) of what only this baseline has; the knob's name carries the method's."""
-    if method not in BASELINES:
+    if method not in FAMILY:
         return ()
     found = [(knob.name, knob) for knob in knobs(BASELINES[method].Params) if knob.name not in COMMON]
     if method in RULES:
@@ -104,7 +105,7 @@ def options() -> Options:
     ruled = {(method, rule[0]) for method, rule in RULES.items()}
     return tuple(
         (method, field, None if (method, field) in ruled and value == 0 else value)
-        for method in BASELINES
+        for method in FAMILY
         for field, knob in own_knobs(method)
         for value in (state.value(knob),)
     )

@@ -43,6 +43,16 @@ SECRET = Knob(
     "Secret noise",
     "Noise from the operating system, never stored: every picture is one more release.",
 )
+SOLID = Knob(
+    "view",
+    "choice",
+    "flat",
+    "Picture",
+    "Two features, or three as a box seen from afar.",
+    choices=(("flat", "Two features"), ("solid", "Three, turned")),
+)
+YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, -180, 180, unit="degrees")
+PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, -90, 90, unit="degrees")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +108,7 @@ def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) 
 def seeds(frame: Frame, *, start: bool = True) -> Noise:
     """Draw the seeds, the button for new noise and the switch to secret noise; returns where noise comes from.
 
-    `start` says whether the start has a seed of its own.
+    `start` says whether the method has a start to be seeded.
     """
     secret = frame.source.uploaded or controls.control(SECRET)
     if st.button("New noise only", width="stretch", help="Same data, same start, other noise."):
@@ -111,8 +121,8 @@ def seeds(frame: Frame, *, start: bool = True) -> Noise:
         return Noise(None if secret else int(controls.control(NOISE_SEED)))
 
 
-def view(frame: Frame) -> View:
-    """Draw the choice of axes where there is one."""
+def view(frame: Frame, *, solid: bool = False) -> View:
+    """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
     d = frame.source.dataset.d
     if d == 1:
         return View()
@@ -120,15 +130,32 @@ def view(frame: Frame) -> View:
     if d == 2:
         return View()
     with st.expander("Axes"):
-        if controls.control(principal):
+        if not solid and controls.control(principal):
             return View(principal=True)
         names = frame.source.dataset.feature_names
+        if solid and controls.control(SOLID) == "solid":
+            return _solid(d, names)
         across, up = controls.picked(x, names), controls.picked(y, names)
     if across == up:
         other = (up + 1) % d
         state.report(f"Both axes were {names[up]}: a picture needs two features. Up is {names[other]} now.")
         return View(across, other)
     return View(across, up)
+
+
+def _solid(d: int, names: Sequence[str]) -> View:
+    """Draw three features and two angles; features that are chosen twice give way to the next ones."""
+    x, y, _ = _axes(d)
+    wanted = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
+    found: list[int] = []
+    for feature in wanted:
+        while feature in found:
+            feature = (feature + 1) % d
+        found.append(feature)
+    if found != wanted:
+        state.report(f"A box needs three features. They are {', '.join(names[i] for i in found)} now.")
+    yaw, pitch = float(controls.control(YAW)), float(controls.control(PITCH))
+    return View(found[0], found[1], z=found[2], yaw=yaw, pitch=pitch)
 
 
 def _describe(dataset: Dataset, *, public: bool) -> None:
@@ -143,9 +170,10 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
     st.caption(f"{', '.join(parts)}. {dataset.note}")
 
 
-def link(frame: Frame, noise: Noise, shown: View) -> list[tuple[str, str]]:
+def link(frame: Frame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
-    pairs = [("start_seed", str(state.value(START_SEED))), ("audience", str(state.value(AUDIENCE)))]
+    pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
+    pairs.append(("audience", str(state.value(AUDIENCE))))
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
     elif not frame.source.uploaded:
@@ -154,6 +182,9 @@ def link(frame: Frame, noise: Noise, shown: View) -> list[tuple[str, str]]:
         pairs.append(("principal", "1"))
     elif frame.source.dataset.d > 2:
         pairs += [("x", str(shown.x)), ("y", str(shown.y))]
+        if shown.z is not None:
+            pairs += [("view", "solid"), ("z", str(shown.z))]
+            pairs += [("yaw", YAW.format(int(shown.yaw))), ("pitch", PITCH.format(int(shown.pitch)))]
     return pairs
 
 
@@ -166,6 +197,10 @@ def _axes(d: int) -> tuple[Knob, Knob, Knob]:
     )
 
 
+def _depth(d: int) -> Knob:
+    return Knob("z", "int", 2, "Third feature", "Feature along the third edge of the box.", 0, d - 1, 0, d - 1)
+
+
 def _renew(secret: bool) -> None:
     """Draw other noise: forget the secret run, or take the next seed."""
     if secret:
@@ -176,6 +211,7 @@ def _renew(secret: bool) -> None:
 
 def show_problems(place: DeltaGenerator) -> None:
     """Show the messages that have gathered, and forget them."""
-    with place:
+    # A fragment may only write where the last whole run has written, so that the box is there without a message, too.
+    with place, st.container():
         for problem in state.take_problems():
             st.warning(problem)

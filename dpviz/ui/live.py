@@ -22,6 +22,7 @@ class LiveState:
     selected: int | None = None  # the cluster seen alone
     picked: str | None = None  # `Layer.pick` of the layer clicked last
     pick_count: int = 0  # grows with each click on such a layer, so that a page can tell a new click from an old one
+    picked_mark: int | None = None  # which of that layer's marks was clicked; None for its words in the legend
 
 
 def live(
@@ -63,13 +64,14 @@ def read_state(state: Any, scene: Scene) -> LiveState:
     `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
     """
     sent = state if isinstance(state, Mapping) else {}
-    pair = sent.get("picked")
-    pick, count = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+    told = sent.get("picked")
+    pick, count, *mark = told if isinstance(told, list | tuple) and len(told) in (2, 3) else (None, None)
     picks = {layer.pick for layer in scene.layers if layer.pick}
     known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
     return LiveState(
         selected=_index(sent.get("selected")),
         picked=pick if known else None,
+        picked_mark=_index(mark[0]) if known and mark else None,
         pick_count=_index(count) or 0,
     )
 

@@ -10,7 +10,6 @@ import streamlit as st
 
 from dpviz.algorithms.morse import Params
 from dpviz.core import Knob
-from dpviz.stories import View
 from dpviz.stories.dendrogram import lanes
 from dpviz.stories.landscape_stage import Look
 from dpviz.stories.morse_runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share
@@ -43,7 +42,7 @@ _OWN = "dpviz:morse-jobs"
 _SEED = "dpviz:morse-seed"
 
 
-def look(frame: Frame, view: View, n_components: int) -> Look:
+def look(frame: Frame, n_components: int) -> Look:
     """Draw the choice of what is scrubbed, and of the pair whose search is shown."""
     with frame.choices:
         left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
@@ -55,7 +54,7 @@ def look(frame: Frame, view: View, n_components: int) -> Look:
                 controls.picked(FIRST, names)
             with right:
                 controls.picked(SECOND, names)
-    return Look(view.x, view.y, view.principal, moves, (int(state.value(FIRST)), int(state.value(SECOND))))
+    return Look(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
 
 
 def link() -> list[tuple[str, str]]:

@@ -75,7 +75,7 @@ def _start_again() -> None:
     """Another data set: its size and knobs start from their own defaults."""
     st.session_state.pop(_LINK, None)  # the link asked for another choice
     names = {f"data_{knob.name}" for name in DATASETS for knob in data_knobs(name)}
-    state.forget(["n", "x", "y", *names])
+    state.forget(["n", "x", "y", "z", "node", "along", *names])
 
 
 def _from_gallery(name: str) -> Source:

@@ -93,8 +93,6 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
     start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params, result)
     lloyd_run = _private_reference(start) if source.uploaded else _reference(start)
     told = story.context(_honest(result, source, noise), params, source.dataset.points, job.words, lloyd_run)
-    if hasattr(story, "with_classes"):
-        told = story.with_classes(told, source.dataset.labels)
     return Run(told, n_releases)
 
 

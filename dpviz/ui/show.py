@@ -1,9 +1,10 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -28,9 +29,6 @@ NO_PUBLIC_PLANE = (
 IMPOSSIBLE = "These knobs are impossible together. The curator can see why."  # the reason can name a count
 
 
-Chart: TypeAlias = tuple[str, Scene, int]  # key, scene, height in CSS pixels
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """What is run, with what, and who tells it."""
@@ -40,39 +38,53 @@ class Method:
     params: Any
     name: str = ""  # where the page's title does not say it
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
+    prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
 
 
 def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> LiveState | None:
     """Run one method and fill every place; `pairs` are the page's part of the link.
 
-    Returns what the reader did to the picture, None where there is none.
+    Returns what the reader did to the picture, None where it could not be drawn.
     """
-    runs, state_of = _runs(frame, (method,), noise), None
+    runs = _runs(frame, (method,), noise)
+    done = None
     if runs:
         (run,) = runs
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
-            state_of = _picture(
-                frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=_address(frame, pairs, noise, shown)
-            )
+            start = hasattr(method.params, "start_seed")
+            address = _address(frame, pairs, noise, shown, start=start)
+            done = _picture(frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=address)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
-            leading, following = _side_charts(story, told, shown)
-            for name, chart, height in leading:
-                _chart(name, chart, height, public=public)
+            for name, chart, height in story.lead_charts(told) if hasattr(story, "lead_charts") else ():
+                _chart(name, chart, public=public, height=height)
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
                 panel.facts("Risk", story.risk(told), public=public),
                 panel.guarantee(told.result.guarantee),
             )
-            for name, chart, height in following:
-                _chart(name, chart, height, public=public)
+            for name, chart in _side_charts(method, run):
+                _chart(name, chart, public=public)
             _count_releases(run)
         with frame.below:
             _recolored(frame, method, run)
     _finish(frame)
-    return state_of
+    return done
+
+
+def recalled(frame: Frame, method: Method, noise: Noise) -> Any:
+    """Return the telling of the run that `show` has just drawn; raises ValueError where it cannot run."""
+    run = tell(method.algorithm, method.story, frame.source, method.params, noise)
+    return run.told if method.prepare is None else method.prepare(run.told)
+
+
+def impossible(frame: Frame, why: str) -> None:
+    """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
+    frame.picture.error(state.plain(why))
+    _reserve(frame)
+    _finish(frame)
 
 
 def show_pair(
@@ -104,16 +116,44 @@ def show_pair(
     _finish(frame)
 
 
+@contextmanager
+def refusals(frame: Frame) -> Iterator[None]:
+    """Say in the place of the picture why parameters cannot be: what knobs allow one by one can be impossible together.
+
+    Around everything that makes a `Method` from knobs.
+    """
+    try:
+        yield
+    except ValueError as error:
+        _refuse(frame, error)
+        _finish(frame)
+
+
+def _refuse(frame: Frame, error: ValueError) -> None:
+    frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+    _reserve(frame)
+
+
 def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, ...]:
     """Run the methods; nothing where one cannot run, and the place of the picture says why."""
     try:
-        return tuple(
+        runs = [
             tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
             for place, method in enumerate(methods)
+        ]
+        return tuple(
+            run if method.prepare is None else replace(run, told=method.prepare(run.told))
+            for run, method in zip(runs, methods, strict=True)
         )
-    except ValueError as error:  # what the knobs allow one by one can be impossible together
-        frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+    except ValueError as error:
+        _refuse(frame, error)
         return ()
+
+
+def _reserve(frame: Frame) -> None:
+    """Hold the other places: a fragment may only write where the last whole run has written."""
+    for place in (frame.lead, frame.side, frame.below):
+        place.empty()
 
 
 def _finish(frame: Frame) -> None:
@@ -122,8 +162,8 @@ def _finish(frame: Frame) -> None:
     show_problems(frame.problems)
 
 
-def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View) -> str:
-    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown)])
+def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True) -> str:
+    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
 
 
 def _scene(method: Method, run: Run, shown: View) -> Scene:
@@ -141,23 +181,24 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
     return pair.with_trail(scene, run.told, shown, centers)
 
 
-def _side_charts(story: ModuleType, told: Any, shown: View) -> tuple[Sequence[Chart], Sequence[Chart]]:
-    """Return the charts above the numbers and below them: the story's own, else cost and ledger, both below."""
+def _side_charts(method: Method, run: Run) -> Sequence[tuple[str, Scene]]:
+    """Return the charts beside the picture: the story's own choice, else cost and ledger."""
+    story = method.story
     if hasattr(story, "side_charts"):
-        own: tuple[Sequence[Chart], Sequence[Chart]] = story.side_charts(told, shown)
-        return own
-    charts = (("cost", story.cost_chart(told), CHART_HEIGHT), ("ledger", story.ledger_chart(told), CHART_HEIGHT))
-    return (), charts
+        charts: Sequence[tuple[str, Scene]] = story.side_charts(run.told)
+        return charts
+    return (("cost", story.cost_chart(run.told)), ("ledger", story.ledger_chart(run.told)))
 
 
 def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
     blank = frame.public and not scene.axes_public
     if blank:
         st.info(NO_PUBLIC_PLANE)
-    return live(scene, key=key, height=CHART_HEIGHT if blank else height, audience_public=frame.public, **options)
+    height = CHART_HEIGHT if blank else height
+    return live(scene, key=key, height=height, audience_public=frame.public, **options)
 
 
-def _chart(name: str, chart: Scene, height: int, *, public: bool) -> None:
+def _chart(name: str, chart: Scene, *, public: bool, height: int = CHART_HEIGHT) -> None:
     seen = chart.public() if public else chart
     if not seen.is_empty:
         live(seen, key=name, height=height, follow="picture")

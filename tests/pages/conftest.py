@@ -11,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
-from dpviz.ui import family, morse, state
+from dpviz.core import knobs
+from dpviz.ui import dpm_tabs, family, morse
 from dpviz.ui.background import Answers
 
 
@@ -19,13 +20,26 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for asking in (family, morse):
-        monkeypatch.setattr(asking, "workshop", lambda: idle)
+    for module in (family, dpm_tabs, morse):
+        monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FIRST = next(iter(CATALOGUE))
+DPM, MORSE = "dpm", "morse"
+MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
+SOME_KNOB = {
+    FIRST: ("Clusters k", "n_clusters", 8, 9),
+    DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5),
+    MORSE: ("Clusters K", "n_clusters", 8, 9),
+}
+
+
+def modes_of(name):
+    """Return the links to the modes of a page: [{}] where it has none."""
+    found = [knob for knob in knobs(CATALOGUE[name].Params) if knob.name in MODE_KNOBS]
+    return [{knob.name: mode} for knob in found for mode, _ in knob.choices] or [{}]
 
 
 class Page:
@@ -46,13 +60,6 @@ class Page:
     def widget(self, kind, label):
         """Return the one widget of this kind and label."""
         (found,) = [widget for widget in getattr(self.app, kind) if widget.label == label]
-        return found
-
-    @property
-    def clusters_label(self):
-        """Return the label of the slider for the number of clusters."""
-        key = state.widget_key("n_clusters")
-        (found,) = [slider.label for slider in self.app.slider if slider.key == key]
         return found
 
     def set(self, kind, label, value):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.experiments.kmeans_family import METHODS
 from dpviz.experiments.tables import read_tables
 from dpviz.ui import family, reproduction
@@ -40,7 +39,7 @@ def names_of(packed, key):
     return [layer["name"] for layer in packed[key][1]["layers"]]
 
 
-@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize("method", family.FAMILY)
 @pytest.mark.parametrize("audience", ["curator", "public"])
 def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method, audience):
     page = open_page(PAGE, **SMALL, mode=method, audience=audience)
@@ -57,7 +56,7 @@ def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method
 
 KNOBS = [
     (method, knob, value)
-    for method in BASELINES
+    for method in family.FAMILY
     for _, knob in family.own_knobs(method)
     for value in ([c for c, _ in knob.choices] if knob.kind == "choice" else [int(knob.low), int(knob.high)])
 ]

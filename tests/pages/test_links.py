@@ -2,37 +2,51 @@
 
 import pytest
 
-from dpviz.algorithms import CATALOGUE
-from dpviz.core import knobs
 from dpviz.ui import runs
 from dpviz.ui.frame import NOISE_SEED
 
-from .conftest import FIRST, PAGES
+from .conftest import DPM, FIRST, MORSE, PAGES, SOME_KNOB
 
 LINKS = [
     {},
     {"audience": "public"},
-    {"epsilon": "0.3333333333333333", "n_clusters": "9", "start_seed": "5", "noise_seed": "123456"},
-    {"mode": "published", "orientation": "future", "start": "records", "epsilon_per_iteration": "0.07"},
+    {"epsilon": "0.3333333333333333", "noise_seed": "123456"},
     {"data": "city", "n": "1234", "data_seed": "17"},
     {"data": "blobs", "data_n_features": "5", "x": "3", "y": "1", "data_overlap": "0.123456"},
-    {"data": "breast_cancer", "principal": "1"},
     {"data": "iris", "n": "60", "data_seed": "3", "x": "2", "y": "3", "audience": "public"},
-    {"data": "image", "n_clusters": "12"},
 ]
-FIRSTS_OWN = {knob.name for knob in knobs(CATALOGUE[FIRST].Params)} - {"n_clusters", "epsilon", "start_seed"}
+OWN = {
+    FIRST: [
+        {"epsilon": "0.25", "n_clusters": "9", "start_seed": "6"},
+        {"mode": "published", "orientation": "future", "start": "records", "epsilon_per_iteration": "0.07"},
+        {"data": "breast_cancer", "principal": "1"},
+        {"data": "image", "n_clusters": "12"},
+    ],
+    DPM: [
+        {"calibration": "published", "node": "1"},
+        {"t": "0.52345", "q": "0.123456", "emptiness_weight": "2.5", "n_levels": "6", "delta_power": "7"},
+        {"n_is_public": "1", "node": "2", "along": "2"},
+        {
+            **{"shares": "own", "share_interval": "0.1", "share_counts": "0.2", "share_splits": "0.3"},
+            **{"share_averages": "0.4", "lock_counts": "1"},
+        },
+        {"data": "iris", "view": "solid", "x": "3", "y": "1", "z": "0", "yaw": "-75", "pitch": "40"},
+        {"data": "image"},
+    ],
+    MORSE: [
+        {"epsilon": "0.25", "n_clusters": "9", "n_components": "30", "n_iterations": "4", "delta": "1e-06"},
+        {"base": "dpcube", "calibration": "published", "adjacency": "replace", "estimator": "plain"},
+        {"moves": "search", "first": "3", "second": "5"},
+        {"moves": "level", "data": "breast_cancer", "principal": "1"},
+        {"data": "image", "n_clusters": "12"},
+    ],
+}
+ALL = [(name, link) for name in PAGES for link in [*LINKS, *OWN[name]]]
 BAD = ["<script>alert(1)</script>", "1e999", "nan", "-1", "9" * 400, "![](http://evil.test/x.png)", "\u202eε\n", "None"]
 
 
-def own(name, link):
-    """Return what of a link this page's algorithm has, and what every page has."""
-    has = {knob.name for knob in knobs(CATALOGUE[name].Params)}
-    return {key: text for key, text in link.items() if key not in FIRSTS_OWN or key in has}
-
-
-@pytest.mark.parametrize("link", LINKS, ids=lambda link: ",".join(link) or "none")
+@pytest.mark.parametrize(("name", "link"), ALL, ids=lambda part: ",".join(part) if isinstance(part, dict) else part)
 def test_the_link_of_a_picture_makes_it_again(open_page, name, link):
-    link = own(name, link)
     page = open_page(name, **link)
     assert page.warnings == []
     for key, text in link.items():
@@ -46,20 +60,20 @@ def test_the_link_of_a_picture_makes_it_again(open_page, name, link):
 
 
 def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
-    page = open_page(name, noise_seed="4", data="blobs")
+    page = open_page(name, noise_seed="4")
     before = page.hash
-    page.set("slider", page.clusters_label, 8).set("slider", "Overlap", 0.5).set("number_input", "Data seed", 3)
+    label, knob, value, _ = SOME_KNOB[name]
+    page.set("slider", label, value).set("slider", "Overlap", 0.5)
     page.widget("button", "New noise only").click()
     page.run()
-    assert (page.query["n_clusters"], page.query["data_overlap"], page.query["noise_seed"]) == ("8", "0.5", "5")
+    assert (page.query[knob], page.query["data_overlap"], page.query["noise_seed"]) == (str(value), "0.5", "5")
     assert page.hash != before
     again = open_page(name, **page.query)
     assert again.packed() == page.packed()
 
 
 def test_links_to_different_pictures_differ(open_page, name):
-    links = [link for link in LINKS if not link or own(name, link)]
-    hashes = [open_page(name, **link).hash for link in links]
+    hashes = [open_page(name, **link).hash for link in [*LINKS, *OWN[name]]]
     assert len(set(hashes)) == len(hashes)
 
 
@@ -108,8 +122,7 @@ def test_a_bad_value_names_what_was_given_and_what_is_allowed(open_page, link, g
 
 
 def test_what_nobody_asked_for_is_ignored(open_page, name):
-    unasked = {"nonsense": "1", "initial_centers": "[[0]]", "tolerance": "5", "n_iterations": "1"}
-    page = open_page(name, **{key: text for key, text in unasked.items() if key not in open_page(name).query})
+    page = open_page(name, nonsense="1", initial_centers="[[0]]", tolerance="5", n_iterations="1")
     assert page.warnings == []
     assert page.hash == open_page(name).hash
 
@@ -134,7 +147,8 @@ def test_every_secret_picture_is_counted_as_a_release(open_page, name):
     page.widget("button", "New noise only").click()
     assert page.run().hash != first
     assert "session: 2." in counted()[0]
-    page.set("slider", page.clusters_label, 9)
+    label, _, _, value = SOME_KNOB[name]
+    page.set("slider", label, value)
     assert "session: 3." in counted()[0]
     page.set("toggle", "Secret noise", False)
     assert counted() == []
@@ -148,6 +162,6 @@ def test_a_session_keeps_its_state_from_page_to_page(open_page):
         page.app.switch_page(f"pages/{other}.py")
         page.run()
         assert page.query["data"] == "iris"
-        assert page.query["n_clusters"] == "9"
+        assert page.query.get("n_clusters", "9") == "9"
     page.app.switch_page(f"pages/{FIRST}.py")
     assert page.run().hash == before

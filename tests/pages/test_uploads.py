@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.ui import picker, runs
 
-from .conftest import FIRST
+from .conftest import FIRST, SOME_KNOB
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
@@ -72,7 +72,7 @@ def test_the_link_of_an_upload_names_the_file_and_no_noise(upload):
     assert not [field for field in page.app.toggle if field.label == "Secret noise"]
 
 
-def test_every_picture_of_an_upload_is_a_release(upload):
+def test_every_picture_of_an_upload_is_a_release(upload, name):
     page = unit_bounds(upload(CSV))
 
     def count():
@@ -83,7 +83,7 @@ def test_every_picture_of_an_upload_is_a_release(upload):
     before = page.hash
     assert page.run().hash == before
     assert count() == 1
-    page.set("slider", page.clusters_label, 4)
+    page.set("slider", SOME_KNOB[name][0], SOME_KNOB[name][2])
     assert count() == 2
     typed(page, {"age from": (0.0, 2.0)})
     assert count() == 3, "other bounds, same people"
@@ -111,6 +111,7 @@ def test_the_public_view_of_an_upload_has_no_secret(upload):
     assert "curator" not in audiences
     assert page.n_locks == 0
     assert "away from Lloyd's" not in page.text
+    assert "× k-means" not in page.text
 
 
 @pytest.mark.parametrize("low", [1.0, 2.0])

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dpviz.algorithms import convergent_kmeans as algorithm
+from dpviz.algorithms import dpm
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.stories import Words
 from dpviz.stories import convergent_kmeans as story
+from dpviz.stories import dpm as dpm_story
 from dpviz.stories import kmeans_family as family
 
 
@@ -100,5 +102,33 @@ def show_family():
 
     def draw(told, view=None):
         return family.scene(told, view or family.View(), rng=np.random.default_rng(0))
+
+    return draw
+
+
+@functools.lru_cache(maxsize=128)
+def _tell_dpm(d, n, seed, options):
+    params = dpm.Params(**{"epsilon": 5.0, "n_levels": 4, **dict(options)})
+    points, words = records_of(d, n, seed), words_of(d)
+    result = dpm.fit(points, words.box, params, rng=np.random.default_rng(seed))
+    return dpm_story.context(result, params, points, words, dpm_story.reference(points, words, result))
+
+
+@pytest.fixture
+def tell_dpm():
+    """Return the maker of DPM's contexts: tell_dpm(d=2, n=900, seed=0, **params)."""
+
+    def make(d=2, n=900, seed=0, **options):
+        return _tell_dpm(d, n, seed, tuple(sorted(options.items())))
+
+    return make
+
+
+@pytest.fixture
+def show_dpm():
+    """Return the drawer of a context of DPM."""
+
+    def draw(told, view=None):
+        return dpm_story.scene(told, view or dpm_story.View(), rng=np.random.default_rng(0))
 
     return draw

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpviz.baselines import CATALOGUE
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK
 from dpviz.core import Box
+from dpviz.experiments.kmeans_family import METHODS
 from dpviz.plots import Audience, Kind, pack
 from dpviz.stories import View, Words
 from dpviz.stories import convergent_kmeans as zones
@@ -21,7 +22,7 @@ from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDE
 from dpviz.stories.panel import number
 from dpviz.stories.view import project
 
-NAMES = sorted(CATALOGUE)
+NAMES = sorted(set(CATALOGUE) & set(METHODS))
 NOISY = ["blum", "dwork", "su"]
 ROUNDING = 1e-12  # box units
 SETTINGS = [(1, View()), (2, View()), (5, View()), (5, View(4, 2))]

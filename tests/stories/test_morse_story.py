@@ -37,8 +37,12 @@ def tell(d=2, n=1500, seed=0, **options):
 
 
 def scene(told, moves="cut", view=None):
-    view = view or View()
-    return story.scene(told, Look(view.x, view.y, view.principal, moves), rng=np.random.default_rng(0))
+    told = dataclasses.replace(told, look=Look(moves))
+    return story.scene(told, view or View(), rng=np.random.default_rng(0))
+
+
+def charts(told):
+    return (*story.lead_charts(told), *story.side_charts(told))
 
 
 def tree_of(seed, k=9):
@@ -152,7 +156,7 @@ def test_paths_climb_to_the_peak_of_their_basin():
 def test_a_search_is_the_papers_string():
     told = tell()
     mixture, release = told.result.release.mixture, told.result.release
-    found = string_search.find(told, Look(moves="search"))
+    found = string_search.find(told)
     k, l = found.pair  # noqa: E741
     middle = string_search.STRING_CURVE // 2
     assert np.allclose(found.curves[:, 0], mixture.means[k])
@@ -163,8 +167,10 @@ def test_a_search_is_the_papers_string():
     assert found.numbers == tuple(sorted((release.kept[k] + 1, release.kept[l] + 1)))
     assert len(string_search.frames(found)) == len(found.lowest) + (1 if found.solution is None else 2)
     asked = (int(release.kept[2]) + 1, int(release.kept[0]) + 1)
-    assert set(string_search.find(told, Look(moves="search", pair=asked)).numbers) == set(asked)
-    dropped = string_search.find(told, Look(moves="search", pair=(64, 63)))
+    assert set(string_search.find(dataclasses.replace(told, look=Look(moves="search", pair=asked))).numbers) == set(
+        asked
+    )
+    dropped = string_search.find(dataclasses.replace(told, look=Look(moves="search", pair=(64, 63))))
     assert dropped.note
 
 
@@ -210,9 +216,8 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     here, there = scene(told, moves, view), scene(changed, moves, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    look = Look(view.x, view.y, view.principal, moves)
-    for first, second in zip(story.side_charts(told, look), story.side_charts(changed, look), strict=True):
-        assert [pack(one[1]) for one in first] == [pack(one[1]) for one in second]
+    first, second = (dataclasses.replace(one, look=Look(moves)) for one in (told, changed))
+    assert [pack(one[1]) for one in charts(first)] == [pack(one[1]) for one in charts(second)]
     assert story.sentence(told).public == story.sentence(changed).public
     assert story.sentence(told).curator != story.sentence(changed).curator
     assert story.risk(told) == story.risk(changed)
@@ -260,10 +265,9 @@ def test_degenerate_runs_have_a_picture(moves, options):
     pack(drawn)
     for layer in drawn.layers:
         assert layer.rows.shape == (len(drawn.frames),)
-    for charts in story.side_charts(told, Look(moves=moves)):
-        for _, chart, _ in charts:
-            pack(chart)
-            assert chart.frames == drawn.frames or len(chart.frames) == 1
+    for _, chart, *_ in charts(dataclasses.replace(told, look=Look(moves))):
+        pack(chart)
+        assert chart.frames == drawn.frames or len(chart.frames) == 1
     assert 0 <= drawn.start_frame < len(drawn.frames)
     assert story.sentence(told).public
     if moves == "cut":

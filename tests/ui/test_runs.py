@@ -113,8 +113,9 @@ COMPARED = sorted(name for name, story in STORIES.items() if hasattr(story, "cos
 @pytest.mark.parametrize("name", COMPARED)
 def test_reference_keys_hold_what_the_reference_reads(name):
     params = ALGORITHMS[name].Params
-    keys = {field: STORIES[name].reference_key(params(**{field: OTHER[field]})) for field in ("n_clusters", "start")}
-    assert len({STORIES[name].reference_key(params()), *keys.values()}) == 3
+    read = [field.name for field in dataclasses.fields(params) if field.name in ("n_clusters", "start")]
+    keys = {field: STORIES[name].reference_key(params(**{field: OTHER[field]})) for field in read}
+    assert len({STORIES[name].reference_key(params()), *keys.values()}) == 1 + len(read)
 
 
 def test_a_seed_makes_the_same_run_again(tell):

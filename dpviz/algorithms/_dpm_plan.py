@@ -1,0 +1,160 @@
+"""DPM's plan: depth, shares and the budget of every level. See `dpm`.
+
+Notation, paper -> code: tau -> n_levels, epsilon_cnt, epsilon_exp, epsilon_avg, epsilon_int -> Shares times epsilon.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.core import Budget, Event, FloatArray, frozen
+from dpviz.mechanisms import laplace
+
+PUBLISHED_LEVELS = 7  # tau, Liebenow et al., section 6
+MOST_LEVELS = 10  # of our rule; ours
+LEVELS_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # our rule; chosen on blobs of 2,000 to 100,000 records in 2 to 10 axes
+PLAN_SHARE = 0.01  # of epsilon, for the noisy number of records that depth and shares follow from; ours
+COUNT_DELTA_SHARE = 0.2  # of delta, published only: what a shifted count is said to cost
+LEAST_RECORDS = 1000.0  # delta is that of so many records where the noisy number is smaller; ours
+SHARE_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How epsilon is divided; the four add up to 1."""
+
+    interval: float  # for the interval size
+    counts: float
+    splits: float  # for the exponential mechanism
+    averages: float
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless all four are positive and add up to 1."""
+        parts = (self.interval, self.counts, self.splits, self.averages)
+        if not all(part > 0 for part in parts) or not abs(math.fsum(parts) - 1.0) <= SHARE_ROUNDING:
+            raise ValueError(
+                f"shares were {', '.join(f'{part:g}' for part in parts)}, but all four must be > 0 and add up to 1: "
+                "every step reads the records. Divide each by their sum."
+            )
+
+
+PUBLISHED_SHARES = Shares(interval=0.04, counts=0.18, splits=0.18, averages=0.60)  # section 6
+FEW_SHARES = Shares(interval=0.04, counts=0.23, splits=0.43, averages=0.30)  # up to FEW records; ours
+MANY_SHARES = Shares(interval=0.04, counts=0.20, splits=0.31, averages=0.45)  # from MANY; ours
+FEW, MANY = 1e4, 1e5  # records times epsilon; ours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Budgets of a run, fixed before the first split. All public: it follows from parameters and released counts."""
+
+    n_levels: int  # tau: levels of splits; there is one level of counts more
+    shares: Shares
+    epsilon: float  # that the shares divide
+    noisy_size: float | None  # what depth and shares follow from; None where they were given
+    root_count: float  # n~ of all records, not below 1
+    minimum_count: float  # a side with no more is not split off: root_count / 2^tau
+    count_epsilons: FloatArray  # (tau + 1,)
+    split_epsilons: FloatArray  # (tau,)
+    interval_epsilon: float
+    averages: Budget  # of all averages together; they read disjoint records
+    count_delta: float  # of each level's counts; published only
+    delta: float  # of the whole run
+    events: tuple[Event, ...]
+
+
+def level_epsilons(epsilon: float, n_levels: int) -> FloatArray:
+    """Return the budget of each tree level, deeper is richer: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j); (n_levels,).
+
+    Deeper subsets are smaller, and this minimises the sum of the noise over their sizes (equation 2). n_levels = 0
+    gives none. Raises ValueError for an epsilon that is not positive.
+    """
+    if not epsilon > 0 or n_levels < 0:
+        raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
+    weights = np.sqrt(2.0 ** np.arange(n_levels))
+    return frozen(np.asarray(epsilon * (weights / weights.sum()) if n_levels else weights))
+
+
+def levels_for(n_records: float, epsilon: float) -> int:
+    """Return tau = 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from 1 to MOST_LEVELS. Ours.
+
+    3 for 2,000 records at epsilon 1, 5 for 10,000, 7 for 100,000. The paper has 7 throughout, too deep for 10,000:
+    every level takes budget from the others, and the smallest subset allowed is smaller than its own noise. More
+    epsilon than 1 makes no smaller cluster plausible.
+    """
+    records = max(n_records * min(epsilon, 1.0), ONE_LEAF)
+    return int(np.clip(round(LEVELS_PER_DOUBLING * math.log2(records / ONE_LEAF)), 1, MOST_LEVELS))
+
+
+def shares_for(n_records: float, epsilon: float) -> Shares:
+    """Return the shares for n~ records: FEW_SHARES, MANY_SHARES, and in between by the logarithm of n~ min(epsilon, 1).
+
+    Ours. A wrong split or a refused one costs far more than a noisy average as long as subsets are small; the more
+    records, the more is left for averages. The paper's 60 % for averages leaves too little for splits at 10,000.
+    """
+    records = max(n_records * min(epsilon, 1.0), FEW)
+    way = min(math.log(records / FEW) / math.log(MANY / FEW), 1.0)
+
+    def between(name: str) -> float:
+        return (1.0 - way) * float(getattr(FEW_SHARES, name)) + way * float(getattr(MANY_SHARES, name))
+
+    return Shares(between("interval"), between("counts"), between("splits"), between("averages"))
+
+
+def delta_for(n_records: float) -> float:
+    """Return 1/(n sqrt n) of a noisy or public n, counted as LEAST_RECORDS where it is less: so at most 3.2e-5."""
+    return float(max(n_records, LEAST_RECORDS) ** -1.5)
+
+
+def make_plan(
+    n: int,
+    *,
+    epsilon: float,
+    delta: float | None,
+    n_levels: int | None,
+    shares: Shares | None,
+    n_public: int | None,
+    published: bool,
+    rng: np.random.Generator,
+) -> Plan:
+    """Fix depth, shares and budgets, counting the `n` records with noise: once for the root, and once before that
+    where depth or shares have to follow a number of records that is not public.
+    """
+    size_rng, root_rng = rng.spawn(2)
+    size = None if n_public is None else float(n_public)
+    events: tuple[Event, ...] = ()
+    if published:
+        n_levels, shares = n_levels or PUBLISHED_LEVELS, shares or PUBLISHED_SHARES
+    elif size is None and (n_levels is None or shares is None):
+        event = count_event("number of records", PLAN_SHARE * epsilon)
+        size = float(laplace(np.float64(n), scale=event.scale, rng=size_rng))
+        epsilon, events = (1.0 - PLAN_SHARE) * epsilon, (event,)
+    depth = n_levels if n_levels is not None else levels_for(size or 0.0, epsilon)
+    parts = shares or shares_for(size or 0.0, epsilon)
+    count_epsilons = level_epsilons(parts.counts * epsilon, depth + 1)
+    root = count_event("count of level 0", float(count_epsilons[0]))
+    root_count = max(float(laplace(np.float64(n), scale=root.scale, rng=root_rng)), 1.0)
+    total_delta = delta if delta is not None else delta_for(root_count if n_public is None else float(n_public))
+    for_counts = COUNT_DELTA_SHARE * total_delta if published else 0.0
+    return Plan(
+        n_levels=depth,
+        shares=parts,
+        epsilon=epsilon,
+        noisy_size=size,
+        root_count=root_count,
+        minimum_count=root_count / 2.0**depth,
+        count_epsilons=count_epsilons,
+        split_epsilons=level_epsilons(parts.splits * epsilon, depth),
+        interval_epsilon=parts.interval * epsilon,
+        averages=Budget(parts.averages * epsilon, total_delta - for_counts),
+        count_delta=for_counts / (depth + 1),
+        delta=total_delta,
+        events=(*events, root),
+    )
+
+
+def count_event(label: str, epsilon: float) -> LaplaceEvent:
+    """Return the noise of a count, which one record moves by 1."""
+    return LaplaceEvent(label, sensitivity=1.0, scale=1.0 / epsilon)

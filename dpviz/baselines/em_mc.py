@@ -1,0 +1,285 @@
+"""EM-MC: max cover on grids by the exponential mechanism, then one noisy average for each cluster.
+
+Nguyen, Chaturvedi & Xu, "Differentially Private k-Means via Exponential Mechanism and Max Cover" (AAAI 2021). This is
+a small implementation: the paper's constants are for its proofs, so projection, scales and picks are parameters here.
+
+The records are projected onto a few public random axes. For each scale a grid covers the projected box; the ball round
+a grid point reaches as far as the farthest corner of its cell, so that every place is covered. Grid points are picked
+one after the other, good ones cover many records that no earlier pick of the same scale covers. All picks are counted
+with noise, k-means on the weighted picks makes k groups of them, and each group's records are averaged with noise in
+all axes.
+
+Notation, paper -> code: r -> the cells' half diagonal, C -> picks (scales times k of them), k -> n_clusters.
+
+Why it is (epsilon, delta)-DP. Records are clipped into the box and scaled to [0, 1]^d. Axes and grids are public.
+1. A number of records is public or noisy: SIZE_SHARE of epsilon. Delta follows from it, and with the epsilon that is
+   left the rho of zero-concentrated DP that keeps both (Bun & Steinke 2016); what follows shares rho.
+2. A pick is the exponential mechanism. Its scores are numbers of records not covered yet, and which those are follows
+   from earlier picks. ADD_REMOVE: adding a record moves scores by 0 or 1, all upwards, so weights exp(epsilon score)
+   change by factors from 1 to e^epsilon and probabilities by at most e^epsilon either way: sensitivity 1/2 in the
+   mechanism's exp(epsilon score / (2 sensitivity)). REPLACE: scores move by at most 1 up or down: sensitivity 1.
+   Either way the log-ratios span epsilon: epsilon^2/8 a pick (bounded range; Cesar & Rogers 2021).
+3. Each record counts for its nearest pick: one count moves by 1 (REPLACE: two), with discrete Laplace noise
+   (`_approx`), epsilon^2/2 each.
+4. A group is a set of picks, so its noisy count is a sum of released ones. The sums of x - 1/2 over groups, which are
+   disjoint, get Gaussian noise: mu^2/2 (sensitivity: `_approx.sums_event`).
+The shares of rho add up to 1. k-means on the picks and the fallback for groups that look empty are post-processing.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
+from dpviz.baselines._approx import ApproxParams, counts_event, delta_caveats, delta_for, noisy_whole, sums_event
+from dpviz.baselines._cover import Cover, covers, public_axes
+from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
+from dpviz.baselines._size import known_size, size_caveats, unit_records
+from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    Centers,
+    CentersRelease,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    Result,
+    Step,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import Indices, exponential, gaussian
+from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, noisy_means, public_start
+
+TITLE = "EM-MC (max cover)"
+PAPER = "Nguyen, Chaturvedi & Xu, Differentially Private k-Means via Exponential Mechanism and Max Cover (AAAI 2021)"
+COUNT_SHARE, PICK_SHARE, AVERAGE_SHARE = 0.2, 0.2, 0.6  # the artefact's shares of epsilon; of rho here
+RESTARTS = 8  # k-means++ starts on the picks; ours
+
+SMALL_CAVEAT = (
+    "A small implementation: a few projected axes and a few grids. The paper's scales and constants, which its error "
+    "bound needs, would take hours."
+)
+AXES_CAVEAT = (
+    "Candidates are seen along a few public random axes only: clusters that these axes do not tell apart are not found."
+)
+
+__all__ = [
+    "PAPER",
+    "TITLE",
+    "AverageStep",
+    "CoverRelease",
+    "Params",
+    "ScaleStep",
+    "Shares",
+    "fit",
+    "shares_of",
+    "steps",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(ApproxParams):
+    """Parameters, all public; `start_seed` is that of the axes and of the k-means starts."""
+
+    n_axes: int = knob(
+        3, "Axes of the grid", "Random axes that candidates lie along.", low=1, high=3, minimum=1, maximum=3
+    )
+    n_scales: int = knob(
+        4, "Scales", "Grids of 4, 8, 16, ... cells along each axis.", low=1, high=4, minimum=1, maximum=4
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What each mechanism may spend; fixed before the first pick."""
+
+    pick_epsilon: float  # of one pick
+    count_epsilon: float  # of one count
+    mu: float  # of the averages
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaleStep(Step):
+    """The picks of one grid, in projected units; curator only."""
+
+    scale: int  # 0, 1, ...
+    side: int  # cells along each axis
+    candidates: Points  # (M, p) grid points, public
+    picks: Indices  # (k,) of the candidates
+    nonprivate_scores: FloatArray  # (k, M) records that each candidate would newly cover, before each pick
+    nonprivate_covered: Counts  # (k,) records that each pick newly covered
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AverageStep(Step):
+    """The counts of all picks, their groups, and the averages in box units; curator only."""
+
+    picked: Points  # (P, p) projected units, all scales
+    nonprivate_labels: Labels  # (n,) nearest pick
+    nonprivate_counts: Counts  # (P,)
+    noisy_counts: Counts  # (P,)
+    groups: Labels  # (P,) cluster of each pick
+    nonprivate_sums: FloatArray  # (k, d) of x - 1/2
+    cluster_counts: Counts  # (k,)
+    lifted_centers: Centers  # (k, d) the groups' centers from the picks alone: where a group that looks empty stays
+    released_centers: Centers  # (k, d)
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CoverRelease(CentersRelease):
+    """Centers in data units, and the counted picks that they come from."""
+
+    axes: FloatArray  # (p, d) public, orthonormal, box units
+    picked: Points  # (P, p) along these axes, 0 at the box's middle
+    picked_counts: Counts  # (P,) noisy
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CoverRelease, Step]:
+    """Cluster `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
+
+    The proof is in the module's docstring. Raises ValueError for bad points.
+    """
+    run = _Run.of(points, box, params, rng=rng)
+    trace = tuple(run.steps())
+    last = trace[-1]
+    assert isinstance(last, AverageStep)
+    release = CoverRelease(
+        centers=frozen(box.clip(box.from_unit(last.released_centers))),
+        noisy_counts=last.cluster_counts,
+        axes=frozen(run.axes),
+        picked=last.picked,
+        picked_counts=last.noisy_counts,
+    )
+    adjacency = run.adjacency
+    claim = Claim(params.epsilon, run.delta, adjacency, "picks, counts and averages composed as zCDP")
+    reference = f"{PAPER}: its epsilon and delta; the neighbours are those of this run"
+    published = Claim(params.epsilon, run.delta, adjacency, reference)
+    projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
+    known = size_caveats(params.n_public, adjacency)
+    caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, FLOAT_CAVEAT)
+    return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:
+    """Yield a `ScaleStep` for each grid, coarsest first, and an `AverageStep`."""
+    return _Run.of(points, box, params, rng=rng).steps()
+
+
+def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> Shares:
+    """Share the rho that keeps `budget`: PICK_SHARE for all picks, COUNT_SHARE for the counts, the rest for averages.
+
+    epsilon^2/8 a pick; epsilon^2/2 a count, of which REPLACE moves two; mu^2/2.
+    """
+    rho = zcdp_rho_for(budget)
+    moved = 1 if adjacency is Adjacency.ADD_REMOVE else 2
+    return Shares(
+        pick_epsilon=math.sqrt(8.0 * PICK_SHARE * rho / n_picks),
+        count_epsilon=math.sqrt(2.0 * COUNT_SHARE * rho / moved),
+        mu=math.sqrt(2.0 * AVERAGE_SHARE * rho),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What stays the same over the steps."""
+
+    unit: Points  # (n, d)
+    places: Points  # (n, p) along the axes
+    axes: FloatArray  # (p, d)
+    params: Params
+    adjacency: Adjacency
+    delta: float
+    shares: Shares
+    size_events: tuple[Event, ...]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_Run":
+        """Clip, scale and project the records, and fix every budget."""
+        unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+        size_rng, axes_rng, loop_rng = rng.spawn(3)
+        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+        delta = delta_for(size.n_records) if params.delta is None else params.delta
+        chosen = axes_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
+        axes = public_axes(box.d, params.n_axes, rng=chosen)
+        shares = shares_of(Budget(size.epsilon, delta), params.n_clusters * params.n_scales, adjacency)
+        places = (unit - BOX_MIDDLE) @ axes.T
+        return cls(unit, places, axes, params, adjacency, delta, shares, size.events, loop_rng)
+
+    def steps(self) -> Iterator[ScaleStep | AverageStep]:
+        """Yield the steps; once, because noise is drawn."""
+        *scale_rngs, last_rng = self.rng.spawn(self.params.n_scales + 1)
+        reach = np.abs(self.axes).sum(axis=1) / 2.0  # (p,) the projected box is [-reach, reach]
+        picked = []
+        for scale, scale_rng in enumerate(scale_rngs):
+            cover = covers(self.places, reach, 2 ** (scale + 2))
+            step = self._pick(scale, cover, rng=scale_rng)
+            picked.append(step.candidates[step.picks])
+            yield step
+        yield self._average(np.concatenate(picked), rng=last_rng)
+
+    def _pick(self, scale: int, cover: Cover, *, rng: np.random.Generator) -> ScaleStep:
+        """Pick k grid points, each with probability ~ exp(epsilon times what it would newly cover)."""
+        k, epsilon = self.params.n_clusters, self.shares.pick_epsilon
+        sensitivity = 0.5 if self.adjacency is Adjacency.ADD_REMOVE else 1.0
+        left = np.ones(len(self.places))
+        scores, picks, covered = [], np.empty(k, dtype=np.intp), np.empty(k)
+        now = cover.scores(left)
+        for i in range(k):
+            scores.append(now)
+            picks[i] = exponential(now, epsilon=epsilon, sensitivity=sensitivity, rng=rng)
+            fresh = cover.fresh(int(picks[i]), left)
+            covered[i] = len(fresh)
+            left[fresh] = 0.0
+            now = now - cover.lost(fresh)
+        one = PureEvent(f"grid {scale + 1}: a pick", epsilon, bounded_range=True, calibrated_for=self.adjacency)
+        spent = SequenceEvent(f"grid {scale + 1}", (one,) * k)
+        events = (*self.size_events, spent) if scale == 0 else (spent,)
+        return ScaleStep(
+            scale, cover.side, cover.candidates, frozen(picks), frozen(np.stack(scores)), frozen(covered), events
+        )
+
+    def _average(self, picked: Points, *, rng: np.random.Generator) -> AverageStep:
+        """Count the picks, group them by weighted k-means, and average each group's records with noise."""
+        count_rng, packing_rng, spread_rng, sum_rng = rng.spawn(4)
+        k, p = self.params.n_clusters, len(self.axes)
+        labels = assign(self.places, picked)
+        exact = np.bincount(labels, minlength=len(picked)).astype(np.float64)
+        noisy = noisy_whole(exact, self.shares.count_epsilon, rng=count_rng)
+        packing = public_start(k, p, seed=self.params.start_seed, rng=packing_rng)
+        centers = (2.0 * packing - 1.0) * np.abs(self.axes).sum(axis=1) / 2.0
+        weighs = noisy > 0
+        if weighs.any():
+            heavy, mass = picked[weighs], noisy[weighs]
+            starts = tuple(spread_start(heavy, mass, centers, rng=spread_rng) for _ in range(RESTARTS))
+            centers = weighted_kmeans(heavy, mass, starts).centers[-1]
+        groups = assign(picked, centers)
+        sums = centered_sums(cluster_sums(self.unit, groups[labels], k))
+        counts = np.bincount(groups, weights=noisy, minlength=k).astype(np.float64)
+        averages = sums_event("averages", self.unit.shape[1], self.shares.mu, self.adjacency)
+        lifted = np.clip(BOX_MIDDLE + centers @ self.axes, 0.0, 1.0)
+        noisy_sums = gaussian(sums, sigma=averages.sigma, rng=sum_rng)
+        released = noisy_means(counts, noisy_sums, lifted, count_scale=1.0 / self.shares.count_epsilon)
+        return AverageStep(
+            picked=frozen(picked),
+            nonprivate_labels=frozen(labels),
+            nonprivate_counts=frozen(exact),
+            noisy_counts=frozen(noisy),
+            groups=frozen(groups),
+            nonprivate_sums=frozen(sums),
+            cluster_counts=frozen(counts),
+            lifted_centers=frozen(lifted),
+            released_centers=frozen(released),
+            events=(counts_event("counts of the picks", self.shares.count_epsilon, self.adjacency), averages),
+        )

@@ -1,0 +1,251 @@
+"""LSH-Splits: a tree of random hyperplanes through the private mean, and k-means on the averages of its leaves.
+
+Chang, Ghazi, Kumar & Manurangsi, "Locally Private k-Means in One Round" (ICML 2021), in the central form that the
+authors' library gives it; the private mean in front is from Liebenow et al., section 6.1.
+
+Notation, paper -> code: SimHash -> `planes`, bit l of a record is the side of plane l that it is on; prefix -> a node.
+The library's constants: alpha -> 1 / mu, sigma = alpha radius, Laplace parameter 1 / (20 alpha) of every level.
+
+A node with at least `branch_minimum` noisy records is cut by the plane of its level; a side with fewer than
+`leaf_minimum` is dropped with its records, and a node that keeps no side is a leaf, as in the library.
+
+Why it is (epsilon, delta)-DP. Records are clipped into the public box and scaled to [0, 1]^d. The run releases
+1. a number of records, noisy where it is not public: SIZE_SHARE of epsilon. Delta and both minima follow from it;
+2. the mean: Gaussian noise on the sum of x - 1/2 (sensitivity: `_approx.sums_event`), over that number. Its budget is
+   CENTER_SHARE of the epsilon that is left and of delta. The planes are public;
+3. for each level the noisy counts of the nodes' sides. Nodes are disjoint and follow from the mean and the levels
+   above, so one record pays once a level (twice under REPLACE): randomized response of a = mu / 20 (`_approx`);
+4. for all leaves, disjoint too, the sum of x - 1/2 with Gaussian noise: mu-GDP.
+Steps 3 and 4 hold (1 - CENTER_SHARE) of both: mu is found with `max_depth` levels whose noise is fixed before the first
+is drawn, so composing their dominating pairs is a bound whatever the releases are. A level that no node reaches counts
+as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are post-processing.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import gdp_mu
+from dpviz.baselines._approx import (
+    ApproxParams,
+    counts_event,
+    delta_caveats,
+    delta_for,
+    joint_mu,
+    noisy_whole,
+    sums_event,
+)
+from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, Leaves, LevelStep, LshStep, MeanStep, Plan
+from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
+from dpviz.baselines._size import known_size, size_caveats, unit_records
+from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    Claim,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    Result,
+    Step,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import gaussian
+from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, public_start
+
+TITLE = "LSH-Splits"
+PAPER = "Chang, Ghazi, Kumar & Manurangsi, Locally Private k-Means in One Round (ICML 2021)"
+MAX_DEPTH = 20  # of the library
+COUNT_RATIO = 20.0  # epsilon of a level is mu / 20: the library's Laplace multiplier
+CENTER_SHARE = 0.1  # of the budget, for the private mean; ours, Liebenow et al. do not say
+LOW_NOISE = 10.0  # a leaf of 10 sqrt(d) sigma / radius records has noise of a tenth of the radius; the library's
+BRANCH_FACTOR = 3.0  # branch_minimum / leaf_minimum; the library's
+RESTARTS = 8  # k-means++ starts on the leaves, besides the public packing; ours
+
+DROPPED_CAVEAT = (
+    "Every plane goes through the mean, and a side with few noisy records is dropped with the records in it."
+)
+
+__all__ = [
+    "PAPER",
+    "TITLE",
+    "CoresetRelease",
+    "CoresetStep",
+    "LevelStep",
+    "LshStep",
+    "MeanStep",
+    "Params",
+    "Plan",
+    "Step",
+    "fit",
+    "make_plan",
+    "sides",
+    "steps",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(ApproxParams):
+    """Parameters, all public; `start_seed` is that of the planes and of the k-means starts."""
+
+    max_depth: int = knob(
+        MAX_DEPTH,
+        "Deepest level",
+        "Levels of hyperplanes. Each is paid for, reached or not.",
+        low=1,
+        high=MAX_DEPTH,
+        minimum=1,
+        maximum=40,
+    )
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CoresetRelease, LshStep]:
+    """Cluster `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
+
+    The proof is in the module's docstring. Raises ValueError for bad points.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    first, last = trace[0], trace[-1]
+    assert isinstance(first, MeanStep)
+    assert isinstance(last, CoresetStep)
+    release = CoresetRelease(
+        centers=frozen(box.clip(box.from_unit(last.released_centers))),
+        noisy_counts=last.cluster_counts,
+        places=frozen(box.clip(box.from_unit(last.places))),
+        weights=last.weights,
+        depths=last.depths,
+        mean=frozen(box.from_unit(first.noisy_mean)),
+        planes=first.planes,
+    )
+    adjacency, delta = adjacency_of(params.adjacency), first.plan.delta
+    claim = Claim(params.epsilon, delta, adjacency, "a private mean; level counts and leaf sums composed together")
+    reference = f"{PAPER}: its epsilon and delta; the neighbours are those of this run"
+    published = Claim(params.epsilon, delta, adjacency, reference)
+    known = size_caveats(params.n_public, adjacency)
+    caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, FLOAT_CAVEAT)
+    return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:
+    """Yield a `MeanStep`, a `LevelStep` for each level that a node reaches, and a `CoresetStep`."""
+    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    size_rng, mean_rng, plane_rng, tree_rng, sum_rng = rng.spawn(5)
+    plan = make_plan(len(unit), box.d, params, rng=size_rng)
+    chosen = plane_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
+    planes = chosen.standard_normal((params.max_depth, box.d))
+    total = (unit - BOX_MIDDLE).sum(axis=0)
+    noisy = BOX_MIDDLE + gaussian(total, sigma=plan.mean.sigma, rng=mean_rng) / max(plan.n_records, 1.0)
+    mean = np.clip(noisy, 0.0, 1.0)
+    exact = BOX_MIDDLE + total / max(len(unit), 1)
+    yield MeanStep(plan, frozen(exact), frozen(mean), frozen(planes), (*plan.size_events, plan.mean))
+    found = Leaves(np.full(len(unit), -1, dtype=np.intp))
+    yield from _grown(unit - mean, planes, plan, found, adjacency, rng=tree_rng)
+    unreached = tuple(
+        counts_event(f"counts of level {level}, not reached", plan.level_epsilon, adjacency)
+        for level in range(found.n_levels + 1, params.max_depth + 1)
+    )
+    yield _coreset(unit, found, plan, params, unreached, rng=sum_rng)
+
+
+def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Plan:
+    """Fix delta, noise and minima, counting the `n` records with noise where their number is not public."""
+    adjacency = adjacency_of(params.adjacency)
+    size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
+    delta = delta_for(size.n_records) if params.delta is None else params.delta
+    mean_budget = Budget(CENTER_SHARE * size.epsilon, CENTER_SHARE * delta)
+    times = 1 if adjacency is Adjacency.ADD_REMOVE else 2
+    rest = (1.0 - CENTER_SHARE) * size.epsilon, (1.0 - CENTER_SHARE) * delta
+    mu = joint_mu(times * params.max_depth, COUNT_RATIO, *rest)
+    low_noise = math.floor(LOW_NOISE * math.sqrt(d) / mu)
+    leaf_minimum = max(1.0, min(low_noise, math.floor(size.n_records / (2.0 * params.n_clusters))))
+    return Plan(
+        n_records=size.n_records,
+        delta=delta,
+        mean=sums_event("mean", d, gdp_mu(mean_budget), adjacency),
+        level_epsilon=mu / COUNT_RATIO,
+        averages=sums_event("averages of the leaves", d, mu, adjacency),
+        leaf_minimum=leaf_minimum,
+        branch_minimum=BRANCH_FACTOR * leaf_minimum,
+        size_events=size.events,
+    )
+
+
+def sides(gaps: Points, plane: FloatArray) -> Labels:
+    """Return the bit (n,) of each record: 1 where x - mean, the rows of `gaps` (n, d), is in front of the plane."""
+    return np.asarray(gaps @ plane > 0.0, dtype=np.intp)
+
+
+def _grown(
+    gaps: Points, planes: FloatArray, plan: Plan, found: Leaves, adjacency: Adjacency, *, rng: np.random.Generator
+) -> Iterator[LevelStep]:
+    """Yield level after level and fill `found`; the records are the rows of `gaps`."""
+    nodes = np.zeros(len(gaps), dtype=np.intp)  # all in the root
+    counts = np.array([plan.n_records])
+    for level, plane in enumerate(planes, start=1):
+        branching = np.flatnonzero(counts >= plan.branch_minimum)
+        if not len(branching):
+            break
+        number = np.full(len(counts) + 1, -1, dtype=np.intp)
+        number[branching] = np.arange(len(branching))
+        parent = number[nodes]
+        inside = np.flatnonzero(parent >= 0)
+        side = 2 * parent[inside] + sides(gaps[inside], plane)
+        exact = np.bincount(side, minlength=2 * len(branching)).astype(np.float64)
+        noisy = noisy_whole(exact, plan.level_epsilon, rng=rng)
+        kept = np.flatnonzero(noisy >= plan.leaf_minimum)
+        is_leaf = np.ones(len(counts), dtype=np.bool_)
+        is_leaf[branching[kept // 2]] = False  # a branching node that keeps no side stays a leaf
+        found.add(nodes, np.flatnonzero(is_leaf), counts, level - 1)
+        renumbered = np.full(2 * len(branching), -1, dtype=np.intp)
+        renumbered[kept] = np.arange(len(kept))
+        nodes = np.full(len(gaps), -1, dtype=np.intp)
+        nodes[inside] = renumbered[side]
+        found.n_levels = level
+        event = counts_event(f"counts of level {level}", plan.level_epsilon, adjacency)
+        above = np.repeat(branching, 2)
+        yield LevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(kept), frozen(nodes), (event,))
+        counts = noisy[kept]
+    found.add(nodes, np.arange(len(counts)), counts, found.n_levels)
+
+
+def _coreset(
+    unit: Points,
+    found: Leaves,
+    plan: Plan,
+    params: Params,
+    unreached: tuple[Event, ...],
+    *,
+    rng: np.random.Generator,
+) -> CoresetStep:
+    """Average the leaves with noise, and cluster the averages with their noisy counts as weights."""
+    sum_rng, packing_rng, spread_rng = rng.spawn(3)
+    n_leaves, inside = len(found.weights), found.where >= 0
+    exact = cluster_sums(unit[inside], found.where[inside], n_leaves)
+    sums = centered_sums(exact)
+    weights = np.array(found.weights)
+    noisy = gaussian(sums, sigma=plan.averages.sigma, rng=sum_rng)
+    places = np.clip(BOX_MIDDLE + noisy / np.maximum(weights, 1.0)[:, None], 0.0, 1.0)
+    centers = public_start(params.n_clusters, unit.shape[1], seed=params.start_seed, rng=packing_rng)
+    weighs = weights > 0
+    if weighs.any():
+        heavy, mass = places[weighs], weights[weighs]
+        spread = tuple(spread_start(heavy, mass, centers, rng=spread_rng) for _ in range(RESTARTS))
+        centers = weighted_kmeans(heavy, mass, (centers, *spread)).centers[-1]
+    near = assign(places, centers)
+    return CoresetStep(
+        nonprivate_leaves=frozen(found.where),
+        nonprivate_counts=frozen(exact.nonprivate_counts),
+        nonprivate_sums=frozen(sums),
+        weights=frozen(weights),
+        depths=frozen(np.array(found.depths, dtype=np.intp)),
+        places=frozen(places),
+        released_centers=frozen(centers),
+        cluster_counts=frozen(np.bincount(near, weights=weights, minlength=params.n_clusters).astype(np.float64)),
+        events=(*unreached, plan.averages),
+    )

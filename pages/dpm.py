@@ -1,0 +1,75 @@
+"""DPM: move ε, and watch the box being cut where it is empty, level by level."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.algorithms import dpm as algorithm
+from dpviz.stories import dpm as story
+from dpviz.stories.dpm_context import Context
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, state
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.show import Method, impossible, recalled, show
+
+page = frame.start(algorithm.TITLE, story.TERMS)
+with page.first:
+    calibration = dpm_knobs.calibration()
+with page.more:
+    chosen = dpm_knobs.draw(page)
+    noise = frame.seeds(page, start=False)
+    view = frame.view(page, solid=True)
+dataset = page.source.dataset
+
+
+def prepare(told: Context) -> Context:
+    """Add what only this page knows: the known classes, and the subset that is looked into."""
+    return replace(told, classes=dataset.labels, chosen=int(state.value(dpm_knobs.NODE)))
+
+
+def method(epsilon: float) -> Method:
+    """Describe DPM with these knobs; raises ValueError where they are impossible together."""
+    params = algorithm.Params(epsilon=epsilon, calibration=calibration, **chosen)
+    return Method(algorithm, story, params, prepare=prepare)
+
+
+def recall() -> Any:
+    """Return the run that the picture shows, None where there is none."""
+    try:
+        return recalled(page, method(float(state.value(dpm_knobs.KNOBS["epsilon"]))), noise)
+    except ValueError:
+        return None  # the place of the picture says why
+
+
+@st.fragment
+def epsilon_and_picture() -> None:
+    """What ε moves, and nothing else, so that the picture answers at once."""
+    unproved = page.source.dataset.bounds_from_data or (calibration == "published" and dataset.d > 1)
+    note = story.not_established if dataset.bounds_from_data else story.unproved if unproved else story.allowed
+    epsilon = controls.log_slider(dpm_knobs.KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
+    try:
+        described = method(epsilon)
+    except ValueError as error:
+        impossible(page, str(error))
+        return
+    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
+    dpm_tabs.remember_looked()
+    picture = show(page, described, noise, view, link)
+    if picture is not None:
+        dpm_tabs.follow_click(picture, "picture")
+
+
+with page.slider:
+    epsilon_and_picture()
+
+with page.more_pictures:
+    inside, many, quality = st.tabs(["Inside a cut", "Many runs", "Against k-means"], key="dpm-tabs", on_change="rerun")
+if inside.open:
+    with inside:
+        dpm_tabs.inside(page, recall)
+if many.open:
+    with many:
+        dpm_tabs.many(page, recall, noise, view)
+if quality.open:
+    with quality:
+        dpm_tabs.quality(page, recall)

@@ -1,0 +1,92 @@
+"""DPM's page in a browser: the scrubber, a click on the tree and on a cut, the shares editor."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, tables
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Page, server: Server, query: str = "") -> Locator:
+    page.goto(f"{server(APP)}/dpm?{query}")
+    return picture_of(page)
+
+
+def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
+    """Move over the chart until something can be picked there, and click it; `rows` are heights, from the top."""
+    canvas = chart.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box
+    for row in rows:
+        for x in range(10, int(box["width"]) - 10, 8):
+            page.mouse.move(box["x"] + x, box["y"] + row * box["height"])
+            page.wait_for_timeout(20)  # a frame, in which the picture sees what is under the pointer
+            if chart.get_attribute("data-dpviz-lifted") == "node":
+                page.mouse.down()
+                page.mouse.up()
+                return
+    raise AssertionError("nothing to pick")
+
+
+def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    expect(picture.locator(".frame-label")).to_have_text("Release")
+    go_to(picture, 1, re.compile("Level 1 of .*: score"))
+    expect(picture.locator("[data-layer=Records]")).to_be_visible()
+    assert any(caption.startswith("Likely cut: x") for caption in tables(picture))
+    go_to(picture, 2, re.compile("Level 1 of .*: choose"))
+    assert {"Drawn cut", "Best cut"} <= set(tables(picture))
+    assert len({row[0] for row in tables(picture)["Drawn cut"]}) == 1, "the first level has one subset"
+    go_to(picture, 3, re.compile("Level 1 of .*: count"))
+    assert {"Cuts", "Noisy count of a side"} <= set(tables(picture))
+    assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
+    go_to(picture, -1, "Release")
+    assert {"Released center", "k-means, same k, no privacy"} <= set(tables(picture))
+    page.get_by_role("radiogroup").get_by_text("What the public sees").click()
+    expect(picture.locator("[data-audience=curator]")).to_have_count(0)
+    go_to(picture, 2, re.compile("Level 1 of .*: choose"))
+    assert "Best cut" not in tables(picture)
+
+
+def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    tree = page.locator(".dpviz-live[data-dpviz-key=tree]")
+    expect(tree).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
+    with redrawn(picture):
+        click_a_node(page, tree, (0.4, 0.45, 0.5, 0.55, 0.6, 0.65))
+    expect(page).to_have_url(re.compile(r"node=[1-9]"))
+    expect(page.get_by_role("heading", name=re.compile(r"Subset \d+"))).to_be_visible()
+    assert "Chosen subset" in tables(picture)
+    node = re.search(r"node=(\d+)", page.url)
+    assert node
+    with redrawn(picture):
+        click_a_node(page, picture, (0.15, 0.75))
+    expect(page).not_to_have_url(re.compile(rf"node={node[1]}(&|$)"))
+
+
+def test_the_shares_always_add_up_to_one(page: Page, server: Server) -> None:
+    picture = opened(page, server, "shares=own&lock_counts=1")
+    page.get_by_text("Budget shares").click()
+    names = ("Interval size", "Counts", "Splits", "Averages")
+    sliders = [page.get_by_role("slider", name=name) for name in names]
+
+    def values() -> list[float]:
+        return [float(slider.input_value()) for slider in sliders]
+
+    expect(sliders[3]).to_have_value("0.6")
+    before = values()
+    assert sum(before) == pytest.approx(1.0)
+    for wanted in ("0.59", "0.58"):
+        with redrawn(picture):
+            sliders[3].press("ArrowLeft")
+        expect(sliders[3]).to_have_value(wanted)
+    expect(sliders[2]).not_to_have_value(str(before[2]))
+    after = values()
+    assert sum(after) == pytest.approx(1.0, abs=1e-9)
+    assert after[1] == before[1], "locked"
+    assert after[2] > before[2]
+    expect(page).to_have_url(re.compile("share_averages=0.5"))
