@@ -75,7 +75,7 @@ def ground_layers(told: Context, stage: Stage, groups: Colors, stops: tuple[Leve
         arrays = {"rect": rect, "value": value, "group": cells}
         layers.append(Layer(name, Kind.GRID, Role.CLUSTER, RELEASED, arrays, rows, isolate=True))
     else:
-        arrays = {"rect": rect, "value": np.where(value > 32, value, 0).astype(np.uint8)}
+        arrays = {"rect": rect, "value": np.rint(255.0 * np.exp(0.6 * found.log_share)).astype(np.uint8)[None, None]}
         layers.append(Layer("Density", Kind.GRID, Role.RELEASED, RELEASED, arrays, everywhere(stage), isolate=False))
     if stops and told.regions is not None:
         depth = found.highest - plane.d * np.log(2.0) - top
