@@ -185,7 +185,7 @@ def secret_arrays(told, seed):
     return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
+@pytest.mark.parametrize(("name", "mode"), [*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))])
 @pytest.mark.parametrize(
     "link", [{}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"}]
 )
@@ -196,7 +196,7 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
             return run if seed is None else dataclasses.replace(run, told=secret_arrays(run.told, seed))
 
         monkeypatch.setattr(show, "tell", tell)
-        page = open_page(name, **link, **dict.fromkeys(MODE_KNOBS, mode), audience=audience)
+        page = open_page(name, **link, **mode, audience=audience)
         return {kind: [element.proto.SerializeToString() for element in page.app.get(kind)] for kind in SHOWN}
 
     assert sent(None, "public") == sent(1, "public") == sent(2, "public")
