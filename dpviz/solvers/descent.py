@@ -40,10 +40,9 @@ class Axes:
 
 def axes(local: Local) -> Axes:
     """Return the principal axes of a landscape in the metric R."""
-    lower = np.linalg.cholesky(local.metric)
-    inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+    inverse = _whitener(local.metric)
     transposed = inverse.transpose(0, 2, 1)
-    spread, vectors = np.linalg.eigh(inverse @ local.spread @ transposed)
+    spread, vectors = eigen(inverse @ local.spread @ transposed)
     basis = transposed @ vectors
     slopes = (local.gradient[:, None, :] @ basis)[:, 0]
     return Axes(local.log_density, slopes, 1.0 - spread, basis)
@@ -78,8 +77,12 @@ def descent_shares(here: Axes) -> FloatArray:
 
 def unit_lengths(local: Local) -> FloatArray:
     """Return the length (n,) of the unit step R^-1 grad log p in the metric R: 0 at critical points."""
-    steps = np.linalg.solve(local.metric, local.gradient[..., None])[..., 0]
-    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,nd->n", local.gradient, steps), 0.0)))
+    return length_of(local.gradient, solved(local.metric, local.gradient))
+
+
+def length_of(gradient: FloatArray, step: FloatArray) -> FloatArray:
+    """Return sqrt(g' s) (n,) of g and s = R^-1 g: a length in standard deviations."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,nd->n", gradient, step), 0.0)))
 
 
 def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labels:
@@ -90,7 +93,7 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
     names = np.full(len(points), -1, dtype=np.intp)
     if not len(points):
         return names
-    metric = mixture.at(points).metric
+    metric = mixture.quick_at(points).metric
     left = np.arange(len(points))
     count = 0
     while len(left):
@@ -101,3 +104,50 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         left = left[~near]
         count += 1
     return names
+
+
+def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
+    """Return metric^-1 right (n, D); by Cramer's rule in the plane, where a library call costs more than the sum."""
+    if metric.shape[-1] == 1:
+        return np.asarray(right / metric[..., 0])
+    if metric.shape[-1] == 2:
+        a, b, c = metric[:, 0, 0], metric[:, 0, 1], metric[:, 1, 1]
+        first = c * right[:, 0] - b * right[:, 1]
+        second = a * right[:, 1] - b * right[:, 0]
+        return np.asarray(np.stack([first, second], axis=1) / (a * c - b * b)[:, None])
+    return np.asarray(np.linalg.solve(metric, right[..., None])[..., 0])
+
+
+def solved_twice(matrix: FloatArray, first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return matrix^-1 first and matrix^-1 second, (n, D) each, from one factorization."""
+    if matrix.shape[-1] <= 2:
+        return solved(matrix, first), solved(matrix, second)
+    both = np.linalg.solve(matrix, np.stack([first, second], axis=2))
+    return np.ascontiguousarray(both[..., 0]), np.ascontiguousarray(both[..., 1])
+
+
+def _whitener(metric: FloatArray) -> FloatArray:
+    """Return L^-1 (n, D, D) with R = L L'; in the plane term by term."""
+    if metric.shape[-1] != 2:
+        lower = np.linalg.cholesky(metric)
+        return np.asarray(np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape)))
+    first = 1.0 / np.sqrt(metric[:, 0, 0])
+    below = metric[:, 1, 0] * first
+    second = 1.0 / np.sqrt(metric[:, 1, 1] - below * below)
+    made = np.zeros_like(metric)
+    made[:, 0, 0], made[:, 1, 0], made[:, 1, 1] = first, -below * first * second, second
+    return made
+
+
+def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues (n, D), ascending, and eigenvectors (n, D, D); in the plane by one rotation."""
+    if matrices.shape[-1] != 2:
+        values, vectors = np.linalg.eigh(matrices)
+        return values, vectors
+    a, b, c = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    angle = 0.5 * np.arctan2(2 * b, a - c)  # of the larger eigenvalue's axis
+    radius, middle = np.hypot((a - c) / 2, b), (a + c) / 2
+    cos, sin = np.cos(angle), np.sin(angle)
+    vectors = np.empty_like(matrices)
+    vectors[:, 0, 0], vectors[:, 1, 0], vectors[:, 0, 1], vectors[:, 1, 1] = -sin, cos, cos, sin
+    return np.stack([middle - radius, middle + radius], axis=1), vectors

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.descent import CONVERGED, axes, distinct, unit_lengths
+from dpviz.solvers.descent import CLOSE, CONVERGED, axes, distinct, solved, unit_lengths
 from dpviz.solvers.flow import FLAT, beside, settle
-from dpviz.solvers.mixture import Mixture
-from dpviz.solvers.strings import FEW_AXES, Strings, quadratic_strings, ridge_starts, simplex_starts
+from dpviz.solvers.mixture import FEW_AXES, Mixture
+from dpviz.solvers.strings import Strings, quadratic_strings, ridge_starts, simplex_starts
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -28,6 +28,7 @@ CLIMB_STEPS = 32  # most steps of one walk; ours
 WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
 MEETINGS = (3, 6, 10, 16)  # steps after which walks that have met go on as one; ours
 MEETING = 0.03  # standard deviations within which walks have met; ours
+LOST = 10  # steps in a row without a falling axis after which a walk is given up: it circles a minimum; ours
 LONGEST_STEP = 0.7  # standard deviations a walk moves at once; ours
 
 TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "index", "degenerate"
@@ -125,37 +126,69 @@ def _pair(strings: Strings, row: int) -> tuple[int, int] | None:
 
 def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray]:
     """Walk from `starts` (m, D) towards index-one points; return the ends (m, D) and which ones are critical points."""
-    places, found = np.array(starts), np.zeros(len(starts), dtype=bool)
+    places, near = np.array(starts), np.zeros(len(starts), dtype=bool)
     follows = np.arange(len(starts))  # whose walk each start goes on with
     active = np.arange(len(starts))
+    lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
     for count in range(CLIMB_STEPS):
         if count in MEETINGS:
-            names = distinct(mixture, places[active], radius=MEETING)
-            leaders = active[np.unique(names, return_index=True)[1]]
-            heir = np.arange(len(starts))
-            heir[active] = leaders[names]
-            follows, active = heir[follows], leaders
+            active = _meet(mixture, places, active, follows)
         if not len(active):
             break
-        here = axes(mixture.at(places[active]))
+        here = axes(mixture.quick_at(places[active]))
         shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
+        falling = (here.curvatures < 0).sum(axis=1)
         shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
-        done = np.einsum("nd,nd->n", here.slopes, here.slopes) < CONVERGED**2
-        found[active[done]] = True
         moves = shares * here.slopes
         length = np.sqrt(np.einsum("nd,nd->n", moves, moves))
+        close = (falling == 1) & (length < CLOSE)
+        near[active[close]] = True
         step = here.step(shares * np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None])
-        moving = ~done & np.isfinite(step).all(axis=1)
+        lost[active] = np.where(falling > 0, 0, lost[active] + 1)
+        moving = ~close & np.isfinite(step).all(axis=1) & (lost[active] < LOST)
         places[active[moving]] += step[moving]
         active = active[moving]
+    active = _meet(mixture, places, np.flatnonzero(near), follows)
+    found = np.zeros(len(starts), dtype=bool)
+    found[active] = _polish(mixture, places, active)
     return places[follows], found[follows]
+
+
+def _meet(mixture: Mixture, places: Points, active: Labels, follows: Labels) -> Labels:
+    """Let walks that have met follow the first of them, in `follows` (m,); return the first ones."""
+    names = distinct(mixture, places[active], radius=MEETING)
+    leaders = active[np.unique(names, return_index=True)[1]]
+    heir = np.arange(len(follows))
+    heir[active] = leaders[names]
+    follows[:] = heir[follows]
+    return np.asarray(leaders)
+
+
+def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
+    """Move `places[rows]` to where grad f = 0 by Newton's method (line 14); say which ones got there."""
+    found, active = np.zeros(len(rows), dtype=bool), np.arange(len(rows))
+    for _ in range(CLIMB_STEPS):
+        if not len(active):
+            break
+        here = mixture.at(places[rows[active]])
+        done = unit_lengths(here) < CONVERGED
+        found[active[done]] = True
+        active = active[~done]
+        bent = -here.hessian[~done]
+        bent[np.linalg.slogdet(bent).sign == 0] += FLAT * np.eye(mixture.d)  # exactly flat: there is no Newton step
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = solved(bent, here.gradient[~done])
+        moving = np.isfinite(step).all(axis=1)
+        places[rows[active[moving]]] += step[moving]
+        active = active[moving]
+    return found
 
 
 def _walking(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
     """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
     if not len(starts):
         return np.empty(0, dtype=np.intp)
-    order = np.lexsort((unit_lengths(mixture.at(starts)), strings))
+    order = np.lexsort((unit_lengths(mixture.quick_at(starts)), strings))
     firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
     walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
     kept = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
