@@ -118,14 +118,6 @@ def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(metric, right[..., None])[..., 0])
 
 
-def solved_twice(matrix: FloatArray, first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return matrix^-1 first and matrix^-1 second, (n, D) each, from one factorization."""
-    if matrix.shape[-1] <= 2:
-        return solved(matrix, first), solved(matrix, second)
-    both = np.linalg.solve(matrix, np.stack([first, second], axis=2))
-    return np.ascontiguousarray(both[..., 0]), np.ascontiguousarray(both[..., 1])
-
-
 def _whitener(metric: FloatArray) -> FloatArray:
     """Return L^-1 (n, D, D) with R = L L'; in the plane term by term."""
     if metric.shape[-1] != 2:

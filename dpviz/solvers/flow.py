@@ -4,7 +4,7 @@ Each step solves the flow of the local quadratic exactly (exponential Rosenbrock
 2010, section 2.4): with H = Q diag(l) Q' the Hessian of log p, x + Q phi(h l) h Q' grad, phi(z) = (e^z - 1) / z. Inside
 one Gaussian any step is exact. The error is what the gradient at the new place differs from the one foretold, turned
 into standard deviations; a step with more than TOLERANCE, or with a lower density, is taken again, shorter. Beyond
-FEW_AXES a rational function stands for e^z: eigenvectors would cost most of the time there.
+FEW_AXES, where -log p is convex, a rational function stands for e^z: eigenvectors would cost most of the time there.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.descent import CLOSE, axes, descend, eigen, length_of, solved, solved_twice
+from dpviz.solvers.descent import CLOSE, axes, descend, eigen, length_of, solved
 from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
 
 TOLERANCE = 0.2  # standard deviations of error in one step; ours
@@ -22,6 +22,7 @@ RELATIVE = 0.4  # of the unit step: flat valleys are followed as closely; ours
 LEAST = 1e-3  # standard deviations of error that are always allowed; ours
 LONGEST_REACH = 0.5  # standard deviations of one step: a longer one could leap over a narrow component; ours
 FLOW_STEPS = 400  # most steps; ours
+CONVEX = 0.8  # of R: where S has less along its steepest axis, -log p counts as convex; ours
 LONGEST_TIME = 1e6  # of one rational step, over the largest curvature; ours
 FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is degenerate: no index can be told; ours
 FIRST_STEP = 0.1  # standard deviations from a saddle to where its descents start; halved while f does not fall; ours
@@ -40,7 +41,7 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
     if not len(active):
         return places, labels
     here, reach = mixture.quick_at(places), np.full(len(starts), LONGEST_REACH)
-    length, rise = length_of(here.gradient, solved(here.metric, here.gradient)), here.gradient
+    length, rise = length_of(here.gradient, solved(here.metric, here.gradient)), here.gradient  # see `_solved`
     for _ in range(FLOW_STEPS):
         if watch is not None:
             labels[active] = watch(places[active], here.log_density)
@@ -49,11 +50,11 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
             break
         if not go.all():
             active, here, reach, length, rise = active[go], _rows(here, go), reach[go], length[go], rise[go]
-        move, foretold, rise = _step(here, reach, rise)
+        move, foretold, reach = _step(here, reach, rise)
         trial = places[active] + move
         there = mixture.quick_at(trial)
         miss = there.gradient - foretold
-        ahead, back = solved_twice(there.metric, there.gradient, miss)
+        ahead, back, rise = _solved(there, miss, rise)
         error = length_of(miss, back) / np.clip(RELATIVE * length, LEAST, TOLERANCE)
         good = (error <= 1.0) & (there.log_density >= here.log_density - 1e-9)
         places[active[good]] = trial[good]
@@ -106,44 +107,55 @@ def flow_line(mixture: Mixture, start: FloatArray, *, reach: float = 0.15, most:
 
 
 def _step(here: Local, reach: FloatArray, rise: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
-    """Return the step (n, D) of the flow, the gradient foretold after it, and `rise` (n, D) for the next one."""
+    """Return the step (n, D) of the flow, the gradient foretold after it, and how far it reached at most (n,)."""
     if here.gradient.shape[1] <= FEW_AXES:
-        return *_exact_step(here, reach), rise
-    return _rational_step(here, reach, rise)
+        return _exact_step(here, reach)
+    move, foretold, used = _rational_step(here, reach)
+    spread, metric = (np.einsum("nd,nd->n", rise, _dot(each, rise)) for each in (here.spread, here.metric))
+    bent = np.flatnonzero(spread > CONVEX * metric)
+    if len(bent):
+        move[bent], foretold[bent], used[bent] = _exact_step(_rows(here, bent), reach[bent])
+    return move, foretold, used
 
 
-def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray]:
-    """Return where the local quadratic flows to in the time h, and the gradient it foretells there."""
+def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return R^-1 grad, R^-1 miss and the next `rise`, (n, D) each."""
+    if miss.shape[1] <= FEW_AXES:  # no rational step: nobody asks for `rise`
+        return solved(there.metric, there.gradient), solved(there.metric, miss), rise
+    # The power method: where S outweighs R, -log p bends downwards, and that is S's largest eigenvalue in the metric R.
+    right = np.stack([there.gradient, miss, _dot(there.spread, rise)], axis=2)
+    found = np.ascontiguousarray(np.linalg.solve(there.metric, right).transpose(2, 0, 1))
+    return found[0], found[1], found[2] / _floored(np.abs(found[2]).max(axis=1, keepdims=True))
+
+
+def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+    """Return the local quadratic's flow in the time h, the gradient it foretells, and h times the speed."""
     values, vectors = eigen(here.hessian)
     slopes = _dot(vectors.swapaxes(1, 2), here.gradient)
-    time = np.minimum(reach / _speed(here), 1.0 / np.maximum(values[:, -1], 1e-300))
+    speed = _speed(here)
+    time = np.minimum(reach / speed, 1.0 / _floored(values[:, -1]))
     exponent = np.clip(time[:, None] * values, -700.0, 1.0)
     growth = np.expm1(exponent)
     flat = np.abs(exponent) < 1e-9
     share = np.where(flat, np.minimum(time, 1e300)[:, None], growth / np.where(flat, 1.0, values))
-    return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes)
+    return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes), time * speed
 
 
-def _rational_step(here: Local, reach: FloatArray, rise: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
     """Return what `_exact_step` does with e^z taken as 1 / (1 - z + z^2/2), of order 2 and 0 where z is -infinity.
 
-    That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. The
-    time h is at most 1 over the largest growth rate, taken in two directions: the gradient's, and `rise`, which the
-    system itself turns towards the fastest growing axis, because z = 1 is where 1 / (1 - z + z^2/2) is largest.
+    That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
+    for places where -log p is convex: past z = 2 it would turn back.
     """
-    hessian, gradient = here.hessian, here.gradient
-    rates = [np.einsum("nd,nd->n", v, _dot(hessian, v)) / _floored(np.einsum("nd,nd->n", v, v)) for v in (gradient, rise)]
-    time = np.minimum(reach / _speed(here), 1.0 / _floored(np.maximum(*rates)))
+    hessian, gradient, speed = here.hessian, here.gradient, _speed(here)
     # Past this time the stiffest axes have long settled: larger numbers would only cost digits.
     scale = np.sqrt(np.einsum("nij,nij->n", hessian, hessian))
-    time = np.minimum(time, LONGEST_TIME / _floored(scale))[:, None]
-    turned = time[..., None] * hessian
+    time = np.minimum(reach / speed, LONGEST_TIME / _floored(scale))
+    turned = time[:, None, None] * hessian
     system = 0.5 * turned @ turned - turned
     system[:, np.arange(turned.shape[1]), np.arange(turned.shape[1])] += 1.0
-    right = time * (gradient - 0.5 * _dot(turned, gradient))
-    move, rise = solved_twice(system, right, rise)
-    longest = np.abs(rise).max(axis=1, keepdims=True)
-    return move, gradient + _dot(hessian, move), rise / _floored(longest)
+    move = solved(system, time[:, None] * (gradient - 0.5 * _dot(turned, gradient)))
+    return move, gradient + _dot(hessian, move), time * speed
 
 
 def _speed(here: Local) -> FloatArray:
@@ -175,7 +187,7 @@ def _dot(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nij,nj->ni", matrices, vectors))
 
 
-def _rows(local: Local, mask: BoolArray) -> Local:
+def _rows(local: Local, mask: BoolArray | Labels) -> Local:
     return Local(local.log_density[mask], local.gradient[mask], local.metric[mask], local.spread[mask])
 
 
