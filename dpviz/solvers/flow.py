@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.descent import CLOSE, axes, descend, eigen, length_of, solved
+from dpviz.solvers.descent import CLOSE, CONVERGED, axes, descend, eigen, length_of, solved
 from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
 
 TOLERANCE = 0.2  # standard deviations of error in one step; ours
 RELATIVE = 0.4  # of the unit step: flat valleys are followed as closely; ours
 LEAST = 1e-3  # standard deviations of error that are always allowed; ours
 LONGEST_REACH = 0.5  # standard deviations of one step: a longer one could leap over a narrow component; ours
+NEWTON_STEPS = 5  # from a safe place; what takes longer is left to the slow descent; ours
 FLOW_STEPS = 400  # most steps; ours
 CONVEX = 0.8  # of R: where S has less along its steepest axis, -log p counts as convex; ours
 LONGEST_TIME = 1e6  # of one rational step, over the largest curvature; ours
@@ -31,21 +32,23 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Watch: TypeAlias = Callable[[Points, FloatArray], Labels]  # (places, ln p) -> the minimum that is certain, or -1
 
 
-def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tuple[Points, Labels]:
-    """Follow the flow from `starts` (n, D) to where Newton's method is safe; return the places and what `watch` said.
+def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tuple[Points, Labels, BoolArray]:
+    """Follow the flow from `starts` (n, D) to where Newton's method is safe.
 
-    A start that `watch` is certain of stops there with its label; the others have -1.
+    Return the places (n, D), what `watch` said (n,), and which places are safe (n,). A start that `watch` is certain of
+    stops there with its label; the others have -1.
     """
     places, labels = np.array(starts), np.full(len(starts), -1, dtype=np.intp)
-    active = np.arange(len(starts))
+    active, ended = np.arange(len(starts)), np.zeros(len(starts), dtype=bool)
     if not len(active):
-        return places, labels
+        return places, labels, ended
     here, reach = mixture.quick_at(places), np.full(len(starts), LONGEST_REACH)
     length, rise = length_of(here.gradient, solved(here.metric, here.gradient)), here.gradient  # see `_solved`
     for _ in range(FLOW_STEPS):
         if watch is not None:
             labels[active] = watch(places[active], here.log_density)
-        go = (labels[active] < 0) & ~_is_safe(here, length)
+        ended[active] = _is_safe(here, length)
+        go = (labels[active] < 0) & ~ended[active]
         if not go.any():
             break
         if not go.all():
@@ -62,18 +65,34 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
         here = there if good.all() else _chosen(here, there, good)
         growth = np.clip(0.8 * np.sqrt(1.0 / np.maximum(error, 1e-6)), 0.25, 3.0)
         reach = np.minimum(reach * np.where(good, growth, np.minimum(growth, 0.5)), LONGEST_REACH)
-    return places, labels
+    return places, labels, ended
 
 
 def settle(mixture: Mixture, starts: Points) -> Points:
     """Return the minima of f (m, D) that `starts` (m, D) flow to; one that stops at a saddle is pushed off it."""
-    ends, _ = descend(mixture, flow(mixture, starts)[0])
+    ends, _, safe = flow(mixture, starts)
+    left = np.flatnonzero(~_dropped(mixture, ends, safe))
+    ends[left], _ = descend(mixture, ends[left])
     for _ in range(mixture.d + 1):
-        stuck = axes(mixture.at(ends)).curvatures[:, -1] < -FLAT
-        if not stuck.any():
+        left = left[axes(mixture.at(ends[left])).curvatures[:, -1] < -FLAT] if len(left) else left
+        if not len(left):
             break
-        ends[stuck], _ = descend(mixture, flow(mixture, beside(mixture, ends[stuck])[:, 0])[0])
+        ends[left], _ = descend(mixture, flow(mixture, beside(mixture, ends[left])[:, 0])[0])
     return ends
+
+
+def _dropped(mixture: Mixture, places: Points, safe: BoolArray) -> BoolArray:
+    """Move `places` (m, D) that are `safe` (m,) to their minima by Newton's method; say which ones (m,) got there."""
+    done, active = np.zeros(len(places), dtype=bool), np.flatnonzero(safe)
+    for _ in range(NEWTON_STEPS):
+        if not len(active):
+            break
+        here = mixture.at(places[active])
+        there = length_of(here.gradient, solved(here.metric, here.gradient)) <= CONVERGED
+        done[active[there]] = True
+        active = active[~there]
+        places[active] += solved(-here.hessian[~there], here.gradient[~there])
+    return done
 
 
 def beside(mixture: Mixture, saddles: Points) -> FloatArray:

@@ -18,6 +18,7 @@ from dpviz.solvers.descent import solved, unit_lengths
 from dpviz.solvers.mixture import CHUNK, FEW_AXES, QUIET_PRODUCT, Mixture, log_sum_rows, quiet_product
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
+SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
 STRING_ROUNDS = 5  # tau2, the same
 STRING_SHARE = 0.5  # of a mean-shift step: the "small step size" of section 4.2; ours
 RIDGE_POINTS = 25  # along each ridgeline; ours
@@ -120,6 +121,15 @@ def simplex_starts(mixture: Mixture) -> Points:
 def _shares(n_components: int) -> FloatArray:
     drawn = np.random.default_rng(0).dirichlet(np.full(n_components, SIMPLEX_SPARSITY), SIMPLEX_SAMPLES)
     return frozen(np.maximum(drawn, 1e-12))
+
+
+def lowest_between(mixture: Mixture, starts: Points, ends: Points) -> tuple[Points, FloatArray]:
+    """Return the place of least density (m, D) on each segment from `starts` to `ends` (m, D), and ln p there (m,)."""
+    shares = np.linspace(0.0, 1.0, SEGMENT_POINTS)[1:-1, None]
+    inner = starts[:, None] + shares * (ends - starts)[:, None]
+    densities = mixture.log_density(inner.reshape(-1, mixture.d)).reshape(inner.shape[:2])
+    rows, lowest = np.arange(len(starts)), densities.argmin(axis=1)
+    return inner[rows, lowest], densities[rows, lowest]
 
 
 def component_pairs(mixture: Mixture) -> Labels:
