@@ -13,14 +13,16 @@ the flow they follow. Newton's a_i = 1 / (1 - s_i), s_i the eigenvalues of S in 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.mixture import Local, Mixture
+from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
 
 LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part of the level set
 DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one
 CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
 CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is taken
+FEW_NEIGHBORS = 20  # of a point, itself among them, up to which pairs of points are listed; ours
 MERGE = 1e-4  # critical points closer than this, in standard deviations, are one
 
 
@@ -90,9 +92,15 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
 
     Two are the same when they are closer than `radius` (standard deviations: the metric R at the first of them).
     """
-    names = np.full(len(points), -1, dtype=np.intp)
     if not len(points):
-        return names
+        return np.empty(0, dtype=np.intp)
+    if mixture.d > FEW_AXES:
+        # R is a mean of precisions, so it is nowhere less than their least one.
+        widest = float(np.linalg.eigvalsh(mixture.covariances).max())
+        tree, reach = cKDTree(points), radius * np.sqrt(widest) * (1.0 + 1e-9)
+        if tree.count_neighbors(tree, reach) <= FEW_NEIGHBORS * len(points):
+            return _distinct_among(mixture, points, radius, tree.query_pairs(reach, output_type="ndarray"))
+    names = np.full(len(points), -1, dtype=np.intp)
     metric = mixture.quick_at(points).metric
     left = np.arange(len(points))
     count = 0
@@ -104,6 +112,20 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         left = left[~near]
         count += 1
     return names
+
+
+def _distinct_among(mixture: Mixture, points: Points, radius: float, pairs: Labels) -> Labels:
+    """Return what `distinct` does, looking only at `pairs` (m, 2) of points, i < j: all that can be the same."""
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    gaps = points[pairs[:, 1]] - points[pairs[:, 0]]
+    sources, rows = np.unique(pairs[:, 0], return_inverse=True)
+    metric = mixture.quick_at(points[sources]).metric[rows]
+    near = np.einsum("nd,nde,ne->n", gaps, metric, gaps) < radius**2
+    first = list(range(len(points)))
+    for i, j in pairs[near].tolist():
+        if first[i] == i and first[j] == j:
+            first[j] = i
+    return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.intp)
 
 
 def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
