@@ -78,8 +78,6 @@ def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
     if found.labels is None:
         raise AssertionError("a table was read with labels and has none")
     low, high = found.points.min(axis=0), found.points.max(axis=0)
-    if (low == high).any():
-        raise ValueError(f"{path.name} had a constant column, but each must vary to be scaled. Drop it from the file.")
     signed = np.clip(2.0 * (found.points - low) / (high - low) - 1.0, -1.0, 1.0)
     box = Box.cube(-1.0, 1.0, signed.shape[1])
     return LabelledRecords(paper.name, frozen(signed), found.labels, box, paper.n_clusters)
