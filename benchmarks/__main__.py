@@ -3,7 +3,7 @@
 import math
 import sys
 
-from benchmarks import clustering, dpm, family, grid, latency
+from benchmarks import clustering, dpm, family, grid, latency, morse
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -12,6 +12,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *family.BENCHMARKS,
     *grid.BENCHMARKS,
     *latency.BENCHMARKS,
+    *morse.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 

@@ -1,7 +1,21 @@
-"""Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, sampling zones."""
+"""Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, zones, mixture landscapes."""
 
+from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
+from dpviz.solvers.flow import flow_line
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
+from dpviz.solvers.merge import MergeTree, merge_tree
+from dpviz.solvers.mixture import Local, Mixture
+from dpviz.solvers.moments import (
+    features,
+    hard_moments,
+    label_moments,
+    moment_length,
+    records,
+    repaired_covariances,
+    soft_moments,
+    unpacked,
+)
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -12,7 +26,9 @@ from dpviz.solvers.noisy_lloyd import (
     su_split,
 )
 from dpviz.solvers.packing import sphere_packing
+from dpviz.solvers.saddles import Candidates, Landscape, TransitionPoint, critical_points, landscape, transition_points
 from dpviz.solvers.start import public_start, start_from
+from dpviz.solvers.strings import Strings
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
     ZoneSample,
@@ -30,30 +46,53 @@ __all__ = [
     "BOX_MIDDLE",
     "EMPTY_SCALES",
     "SCORE_SENSITIVITY",
+    "Candidates",
     "ClusterSums",
+    "Landscape",
     "LloydBudget",
     "LloydRun",
+    "Local",
+    "MergeTree",
+    "Mixture",
+    "Strings",
+    "TransitionPoint",
     "ZoneSample",
     "assign",
+    "assign_basins",
+    "assign_clusters",
+    "assign_components",
     "centered_sums",
     "clamped_laplace",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",
     "controller_angle",
+    "critical_points",
     "draw_in_zone",
+    "features",
+    "flow_line",
+    "hard_moments",
+    "label_moments",
+    "landscape",
     "lloyd",
     "lloyd_in_blocks",
     "means",
+    "merge_tree",
+    "moment_length",
     "noisy_means",
     "past_controller",
     "public_start",
+    "records",
+    "repaired_covariances",
     "sample_in_zone",
+    "soft_moments",
     "sphere_packing",
     "spread_in_zone",
     "start_from",
     "su_iterations",
     "su_split",
+    "transition_points",
+    "unpacked",
     "zone_density",
     "zone_offset",
 ]

@@ -1,0 +1,290 @@
+"""A Gaussian mixture as a landscape: log-density, gradient, Hessian, and the metric that the descent uses.
+
+Notation of Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering through Dynamical Processing",
+equations (4) and (5): p -> density, omega_k -> responsibilities, Sigma_k^-1 -> P_k. Every derivative is of log p.
+f = -p and f = -log p have the same critical points, the same indices there and the same order of heights.
+
+With y_k = P_k (x - mu_k) and omega the responsibilities at x:
+grad log p = -sum_k omega_k y_k,  R = sum_k omega_k P_k,  S = sum_k omega_k y_k y_k' - grad grad',  Hess log p = S - R.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.core import FloatArray, Points, as_points, frozen
+
+WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
+SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
+# From this ratio of (extent / least standard deviation)^2 on, the one-product form of the quadratic loses eight digits.
+LARGEST_CONTRAST = 1e8
+FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
+LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
+QUIET_PRODUCT = 200_000  # multiplications of one matrix product: more would start BLAS threads, which cost more; ours
+CHUNK = 512  # rows at a time where many points are evaluated: in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """The landscape at n points."""
+
+    log_density: FloatArray  # (n,)
+    gradient: FloatArray  # (n, D) of log p
+    metric: FloatArray  # (n, D, D) R, positive definite
+    spread: FloatArray  # (n, D, D) S, positive semidefinite
+
+    @property
+    def hessian(self) -> FloatArray:
+        """Hessian (n, D, D) of log p: S - R."""
+        return self.spread - self.metric
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Mixture:
+    """K Gaussians in D dimensions: p(x) = sum_k pi_k N(x | mu_k, Sigma_k), equation (4).
+
+    Raises ValueError for weights that are negative or do not add up to 1, shapes that do not fit, numbers that are not
+    finite, and covariances that are not symmetric and positive definite.
+    """
+
+    weights: FloatArray  # (K,) >= 0, adding up to 1
+    means: FloatArray  # (K, D)
+    covariances: FloatArray  # (K, D, D)
+    whiteners: FloatArray = field(repr=False)  # (K, D, D) L_k^-1 with Sigma_k = L_k L_k'
+    precisions: FloatArray = field(repr=False)  # (K, D, D) P_k
+    log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
+    quadratic: FloatArray | None = field(repr=False)  # (D^2 + D + 1, K), None where it would lose too many digits
+    middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
+
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
+        """Check the parameters and keep what every evaluation needs."""
+        centers = np.array(as_points(means, name="means"))
+        n_components, d = centers.shape
+        shares = _checked_weights(weights, n_components)
+        spreads = _checked_covariances(covariances, n_components, d)
+        lower = _cholesky(spreads)
+        whiteners = np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape))
+        precisions = whiteners.transpose(0, 2, 1) @ whiteners
+        log_roots = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            log_scales = np.log(shares) - log_roots - d / 2 * np.log(2 * np.pi)
+        middle = centers.mean(axis=0)
+        made = {
+            "weights": shares,
+            "means": centers,
+            "covariances": spreads,
+            "whiteners": whiteners,
+            "precisions": precisions,
+            "log_scales": log_scales,
+            "middle": middle,
+        }
+        for name, array in made.items():
+            object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
+        object.__setattr__(self, "quadratic", _quadratic(centers - middle, precisions, log_scales))
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.weights)
+
+    @property
+    def d(self) -> int:
+        """D."""
+        return int(self.means.shape[1])
+
+    def log_density(self, points: ArrayLike) -> FloatArray:
+        """Return ln p (n,) at `points` (n, D); finite far from every component, where p itself underflows."""
+        rows = self._rows(points)
+        parts = [_log_sum(self._log_terms(rows[i : i + CHUNK])[0]) for i in range(0, len(rows), CHUNK)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def gradient(self, points: ArrayLike) -> FloatArray:
+        """Return the gradient of ln p (n, D), equation (5) with R = I."""
+        return self.at(points).gradient
+
+    def hessian(self, points: ArrayLike) -> FloatArray:
+        """Return the Hessian of ln p (n, D, D); at a critical point it is that of p divided by p."""
+        return self.at(points).hessian
+
+    def responsibilities(self, points: ArrayLike) -> FloatArray:
+        """Return omega (n, K), rows adding up to 1."""
+        logs, _ = self._log_terms(self._rows(points))
+        return np.ascontiguousarray(_softmax(logs).T)
+
+    def at(self, points: ArrayLike) -> Local:
+        """Return log-density, gradient, metric R and spread S at `points` (n, D)."""
+        return self._in_portions(self._at, self._rows(points))
+
+    def _at(self, rows: Points) -> Local:
+        logs, white = self._log_terms(rows)
+        omega = _softmax(logs)  # (K, n)
+        pulls = white @ self.whiteners  # (K, n, D) y_k
+        gradient = -np.einsum("kn,knd->nd", omega, pulls)
+        metric = (omega.T @ self.precisions.reshape(self.n_components, -1)).reshape(len(rows), self.d, self.d)
+        # S as a sum of squares of deviations from the mean pull: never negative by cancellation.
+        deviations = ((pulls + gradient) * np.sqrt(omega)[..., None]).transpose(1, 0, 2)  # (n, K, D)
+        return Local(_log_sum(logs), gradient, metric, deviations.transpose(0, 2, 1) @ deviations)
+
+    def quick_at(self, points: Points) -> Local:
+        """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
+        if self.quadratic is None:
+            return self.at(points)
+        if self.d > LOOPED_AXES:
+            return self._in_portions(self._quick_by_products, points)
+        # Components are rows: sums over them run along whole rows of points.
+        d, moved = self.d, (points - self.middle).T  # (D, n)
+        logs = self._quick_rows(moved)  # (K, n)
+        top = logs.max(axis=0)
+        share = np.exp(logs - top)
+        total = share.sum(axis=0)
+        share /= total
+        slopes = self.quadratic[d * d : -1]  # (D, K) of P_k (mu_k - middle)
+        pulls = [self.precisions[:, i] @ moved - slopes[i][:, None] for i in range(d)]  # D times (K, n)
+        weighted = [share * pull for pull in pulls]
+        gradient = np.stack([-one.sum(axis=0) for one in weighted], axis=1)
+        metric = (share.T @ self.precisions.reshape(self.n_components, -1)).reshape(-1, d, d)
+        spread = np.empty_like(metric)
+        for i in range(d):
+            for j in range(i, d):
+                entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
+                spread[:, i, j] = spread[:, j, i] = entry
+        return Local(top + np.log(total), gradient, metric, spread)
+
+    def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
+        """Return what `evaluate` gives on `rows` (n, D), few enough at a time for quiet products."""
+        most = max(QUIET_PRODUCT // (self.n_components * self.d**2), 16)
+        if len(rows) <= most:
+            return evaluate(rows)
+        parts = [evaluate(rows[i : i + most]) for i in range(0, len(rows), most)]
+        return Local(
+            np.concatenate([part.log_density for part in parts]),
+            np.concatenate([part.gradient for part in parts]),
+            np.concatenate([part.metric for part in parts]),
+            np.concatenate([part.spread for part in parts]),
+        )
+
+    def _quick_by_products(self, points: Points) -> Local:
+        """Return what `quick_at` does, all components and axes in one product each."""
+        d, n_components, n, quadratic = self.d, self.n_components, len(points), self.quadratic
+        if quadratic is None:
+            raise AssertionError("this mixture has no quick form")
+        moved = points - self.middle
+        logs = self._quick_rows(moved.T).T  # (n, K)
+        top = logs.max(axis=1)
+        share = np.exp(logs - top[:, None])
+        total = share.sum(axis=1)
+        share /= total[:, None]
+        across = self.precisions.transpose(1, 0, 2).reshape(d, -1)  # symmetric: (D, K D), y_k side by side
+        pulls = moved @ across
+        pulls -= quadratic[d * d : -1].T.reshape(-1)
+        pulls = pulls.reshape(n, n_components, d)
+        gradient = -(share[:, None, :] @ pulls)[:, 0]
+        metric = (share @ self.precisions.reshape(n_components, -1)).reshape(n, d, d)
+        spread = (share[..., None] * pulls).transpose(0, 2, 1) @ pulls
+        spread -= gradient[:, :, None] * gradient[:, None, :]
+        return Local(top + np.log(total), gradient, metric, spread)
+
+    def quick_log_terms(self, points: Points) -> FloatArray:
+        """Return ln(pi_k N_k(x)) (n, K) by one matrix product where that keeps eight digits, else term by term.
+
+        For many points and line searches; the digits are those of the logarithm. `points` are not checked.
+        """
+        if self.quadratic is None:
+            return self._log_terms(points)[0].T
+        return self._quick_rows((points - self.middle).T).T
+
+    def _quick_rows(self, moved: FloatArray) -> FloatArray:
+        """Return ln(pi_k N_k) (K, n) at middle + moved, (D, n)."""
+        if self.quadratic is None:
+            raise AssertionError("this mixture has no quick form")
+        squares = (moved[:, None] * moved[None]).reshape(self.d**2, -1)
+        return np.asarray(self.quadratic.T @ np.concatenate([squares, moved, np.ones((1, moved.shape[1]))]))
+
+    def _rows(self, points: ArrayLike) -> Points:
+        return as_points(points, n_features=self.d)
+
+    def _log_terms(self, rows: Points) -> tuple[FloatArray, FloatArray]:
+        """Return ln(pi_k N_k(x)) (K, n) and L_k^-1 (x - mu_k) (K, n, D)."""
+        white = (rows[None] - self.means[:, None]) @ self.whiteners.transpose(0, 2, 1)
+        with np.errstate(over="ignore"):
+            return self.log_scales[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white), white
+
+
+def quiet_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return left @ right for (n, m) and (m, k), in pieces too small to start BLAS threads: those would cost more."""
+    rows = max(QUIET_PRODUCT // max(right.size, 1), 16)
+    if rows >= len(left):
+        return np.asarray(left @ right)
+    return np.concatenate([left[i : i + rows] @ right for i in range(0, len(left), rows)])
+
+
+def log_sum_rows(logs: FloatArray) -> FloatArray:
+    """Return ln sum_k exp(logs) (n,) of (n, K)."""
+    return _log_sum(logs.T)
+
+
+def _log_sum(logs: FloatArray) -> FloatArray:
+    top = logs.max(axis=0)
+    base = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(base + np.log(np.exp(logs - base).sum(axis=0)))
+
+
+def _softmax(logs: FloatArray) -> FloatArray:
+    top = logs.max(axis=0)
+    weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+    total = np.maximum(weights.sum(axis=0), np.finfo(np.float64).tiny)
+    return np.asarray(weights / total, dtype=np.float64)
+
+
+def _quadratic(moved: FloatArray, precisions: FloatArray, log_scales: FloatArray) -> FloatArray | None:
+    """Return the coefficients of ln(pi_k N_k) in (x_i x_j, x_i, 1), x from the middle; None where digits are lost."""
+    n_components, d = moved.shape
+    contrast = np.abs(precisions).max() * (1.0 + float((moved**2).sum(axis=1).max())) * d
+    if contrast > LARGEST_CONTRAST or not np.isfinite(log_scales).all():
+        return None
+    slopes = np.einsum("kij,kj->ki", precisions, moved)
+    constant = log_scales - 0.5 * np.einsum("ki,ki->k", slopes, moved)
+    stacked = np.concatenate([-0.5 * precisions.reshape(n_components, -1), slopes, constant[:, None]], axis=1)
+    return frozen(np.ascontiguousarray(stacked.T))
+
+
+def _checked_weights(weights: ArrayLike, n_components: int) -> FloatArray:
+    shares = np.array(weights, dtype=np.float64)
+    if shares.shape != (n_components,) or n_components == 0:
+        raise ValueError(
+            f"weights had shape {shares.shape} and means {n_components} rows, but there must be one weight for each of "
+            "K >= 1 components."
+        )
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1.0) <= WEIGHT_TOLERANCE):
+        raise ValueError(
+            f"weights were {shares}, but they must be >= 0 and add up to 1. Divide them by their sum first."
+        )
+    return np.asarray(shares / shares.sum())
+
+
+def _checked_covariances(covariances: ArrayLike, n_components: int, d: int) -> FloatArray:
+    spreads = np.array(covariances, dtype=np.float64)
+    if spreads.shape != (n_components, d, d) or not np.isfinite(spreads).all():
+        raise ValueError(
+            f"covariances had shape {spreads.shape}, but they must be finite numbers of shape ({n_components}, {d}, "
+            f"{d}): one matrix for each component."
+        )
+    mirrored = spreads.transpose(0, 2, 1)
+    if np.abs(spreads - mirrored).max() > SYMMETRY_TOLERANCE * np.abs(spreads).max():
+        raise ValueError("A covariance was not symmetric. Use (C + C') / 2.")
+    return np.asarray((spreads + mirrored) / 2)
+
+
+def _cholesky(spreads: FloatArray) -> FloatArray:
+    try:
+        return np.asarray(np.linalg.cholesky(spreads), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        least = np.linalg.eigvalsh(spreads)[:, 0]
+        k = int(np.argmin(least))
+        raise ValueError(
+            f"The covariance of component {k} had an eigenvalue of {least[k]:g}, but all must be > 0. "
+            "Raise its eigenvalues to a floor, for example with `repaired_covariances`."
+        ) from None

@@ -1,0 +1,116 @@
+"""Counts, sums and raw second moments of clusters: the statistics that a Gaussian mixture is made of.
+
+Records are in [-1, 1]^D. phi(x) = (1, x_1 .. x_D, x_i x_j for i <= j) has F = 1 + D + D(D+1)/2 entries, all at most 1,
+and ln(pi_k N_k(x)) is linear in it: one product gives every cluster's score and another one every cluster's statistics.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from dpviz.core import FloatArray, Labels, Points
+from dpviz.solvers.mixture import Mixture, quiet_product
+
+MOMENT_ROWS = 2048  # records at a time; ours
+KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
+
+
+def moment_length(d: int) -> int:
+    """Return F = 1 + D + D(D+1)/2."""
+    return 1 + d + d * (d + 1) // 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Records in [-1, 1]^D, in portions, with phi where it fits."""
+
+    signed: Points  # (n, D)
+    kept: tuple[FloatArray, ...] | None  # portions of phi (rows, F)
+
+    def portions(self) -> Iterator[FloatArray]:
+        """Yield phi of MOMENT_ROWS records at a time."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        for i in range(0, len(self.signed), MOMENT_ROWS):
+            yield features(self.signed[i : i + MOMENT_ROWS])
+
+
+def records(signed: Points) -> Records:
+    """Prepare records (n, D) in [-1, 1]^D for many passes."""
+    bare = Records(signed, None)
+    if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
+        return bare
+    return Records(signed, tuple(bare.portions()))
+
+
+def features(signed: Points) -> FloatArray:
+    """Return phi (n, F) of records (n, D)."""
+    first, second = np.triu_indices(signed.shape[1])
+    ones = np.ones((len(signed), 1))
+    return np.concatenate([ones, signed, signed[:, first] * signed[:, second]], axis=1)
+
+
+def scores(mixture: Mixture) -> FloatArray:
+    """Return the coefficients (F, K) with ln(pi_k N_k(x)) = phi(x) . coefficients."""
+    first, second = np.triu_indices(mixture.d)
+    twice = np.where(first == second, 1.0, 2.0)
+    slopes = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)
+    constant = mixture.log_scales - 0.5 * np.einsum("ki,ki->k", slopes, mixture.means)
+    squares = -0.5 * twice * mixture.precisions[:, first, second]
+    return np.concatenate([constant[:, None], slopes, squares], axis=1).T
+
+
+def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
+    """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
+    coefficients = np.ascontiguousarray(scores(mixture))
+    total = np.zeros((mixture.n_components, len(coefficients)))
+    labels = np.empty(len(data.signed), dtype=np.intp)
+    start = 0
+    for portion in data.portions():
+        end = start + len(portion)
+        labels[start:end] = quiet_product(portion, coefficients).argmax(axis=1)
+        total += label_moments(portion, labels[start:end], mixture.n_components)
+        start = end
+    return total, labels
+
+
+def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
+    """Return the exact statistics (k, F) of given clusters from phi (n, F)."""
+    n = len(portion)
+    entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
+    return np.asarray(sparse.csc_matrix(entries, shape=(n_clusters, n)) @ portion)
+
+
+def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
+    """Return the exact statistics (K, F) weighted by responsibilities, and the likeliest components (n,)."""
+    coefficients = np.ascontiguousarray(scores(mixture))
+    total = np.zeros((mixture.n_components, len(coefficients)))
+    labels = np.empty(len(data.signed), dtype=np.intp)
+    start = 0
+    for portion in data.portions():
+        end = start + len(portion)
+        logs = quiet_product(portion, coefficients)
+        labels[start:end] = logs.argmax(axis=1)
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        total += (shares / shares.sum(axis=1, keepdims=True)).T @ portion
+        start = end
+    return total, labels
+
+
+def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return counts (K,), sums (K, D) and symmetric second moments (K, D, D) of statistics (K, F)."""
+    first, second = np.triu_indices(d)
+    squares = np.empty((len(moments), d, d))
+    squares[:, first, second] = moments[:, 1 + d :]
+    squares[:, second, first] = moments[:, 1 + d :]
+    return moments[:, 0], moments[:, 1 : 1 + d], squares
+
+
+def repaired_covariances(covariances: FloatArray, floor: float) -> FloatArray:
+    """Return symmetric covariances (K, D, D) whose eigenvalues are at least `floor` > 0: post-processing."""
+    values, vectors = np.linalg.eigh((covariances + covariances.transpose(0, 2, 1)) / 2)
+    made = (vectors * np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return np.asarray((made + made.transpose(0, 2, 1)) / 2)
