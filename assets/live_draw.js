@@ -355,9 +355,9 @@ function reader(array, row, from = -1, t = 1) {
   };
 }
 
-/** The cluster each mark belongs to: its index, or for points the group array. */
+/** The cluster each mark belongs to: what the group array says, else its index. A grid's groups are its cells'. */
 function groupReader(layer, row) {
-  if (layer.kind !== "points") return (i) => i;
+  if (!layer.arrays.group || layer.kind === "grid") return (i) => i;
   const group = reader(layer.arrays.group, row);
   return (i) => group(i);
 }
@@ -367,7 +367,7 @@ export function groupCount(scene) {
   let count = scene.group_names.length;
   for (const layer of scene.layers) {
     if (!layer.isolate) continue;
-    if (layer.kind !== "points") count = Math.max(count, markCount(layer));
+    if (!layer.arrays.group) count = Math.max(count, markCount(layer));
     else for (const group of layer.arrays.group.data) if (group !== NO_GROUP && group >= count) count = group + 1;
   }
   return count;
@@ -377,6 +377,13 @@ export function groupCount(scene) {
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;
   if (!old || !touched) return clamp(scene.start_frame, 0, last);
+  const [before, now] = [old, scene].map(({ frames }) => frames.map(([label]) => label));
+  const stem = (label) => label.replace(/\d+/g, "");
+  const stems = new Set(before.map(stem));
+  const other = now.length !== before.length && !now.some((label) => stems.has(stem(label)));
+  if (other) return clamp(scene.start_frame, 0, last); // the stops of something else
+  const sameStops = now.length === before.length && now.every((label, i) => label === before[i]);
+  if (sameStops && old.start_frame !== scene.start_frame) return clamp(scene.start_frame, 0, last); // a knob chose one
   if (old.frames.length === scene.frames.length) return clamp(frame, 0, last);
   if (frame === old.frames.length - 1) return last;
   const same = scene.frames.findIndex(([label]) => label !== "" && label === old.frames[frame]?.[0]);
@@ -546,6 +553,7 @@ function drawMarks(ctx, layer, look) {
   const path = new Path2D(symbolPath(layer.symbol, radius));
   const stroked = STROKED.has(layer.symbol);
   const hollow = layer.role === "exact" && layer.symbol !== "lock";
+  const group = groupReader(layer, look.row);
   ctx.setLineDash([]);
   ctx.lineJoin = "round";
   ctx.lineCap = stroked ? "round" : "butt";
@@ -555,12 +563,12 @@ function drawMarks(ctx, layer, look) {
     ctx.save();
     ctx.translate(x, y);
     if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
-    ctx.globalAlpha = look.alpha(i) * look.faint;
+    ctx.globalAlpha = look.alpha(group(i)) * look.faint;
     const width = Math.max(1.6, radius / 3);
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
     ctx.lineWidth = stroked ? width + 2.4 : 2.4;
     ctx.stroke(path);
-    ctx.strokeStyle = ctx.fillStyle = colourOf(look.theme, layer, i);
+    ctx.strokeStyle = ctx.fillStyle = colourOf(look.theme, layer, group(i));
     ctx.lineWidth = width;
     if (hollow && !stroked) {
       ctx.fillStyle = look.theme.background;
@@ -646,13 +654,16 @@ function drawTrails(ctx, layer, look) {
 
 /** Values as an image, one pixel each: the role's colour, opaque (up to a strength) where the value is high. */
 function valueImage(layer, row, i, look, strength) {
-  const colour = colourOf(look.theme, layer, i);
+  const { group } = layer.arrays; // of each cell, where a grid has one
+  const colour = group ? `${look.theme.name}|${look.row}|${look.isolated}` : colourOf(look.theme, layer, i);
   const key = `${row}|${i}|${colour}`;
   if (!look.cache.heats.has(layer)) look.cache.heats.set(layer, new Map());
   const images = look.cache.heats.get(layer);
   if (images.has(key)) return images.get(key);
   const { data, shape: [, m, rows, columns] } = layer.arrays.value;
-  const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
+  const rgb = (name) => parseColour(name) ?? [128, 128, 128];
+  const groups = group ? reader(group, look.row) : null;
+  const colours = new Map(groups ? [] : [[0, rgb(colour)]]);
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
@@ -660,8 +671,12 @@ function valueImage(layer, row, i, look, strength) {
   const image = ctx.createImageData(columns, rows);
   for (let y = 0; y < rows; y += 1) { // row 0 is at low y, an image's first row is at the top
     for (let x = 0; x < columns; x += 1) {
-      const value = data[((row * m + i) * rows + (rows - 1 - y)) * columns + x];
-      image.data.set([red, green, blue, strength * value], (y * columns + x) * 4);
+      const at = (rows - 1 - y) * columns + x;
+      const value = data[(row * m + i) * rows * columns + at];
+      const own = groups ? groups(i, at) : 0;
+      if (own === NO_GROUP) continue; // a cell of no cluster stays clear
+      if (!colours.has(own)) colours.set(own, rgb(colourOf(look.theme, layer, own)));
+      image.data.set([...colours.get(own), strength * value * (groups ? look.alpha(own) : 1)], (y * columns + x) * 4);
     }
   }
   ctx.putImageData(image, 0, 0);
@@ -692,8 +707,9 @@ function drawHeat(ctx, layer, look) {
 function drawLines(ctx, layer, look) {
   const [, m, p] = layer.arrays.xy.shape;
   const xy = reader(layer.arrays.xy, look.row);
+  const group = groupReader(layer, look.row);
   for (let i = 0; i < m; i += 1) {
-    ctx.globalAlpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look, i);
+    ctx.globalAlpha = look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
     ctx.beginPath();
     let open = false;
     for (let v = 0; v < p; v += 1) {
@@ -730,8 +746,9 @@ const DEFAULT_FILL = 0.2; // of a band whose page does not say
 function drawBands(ctx, layer, look) {
   const edges = reader(layer.arrays.edges, look.row);
   const [, m, p] = layer.arrays.edges.shape;
+  const group = groupReader(layer, look.row);
   for (let i = 0; i < m; i += 1) {
-    const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look);
     const fill = layer.fill || DEFAULT_FILL;
     ctx.globalAlpha = alpha * (isLifted(layer, look, i) ? Math.min(1, 1.6 * fill) : fill);
     ctx.beginPath();
@@ -765,13 +782,13 @@ function drawGrid(ctx, layer, look, plot) {
     const [x0, y0, x1, y1] = corners(rect, i, look.scale);
     if (!Number.isFinite(x0 + x1 + y0 + y1) || x0 === x1 || y0 === y1) continue;
     ctx.save();
-    ctx.globalAlpha = look.alpha(i) * look.faint;
-    ctx.imageSmoothingEnabled = false;
+    ctx.globalAlpha = (layer.arrays.group ? 1 : look.alpha(i)) * look.faint;
+    ctx.imageSmoothingEnabled = Boolean(layer.arrays.group);
     ctx.translate(x0, y1);
     ctx.scale((x1 - x0) / columns, (y0 - y1) / rows);
     ctx.drawImage(valueImage(layer, row, i, look, 0.75), 0, 0);
     ctx.restore();
-    drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot);
+    if (!layer.arrays.group) drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot);
   }
 }
 
@@ -1009,7 +1026,9 @@ function cellOf(layer, row, i, at) {
   const [across, up] = [at % columns, Math.floor(at / columns)];
   const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
   const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
-  return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value: reader(layer.arrays.value, row)(i, at) };
+  const group = layer.arrays.group ? reader(layer.arrays.group, row)(i, at) : null;
+  const value = group === NO_GROUP ? 0 : reader(layer.arrays.value, layer.arrays.value.shape[0] === 1 ? 0 : row)(i, at);
+  return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value, group };
 }
 
 const share = (value) => threeDigits((100 * value) / 255);
@@ -1027,7 +1046,7 @@ const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.g
 
 function markName(scene, layer, row, i) {
   if (layer.names[i]) return layer.names[i];
-  if (layer.kind === "points") return layer.role === "cluster" || layer.isolate ? groupName(scene, groupReader(layer, row)(i)) : "";
+  if (layer.kind === "points" || (layer.arrays.group && layer.kind !== "grid")) return layer.role === "cluster" || layer.isolate ? groupName(scene, groupReader(layer, row)(i)) : "";
   return layer.isolate && scene.group_names.length ? groupName(scene, i) : "";
 }
 
@@ -1046,7 +1065,8 @@ export function tooltipLines(scene, found) {
     const said = cell ? along(scene.y, cell.y0, cell.y1) : low === undefined ? along(scene.y, y) : along(scene.y, low, high);
     parts.push(`${scene.y.label || "y"} ${said}`);
   }
-  if (cell) parts.push(`filled ${share(cell.value)} %`);
+  if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
+  else if (cell) parts.push(`filled ${share(cell.value)} %`);
   return [...lines, ...parts];
 }
 
@@ -1128,8 +1148,8 @@ function tableOf(scene, layer, row) {
       const cells = fullestCells(layer, row);
       const head = ["mark", `from ${xTitle}`, `from ${yTitle}`, `to ${xTitle}`, `to ${yTitle}`, "filled (%)"];
       const rows = cells.slice(0, TABLE_ROWS).map(({ i, at: place }) => {
-        const { x0, y0, x1, y1, value } = cellOf(layer, row, i, place);
-        return [name(i), X(x0), Y(y0), X(x1), Y(y1), share(value)];
+        const { x0, y0, x1, y1, value, group } = cellOf(layer, row, i, place);
+        return [group === null ? name(i) : groupName(scene, group), X(x0), Y(y0), X(x1), Y(y1), share(value)];
       });
       return { ...table(head, rows, cells.length), which: "fullest" };
     }
@@ -1147,10 +1167,13 @@ function tableOf(scene, layer, row) {
 /** The cells of a grid layer that are not empty, the fullest first. */
 function fullestCells(layer, row) {
   const value = reader(layer.arrays.value, row);
+  const group = layer.arrays.group ? reader(layer.arrays.group, row) : () => 0;
   const [, m, rows, columns] = layer.arrays.value.shape;
   const cells = [];
   for (let i = 0; i < m; i += 1) {
-    for (let at = 0; at < rows * columns; at += 1) if (value(i, at) > 0) cells.push({ i, at, value: value(i, at) });
+    for (let at = 0; at < rows * columns; at += 1) {
+      if (value(i, at) > 0 && group(i, at) !== NO_GROUP) cells.push({ i, at, value: value(i, at) });
+    }
   }
   return cells.sort((a, b) => b.value - a.value);
 }

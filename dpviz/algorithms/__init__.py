@@ -5,8 +5,14 @@ A new algorithm is one module here and one line in the catalogue; navigation and
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.algorithms import convergent_kmeans, dpm
+from dpviz.algorithms import convergent_kmeans, dpm, morse
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans, "dpm": dpm})
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
+    {
+        "convergent_kmeans": convergent_kmeans,
+        "dpm": dpm,
+        "morse": morse,
+    }
+)
 
-__all__ = ["CATALOGUE", "convergent_kmeans", "dpm"]
+__all__ = ["CATALOGUE", "convergent_kmeans", "dpm", "morse"]

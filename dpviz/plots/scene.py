@@ -44,7 +44,11 @@ class Role(Enum):
 
 
 class Kind(Enum):
-    """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks)."""
+    """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
+
+    MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose colour each mark wears in that row, and GRID
+    group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs.
+    """
 
     POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
     MARKS = "marks"  # xy (R, m, 2): a symbol each

@@ -2,10 +2,16 @@
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.stories import convergent_kmeans, dpm
+from dpviz.stories import convergent_kmeans, dpm, morse
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.view import View, Words
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType({"convergent_kmeans": convergent_kmeans, "dpm": dpm})
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
+    {
+        "convergent_kmeans": convergent_kmeans,
+        "dpm": dpm,
+        "morse": morse,
+    }
+)
 
 __all__ = ["CATALOGUE", "Fact", "Sentence", "View", "Words"]

@@ -66,10 +66,19 @@ def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops
     )
 
 
-def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iteration", opening: str = OPENING) -> Scene:
+def ledger_chart(
+    rows: Sequence[LedgerRow],
+    *,
+    proved: bool,
+    unit: str = "iteration",
+    opening: str = OPENING,
+    symbol: str = "ε",
+    note: str = "",
+) -> Scene:
     """Return what each iteration spends, from the release's events alone; a proof decides what the colors say.
 
-    `opening` says in the caption what bar 0 pays for, where there is one.
+    `opening` says in the caption what bar 0 pays for, where there is one; `symbol` is what the rows count in; `note`
+    follows the caption.
     """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
@@ -88,14 +97,15 @@ def ledger_chart(rows: Sequence[LedgerRow], *, proved: bool, unit: str = "iterat
         layers.append(
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
+    spoken = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
     return Scene(
         title=f"Budget per {unit}",
-        alt=f"Bar chart of the privacy budget of each {unit}. {verb} epsilon {number(total)}.",
-        caption=f"{verb} ε = {number(total)}.{opening}",
+        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken} {number(total)}.",
+        caption=f"{verb} {symbol} = {number(total)}.{opening}{note}",
         x=Axis(unit, view=(-0.6, last + 0.6), whole=True),
-        y=Axis("ε", view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),
+        y=Axis(symbol, view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),
         layers=tuple(layers),
         equal=False,
         scrubber=False,

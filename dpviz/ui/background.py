@@ -33,6 +33,7 @@ class Job:
 
     task: Task
     arguments: tuple[Hashable, ...]
+    classified: bool = False  # the task gets the records' true classes, or None, after the box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,10 +127,10 @@ class Workshop:
         if source.key not in self._sent:
             # A job of its own, in nobody's list: a job that is dropped must not take the records with it. One process
             # works through its queue in order, so it forgets the same records at the same place as `_sent`.
-            self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box)
+            self._pool.submit(worker.hold, source.key, source.dataset.points, source.dataset.box, source.dataset.labels)
             self._sent[source.key] = None
             worker.forget(self._sent)
-        made = self._pool.submit(worker.work, source.key, job.task, job.arguments)
+        made = self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
         made.add_done_callback(self._clocked)
         return made
 

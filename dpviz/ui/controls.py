@@ -26,6 +26,8 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
         st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **shown)
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **shown)
+    elif knob.log:
+        st.select_slider(knob.label, _powers(knob), format_func=lambda value: f"{value:.3g}", **shown)
     else:
         st.slider(knob.label, knob.low, knob.high, step=0.01, **shown)
     return state.value(knob)
@@ -117,6 +119,14 @@ def _choice(knob: Knob, width: Literal["stretch", "content"], shown: dict[str, A
             width=width,
             **shown,
         )
+
+
+def _powers(knob: Knob) -> list[float]:
+    """Return 1 and 3 times the powers of ten that a knob offers, its ends, and the value it has."""
+    low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
+    steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
+    kept = {step for step in steps if knob.low <= step <= knob.high}
+    return sorted({*kept, float(knob.low), float(knob.high), float(state.value(knob))})
 
 
 def _step(knob: Knob) -> int:

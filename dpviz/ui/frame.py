@@ -12,7 +12,7 @@ from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
-from dpviz.ui.picker import Source, pick
+from dpviz.ui.picker import DEFAULT, Source, pick
 from dpviz.ui.runs import Noise, renew_secret
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
@@ -69,19 +69,23 @@ class Frame:
     more: DeltaGenerator  # knobs below it
     problems: DeltaGenerator
     lead: DeltaGenerator
+    choices: DeltaGenerator  # above the picture: what it shows
     picture: DeltaGenerator
     more_pictures: DeltaGenerator  # under the picture: tabs
     side: DeltaGenerator
     below: DeltaGenerator
 
 
-def start(title: str, terms: Sequence[tuple[str, str]]) -> Frame:
-    """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data."""
+def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) -> Frame:
+    """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data.
+
+    `data` names the gallery's set that the page opens with.
+    """
     st.html(STYLE)
     st.title(title, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
-        source = pick(public=state.value(AUDIENCE) == "public")
+        source = pick(public=state.value(AUDIENCE) == "public", default=data)
         described = st.container()
         first, slider, more = st.container(), st.container(), st.container()
     if source is None:
@@ -96,8 +100,9 @@ def start(title: str, terms: Sequence[tuple[str, str]]) -> Frame:
         panel.glossary(terms)
     with described:
         _describe(source.dataset, public=public)
-    picture, more_pictures, side, below = left.container(), left.container(), right.container(), st.container()
-    return Frame(source, public, first, slider, more, problems, lead, picture, more_pictures, side, below)
+    choices, picture, more_pictures = left.container(), left.container(), left.container()
+    side, below = right.container(), st.container()
+    return Frame(source, public, first, slider, more, problems, lead, choices, picture, more_pictures, side, below)
 
 
 def seeds(frame: Frame, *, start: bool = True) -> Noise:

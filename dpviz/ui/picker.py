@@ -42,9 +42,9 @@ class Source:
     uploaded: bool
 
 
-def pick(*, public: bool) -> Source | None:
-    """Draw the picker and return the chosen data; None while an upload is not complete."""
-    _open()
+def pick(*, public: bool, default: str = DEFAULT) -> Source | None:
+    """Draw the picker and return the chosen data, at first `default`; None while an upload is not complete."""
+    _open(default)
     name = st.selectbox(
         "Data", [*DATASETS, UPLOAD], format_func=lambda choice: TITLES[choice], key=_CHOICE, on_change=_start_again
     )
@@ -53,21 +53,21 @@ def pick(*, public: bool) -> Source | None:
     return _from_gallery(name if name in DATASETS else DEFAULT)
 
 
-def _open() -> None:
+def _open(default: str) -> None:
     """Choose what the link names, once."""
     if _CHOICE in st.session_state:
         # The widget's state must be set again on every page that draws it.
         st.session_state[_CHOICE] = st.session_state[_CHOICE]
         return
-    wanted = state.opening_query().get("data", DEFAULT)
+    wanted = state.opening_query().get("data", default)
     if wanted.startswith(f"{UPLOAD}:"):
         st.session_state[_LINK] = wanted.removeprefix(f"{UPLOAD}:")[:64]
         wanted = UPLOAD
     elif wanted not in (*DATASETS, UPLOAD):
         state.report(
-            f"The link's data was {wanted[:40]!r}, but it must be one of {', '.join(DATASETS)}. This is {DEFAULT}."
+            f"The link's data was {wanted[:40]!r}, but it must be one of {', '.join(DATASETS)}. This is {default}."
         )
-        wanted = DEFAULT
+        wanted = default
     st.session_state[_CHOICE] = wanted
 
 

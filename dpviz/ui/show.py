@@ -58,6 +58,8 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
             done = _picture(frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=address)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
+            for name, chart, height in story.lead_charts(told) if hasattr(story, "lead_charts") else ():
+                _chart(name, chart, public=public, height=height)
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
                 panel.facts("Risk", story.risk(told), public=public),
@@ -196,10 +198,10 @@ def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) 
     return live(scene, key=key, height=height, audience_public=frame.public, **options)
 
 
-def _chart(name: str, chart: Scene, *, public: bool) -> None:
+def _chart(name: str, chart: Scene, *, public: bool, height: int = CHART_HEIGHT) -> None:
     seen = chart.public() if public else chart
     if not seen.is_empty:
-        live(seen, key=name, height=CHART_HEIGHT, follow="picture")
+        live(seen, key=name, height=height, follow="picture")
 
 
 def _count_releases(run: Run) -> None:

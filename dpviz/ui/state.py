@@ -33,7 +33,10 @@ def value(knob: Knob) -> Any:
     values = _values()
     if knob.name not in values:
         values[knob.name] = _from_link(knob)
-    return values[knob.name]
+    try:
+        return knob.parse(knob.format(values[knob.name]))
+    except KnobError:  # another page's knob of this name has values that this one has not
+        return knob.default
 
 
 def remember(knob: Knob, chosen: Value) -> Any:

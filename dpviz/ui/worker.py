@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable
 from multiprocessing import parent_process
 from typing import Any
 
-from dpviz.core import Box, Points
+from dpviz.core import Box, Labels, Points
 
 LOWEST_PRIORITY = 19
 HELD_SOURCES = 2  # data sets that the process keeps, so that a hundred jobs send their records once
 
-_held: OrderedDict[Hashable, tuple[Points, Box]] = OrderedDict()
+_held: OrderedDict[Hashable, tuple[Points, Box, Labels | None]] = OrderedDict()
 
 
 def settle() -> None:
@@ -25,17 +25,23 @@ def settle() -> None:
     threading.Thread(target=_outlive_nobody, daemon=True).start()
 
 
-def hold(key: Hashable, points: Points, box: Box) -> None:
+def hold(key: Hashable, points: Points, box: Box, classes: Labels | None) -> None:
     """Keep a data set for the jobs that follow."""
-    _held[key] = (points, box)
+    _held[key] = (points, box, classes)
     forget(_held)
 
 
-def work(key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
-    """Do one job on a data set that is held; returns its answer and the seconds it took."""
-    points, box = _held[key]
+def work(
+    key: Hashable, task: Callable[..., Any], arguments: tuple[Any, ...], classified: bool = False
+) -> tuple[Any, float]:
+    """Do one job on a data set that is held; returns its answer and the seconds it took.
+
+    A classified task also gets the records' true classes, or None, after the box.
+    """
+    points, box, classes = _held[key]
+    given = (classes, *arguments) if classified else arguments
     start = time.perf_counter()
-    return task(points, box, *arguments), time.perf_counter() - start
+    return task(points, box, *given), time.perf_counter() - start
 
 
 def forget(held: OrderedDict[Hashable, Any]) -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import dpm_tabs, family
+from dpviz.ui import dpm_tabs, family, morse
 from dpviz.ui.background import Answers
 
 
@@ -20,16 +20,20 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (family, dpm_tabs):
+    for module in (family, dpm_tabs, morse):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FIRST = next(iter(CATALOGUE))
-DPM = "dpm"
+DPM, MORSE = "dpm", "morse"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
-SOME_KNOB = {FIRST: ("Clusters k", "n_clusters", 8, 9), DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5)}
+SOME_KNOB = {
+    FIRST: ("Clusters k", "n_clusters", 8, 9),
+    DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5),
+    MORSE: ("Clusters K", "n_clusters", 8, 9),
+}
 
 
 def modes_of(name):

@@ -5,7 +5,7 @@ import pytest
 from dpviz.ui import runs
 from dpviz.ui.frame import NOISE_SEED
 
-from .conftest import DPM, FIRST, PAGES, SOME_KNOB
+from .conftest import DPM, FIRST, MORSE, PAGES, SOME_KNOB
 
 LINKS = [
     {},
@@ -32,6 +32,13 @@ OWN = {
         },
         {"data": "iris", "view": "solid", "x": "3", "y": "1", "z": "0", "yaw": "-75", "pitch": "40"},
         {"data": "image"},
+    ],
+    MORSE: [
+        {"epsilon": "0.25", "n_clusters": "9", "n_components": "30", "n_iterations": "4", "delta": "1e-06"},
+        {"base": "dpcube", "calibration": "published", "adjacency": "replace", "estimator": "plain"},
+        {"moves": "search", "first": "3", "second": "5"},
+        {"moves": "level", "data": "breast_cancer", "principal": "1"},
+        {"data": "image", "n_clusters": "12"},
     ],
 }
 ALL = [(name, link) for name in PAGES for link in [*LINKS, *OWN[name]]]

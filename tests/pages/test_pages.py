@@ -13,7 +13,7 @@ from dpviz.stories import CATALOGUE as STORIES
 from dpviz.ui import epsilon, runs, show, state
 from dpviz.ui.family import FAMILY
 
-from .conftest import DPM, FIRST, MODE_KNOBS, PAGES, ROOT, SOME_KNOB, modes_of
+from .conftest import DPM, FIRST, MODE_KNOBS, MORSE, PAGES, ROOT, SOME_KNOB, modes_of
 
 SHOWN = ("html", "caption", "markdown", "bidi_component", "imgs", "warning", "info", "error", "arrow_data_frame")
 
@@ -38,6 +38,7 @@ MODES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 SECRETS = {
     FIRST: ("away from Lloyd's", "× Lloyd's", "Lloyd's iterations"),
     DPM: ("× k-means", "Cost", "With exact means", "Exact records", "Chance of the best cut"),
+    MORSE: ("Cheap labels differ",),
 }
 
 

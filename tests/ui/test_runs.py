@@ -107,7 +107,10 @@ def test_epsilon_does_not_run_lloyd_again(tell):
     assert tell.calls["reference"] == 4
 
 
-@pytest.mark.parametrize("name", sorted(STORIES))
+COMPARED = sorted(name for name, story in STORIES.items() if hasattr(story, "cost_chart"))  # with Lloyd's run
+
+
+@pytest.mark.parametrize("name", COMPARED)
 def test_reference_keys_hold_what_the_reference_reads(name):
     params = ALGORITHMS[name].Params
     read = [field.name for field in dataclasses.fields(params) if field.name in ("n_clusters", "start")]

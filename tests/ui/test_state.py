@@ -8,7 +8,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import Knob, knobs
 from dpviz.ui import frame, state
 
-KNOBS = {knob.name: knob for module in CATALOGUE.values() for knob in knobs(module.Params)}
+KNOBS = {knob.name: knob for module in reversed(CATALOGUE.values()) for knob in knobs(module.Params)}
 KNOBS |= {knob.name: knob for knob in (frame.AUDIENCE, frame.START_SEED, frame.NOISE_SEED, frame.SECRET)}
 KNOBS["x"] = Knob("x", "int", 0, "Across", "Feature.", 0, 4, 0, 4)
 HOSTILE = "<script>alert(1)</script>"

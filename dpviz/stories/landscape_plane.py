@@ -1,0 +1,205 @@
+"""A mixture's landscape on a plane: density, regions, contours, ellipses, paths: all of it post-processing.
+
+The mixture lives in [-1, 1]^D, a picture in box units. In two dimensions the plane is the landscape itself; of more,
+it shows the marginal, which is a mixture again and is drawn exactly, while basins have no borders in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.solvers import Mixture, assign_basins
+from dpviz.stories.view import Projection
+
+LABELLED = 48  # cells a side whose basin is computed
+FINE = 2  # times finer is the density
+CELLS = LABELLED * FINE
+N_CONTOURS = 9
+CONTOUR_STEP = 0.6  # of ln p from one contour to the next
+ELLIPSE_POINTS = 33
+ELLIPSE_SIZE = 1.0  # standard deviations
+PATH_REACH = 0.3  # standard deviations of one step of a path
+PATH_STEPS = 48
+PATH_STARTS = 7  # a side of the lattice that flow lines begin at
+
+
+def signed(unit: FloatArray) -> FloatArray:
+    """Return box units (..., D) as the mixture's."""
+    return 2.0 * unit - 1.0
+
+
+def unsigned(places: FloatArray) -> FloatArray:
+    """Return the mixture's units (..., D) as box units."""
+    return (places + 1.0) / 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relief:
+    """The density over the plane's square, cell by cell, row 0 at low y."""
+
+    middles: FloatArray  # (CELLS,) of the cells, plane units
+    log_share: FloatArray  # (CELLS, CELLS) ln of the density over the highest one drawn
+    highest: float  # ln of that one, per plane unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Which minimum each cell's middle, and each record, flows to."""
+
+    cells: Labels  # (LABELLED, LABELLED) rows of `critical_points`, row 0 at low y
+    nonprivate_records: Labels  # (n,)
+
+
+def marginal(mixture: Mixture, plane: Projection) -> Mixture:
+    """Return the mixture of what `plane` shows, in plane units: the density integrated over all other directions."""
+    columns = plane.matrix[:, :1] if plane.d == 1 else plane.matrix
+    means = unsigned(mixture.means) @ columns + plane.offset[: columns.shape[1]]
+    spread = columns.T @ (mixture.covariances / 4.0) @ columns
+    return Mixture(mixture.weights, means, (spread + spread.transpose(0, 2, 1)) / 2)
+
+
+def window(plane: Projection) -> FloatArray:
+    """Return the square (2, 2), ends of x and of y, that a relief covers."""
+    if plane.corners is not None:
+        return np.array([[0.0, 1.0], [0.0, 1.0]])
+    return np.array([plane.x.view, plane.y.view])
+
+
+def lattice(plane: Projection, n: int) -> FloatArray:
+    """Return the middles (n, n, 2) of n x n cells of the window."""
+    ends = window(plane)
+    share = (np.arange(n) + 0.5) / n
+    x, y = (low + share * (high - low) for low, high in ends)
+    return np.stack(np.meshgrid(x, y), axis=-1)
+
+
+def relief(shown: Mixture, plane: Projection) -> Relief:
+    """Return the density of the marginal `shown` over the plane."""
+    cells = lattice(plane, CELLS)
+    logs = shown.log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
+    return Relief(frozen(cells[0, :, 0].copy()), frozen(logs - logs.max()), float(logs.max()))
+
+
+def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
+    """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
+
+    Where a cell and its eight neighbours agree, the records inside take their minimum; all others flow by themselves.
+    No basin is as thin as a cell, because the eigenvalues of covariances have a floor.
+    """
+    if n_minima == 1:
+        return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
+    share = (np.arange(LABELLED) + 0.5) / LABELLED
+    middles = np.stack(np.meshgrid(share, share), axis=-1)
+    cells = assign_basins(mixture, signed(middles.reshape(-1, 2))).reshape(LABELLED, LABELLED)
+    column, row = np.minimum((unit * LABELLED).astype(np.intp), LABELLED - 1).T
+    records = cells[row, column]
+    near_border = np.flatnonzero(~_agreeing(cells)[row, column])
+    if len(near_border):
+        records[near_border] = assign_basins(mixture, signed(unit[near_border]))
+    return Regions(frozen(cells), frozen(records))
+
+
+def _agreeing(labels: Labels) -> NDArray[np.bool_]:
+    """Say which cells (g, g) have eight neighbours of their own label; the edge continues outwards."""
+    padded = np.pad(labels, 1, mode="edge")
+    g = len(labels)
+    shifted = [padded[i : i + g, j : j + g] == labels for i in range(3) for j in range(3)]
+    return np.asarray(np.all(shifted, axis=0))
+
+
+def contour_levels() -> FloatArray:
+    """Return ln shares of the highest density, equal steps downwards."""
+    return np.asarray(-CONTOUR_STEP * (np.arange(N_CONTOURS) + 0.5))
+
+
+def contours(found: Relief, levels: FloatArray, plane: Projection) -> FloatArray:
+    """Return the curves where the density has `levels` (m,), as (m, p, 2) of pieces a, b, NaN: marching squares."""
+    xs, ys = found.middles, lattice(plane, CELLS)[:, 0, 1]
+    pieces = [_pieces(found.log_share, level, xs, ys) for level in levels]
+    longest = max((len(piece) for piece in pieces), default=0)
+    made = np.full((len(pieces), max(3 * longest, 1), 2), np.nan)
+    for row, piece in zip(made, pieces, strict=True):
+        row[0 : 3 * len(piece) : 3] = piece[:, 0]
+        row[1 : 3 * len(piece) : 3] = piece[:, 1]
+    return made
+
+
+# Corners of a cell counted around: low left, low right, high right, high left; side i joins corners i and i + 1.
+_CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))  # (row, column)
+
+
+def _pieces(values: FloatArray, level: float, xs: FloatArray, ys: FloatArray) -> FloatArray:
+    """Return the straight pieces (s, 2, 2) of one contour; two pieces in a cell whose corners alternate."""
+    g, h = values.shape[0] - 1, values.shape[1] - 1
+    at = [values[i : i + g, j : j + h] for i, j in _CORNERS]
+    places = [np.stack(np.meshgrid(xs[j : j + h], ys[i : i + g]), axis=-1) for i, j in _CORNERS]
+    crossed = np.stack([(at[i] > level) != (at[(i + 1) % 4] > level) for i in range(4)])  # (4, g, h)
+    rows, columns = np.nonzero(crossed.any(axis=0))
+    if not len(rows):
+        return np.empty((0, 2, 2))
+    ends = np.empty((len(rows), 4, 2))
+    for i in range(4):
+        a, b = at[i][rows, columns], at[(i + 1) % 4][rows, columns]
+        share = np.clip((level - a) / np.where(a == b, 1.0, b - a), 0.0, 1.0)[:, None]
+        ends[:, i] = (1 - share) * places[i][rows, columns] + share * places[(i + 1) % 4][rows, columns]
+    sides = crossed[:, rows, columns].T  # (s, 4): two or all four
+    order = np.argsort(~sides, axis=1, kind="stable")  # crossed sides first
+    picked = np.take_along_axis(ends, order[..., None], axis=1)
+    twice = sides.all(axis=1)
+    return np.concatenate([picked[:, :2], picked[twice, 2:]])
+
+
+def ellipses(shown: Mixture) -> FloatArray:
+    """Return each component of a marginal in the plane as a closed curve (K, p, 2) at one standard deviation."""
+    angle = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    values, vectors = np.linalg.eigh(shown.covariances)
+    axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    return np.asarray(shown.means[:, None] + ELLIPSE_SIZE * np.einsum("kij,pj->kpi", axes, circle))
+
+
+def paths(mixture: Mixture, starts: Points) -> FloatArray:
+    """Return the flow lines dx/dt = grad log p from `starts` (m, D) as (m, p, D), NaN after their end.
+
+    Each step solves the flow of the local quadratic exactly, at most PATH_REACH standard deviations far.
+    """
+    places = np.array(starts)
+    made = np.full((len(places), PATH_STEPS, mixture.d), np.nan)
+    active = np.arange(len(places))
+    for step in range(PATH_STEPS):
+        made[active, step] = places[active]
+        here = mixture.quick_at(places[active])
+        values, vectors = np.linalg.eigh(here.hessian)
+        slopes = np.einsum("nij,ni->nj", vectors, here.gradient)
+        speed = np.sqrt(np.einsum("ni,nij,nj->n", here.gradient, here.metric, here.gradient))
+        # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
+        reach = np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * here.log_density, 0.0)))
+        time = np.minimum(reach / np.maximum(speed, 1e-300), 1.0 / np.maximum(values[:, -1], 1e-300))
+        exponent = np.clip(time[:, None] * values, -700.0, 1.0)
+        flat = np.abs(exponent) < 1e-9
+        share = np.where(flat, np.minimum(time, 1e300)[:, None], np.expm1(exponent) / np.where(flat, 1.0, values))
+        moves = np.einsum("nij,nj->ni", vectors, share * slopes)
+        moving = np.einsum("ni,nij,nj->n", moves, here.metric, moves) > 1e-6
+        places[active] += moves
+        active = active[moving]
+        if not len(active):
+            break
+    return made
+
+
+def flow_starts(d: int) -> FloatArray:
+    """Return public places (m, d) in [-1, 1]^d that flow lines begin at: a lattice, in many dimensions a spiral."""
+    if d == 1:
+        return np.linspace(-0.95, 0.95, 2 * PATH_STARTS)[:, None]
+    if d == 2:
+        # In the middles of cells, so that their basins are known.
+        share = signed((np.linspace(2, LABELLED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELLED)
+        return np.stack(np.meshgrid(share, share), axis=-1).reshape(-1, 2)
+    # Kronecker's sequence of the generalised golden ratio fills a cube evenly, without randomness.
+    ratio = 2.0
+    for _ in range(32):
+        ratio = (1.0 + ratio) ** (1.0 / (d + 1))
+    shares = np.modf(0.5 + np.arange(1, PATH_STARTS**2 + 1)[:, None] * ratio ** -np.arange(1.0, d + 1))[0]
+    return np.asarray(shares * 1.86 - 0.93)

@@ -1,0 +1,71 @@
+"""Morse processing: move ε, and watch a private mixture's landscape, its hierarchy and its clusters change."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.algorithms import morse as algorithm
+from dpviz.core import Knob, knobs
+from dpviz.stories import morse as story
+from dpviz.ui import controls, frame, morse, reproduction, state
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.show import Method, show
+
+KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
+TABLES = (reproduction.FOLDER / "morse.json").is_file()
+TAB = Knob(
+    "below",
+    "choice",
+    "runs",
+    "Under the picture",
+    "",
+    choices=(("runs", "Many runs"), *([("reproduction", "Reproduction")] if TABLES else [])),
+)
+
+page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
+chosen: dict[str, Any] = {}
+with page.first:
+    chosen["base"] = controls.control(KNOBS["base"])
+with page.more:
+    for name in ("n_clusters", "n_components", "n_iterations"):
+        chosen[name] = controls.control(KNOBS[name])
+    with st.expander("Calibration"):
+        for name in ("delta", "calibration", "adjacency", "estimator"):
+            chosen[name] = controls.control(KNOBS[name])
+        if chosen["calibration"] == "published" and chosen["adjacency"] != "replace":
+            st.caption("The paper's noise is for changing one record, whatever is chosen here.")
+    noise = frame.seeds(page, start=False)
+    view = frame.view(page)
+look = morse.look(page, chosen["n_components"])
+link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link()]
+proved = not page.source.dataset.bounds_from_data
+
+
+def prepare(told: story.Context) -> story.Context:
+    """Add what only this page knows: what is scrubbed, and the known classes."""
+    return story.with_classes(replace(told, look=look), page.source.dataset.labels)
+
+
+@st.fragment
+def epsilon_and_picture() -> None:
+    """What ε moves, and nothing else, so that the picture answers at once."""
+    note = story.allowed if proved else story.not_established
+    epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
+    method = Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
+    moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
+    morse.follow_click(show(page, method, noise, view, moved))
+
+
+with page.slider:
+    epsilon_and_picture()
+
+with page.more_pictures:
+    runs, *tables = controls.tabs(TAB)
+if runs.open:
+    with runs:
+        morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
+if tables and tables[0].open:
+    with tables[0]:
+        reproduction.tables("morse")

@@ -1,0 +1,117 @@
+"""Morse processing on its page: what is scrubbed, the pair that was clicked, many runs, and every method."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.ui import morse, show
+from dpviz.ui.background import Answers
+
+PAGE = "morse"
+SMALL = {"n": "400", "n_components": "8"}
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Let background work be done at once, here."""
+    known = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            if job not in known:
+                given = (data.labels, *job.arguments) if job.classified else job.arguments
+                known[job] = job.task(data.points, data.box, *given)
+        return Answers(tuple(known[job] for job in jobs))
+
+    monkeypatch.setattr(morse, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(morse, "EPSILONS", (0.5, 5.0))
+    return known
+
+
+def names_of(page, key="picture"):
+    return {layer["name"] for layer in page.packed()[key][1]["layers"]}
+
+
+@pytest.mark.parametrize("base", ["dpmog_hard", "dpmog", "dplloyd_mog", "dpcube"])
+@pytest.mark.parametrize("calibration", ["tight", "published"])
+@pytest.mark.parametrize("moves", ["cut", "level", "search"])
+def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
+    page = open_page(PAGE, **SMALL, base=base, calibration=calibration, moves=moves, epsilon="10.0")
+    assert page.warnings == []
+    assert not page.app.error
+    assert "Peak (minimum of f)" in names_of(page)
+    assert {"dendrogram", "ledger"} <= set(page.packed())
+    assert "Proved" in page.card
+    assert (page.query["base"], page.query["moves"]) == (base, moves)
+
+
+def test_the_public_sees_all_but_records_and_agreement(open_page):
+    curator, public = open_page(PAGE), open_page(PAGE, audience="public")
+    assert names_of(curator) - names_of(public) == {"Records", "Exact mean", "Noise"}
+    assert names_of(curator, "dendrogram") == names_of(public, "dendrogram")
+    assert "(ARI)" in curator.text
+    assert "ARI" not in public.text
+
+
+def test_the_clusters_asked_for_are_where_the_scrubber_begins(open_page):
+    page = open_page(PAGE, n_clusters="3")
+    header = page.packed()["picture"][1]
+    assert header["frames"][header["start_frame"]][0] == "3 clusters"
+    assert page.packed()["dendrogram"][1]["start_frame"] == header["start_frame"]
+
+
+def test_more_clusters_than_peaks_are_said(open_page):
+    page = open_page(PAGE, n="100", n_clusters="20", epsilon="0.1")
+    assert "20 were asked for" in page.texts[0]
+
+
+def test_a_pair_is_chosen_from_lists_and_kept_in_the_link(open_page):
+    page = open_page(PAGE, moves="search", first="3", second="7", epsilon="20.0")
+    frames = page.packed()["picture"][1]["frames"]
+    assert "components 3 and 7" in frames[0][1].lower()
+    page.set("selectbox", "To component", 9)
+    assert "components 3 and 9" in page.packed()["picture"][1]["frames"][0][1].lower()
+    assert (page.query["first"], page.query["second"]) == ("3", "9")
+
+
+def test_a_click_on_a_transition_point_shows_its_search(open_page, monkeypatch):
+    page = open_page(PAGE, epsilon="5.0")
+    picks = [layer["pick"] for layer in page.packed()["picture"][1]["layers"] if layer["pick"]]
+    assert picks
+    clicks, clicked = itertools.count(1000), SimpleNamespace(picked=None, pick_count=0)
+    own_live = show.live
+
+    def live(scene, *, key, **options):
+        state = own_live(scene, key=key, **options)
+        return SimpleNamespace(selected=state.selected, picked=clicked.picked, pick_count=clicked.pick_count)
+
+    monkeypatch.setattr(show, "live", live)
+    clicked.picked, clicked.pick_count = picks[0], next(clicks)
+    page.run()
+    first, second = picks[0].split("-")[1:]
+    assert (page.query["moves"], page.query["first"], page.query["second"]) == ("search", first, second)
+    assert f"components {first} and {second}" in page.packed()["picture"][1]["frames"][0][1].lower()
+    page.set("button_group", "Scrub through", "cut")
+    assert page.query["moves"] == "cut", "an old click does not come back"
+
+
+def test_many_runs_are_drawn_for_the_curator_only(open_page, ready):
+    page = open_page(PAGE, **SMALL, n_morse_runs="5")
+    packed = page.packed()
+    assert {"Morse processing", "k-means on the means"} <= names_of(page, "ari")
+    assert all(layer["audience"] == "curator" for layer in packed["ari"][1]["layers"])
+    assert len(packed["lanes"][1]["y"]["names"]) == 5
+    assert any("of 5** runs" in text.value for text in page.app.markdown)
+    assert {job.arguments[0].epsilon for job in ready} == {0.5, 1.0, 5.0}
+    ready.clear()
+    assert {"ari", "lanes"}.isdisjoint(open_page(PAGE, **SMALL, audience="public").packed())
+    assert not ready
+
+
+def test_without_classes_runs_are_compared_with_one_without_noise(open_page, ready):
+    page = open_page(PAGE, **SMALL, n_morse_runs="5", data="null")
+    assert "without noise" in page.packed()["ari"][1]["title"]
+    assert "(ARI)" not in page.text
+    assert ready
