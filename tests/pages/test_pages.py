@@ -250,3 +250,16 @@ def test_one_feature_is_not_drawn_against_itself(open_page, name):
     page = open_page(name, data="iris", x="1", y="1")
     header = page.packed()["picture"][1]
     assert header["x"]["label"] != header["y"]["label"]
+
+
+def test_pages_do_not_trip_over_each_others_knobs(open_page):
+    """Knobs of one name can have other choices on another page; what does not fit there starts from its default."""
+    page = open_page(PAGES[0], tab="reproduction")
+    for name in [*PAGES, *PAGES[::-1], *PAGES]:
+        page.app.switch_page(f"pages/{name}.py")
+        page.run()
+        assert not page.app.error
+        assert page.packed()["picture"][1]["layers"]
+        for knob in knobs(CATALOGUE[name].Params):
+            if knob.kind == "choice" and knob.name in page.query:
+                assert page.query[knob.name] in dict(knob.choices)
