@@ -165,8 +165,8 @@ def _outside(rows: Sequence[Mapping[str, Cell]]) -> str:
         mine = [row for row in rows if row["variant"] == title]
         higher = sum(over(row["paper"], row["after_high"]) for row in mine)
         lower = sum(over(row["after_low"], row["paper"]) for row in mine)
-        said.append(f"{title}: above our 95 % interval in {higher} and below it in {lower} of {len(mine)} settings")
-    return f"The paper's figure, a mean of 5 runs. {'; '.join(said)}."
+        said.append(f"above our 95 % interval in {higher} and below it in {lower} of {len(mine)} rows of “{title}”")
+    return f"The paper's figure, a mean of 5 runs, is {'; '.join(said)}."
 
 
 def _caption(found: Found, what: str) -> str:
