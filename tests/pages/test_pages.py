@@ -235,7 +235,7 @@ def test_the_published_mode_claims_and_proves_nothing(open_page):
 
 
 def test_axes_of_features_that_are_gone_start_again(open_page, name):
-    page = open_page(name, data_n_features="5", x="3", y="4")
+    page = open_page(name, data="blobs", data_n_features="5", x="3", y="4")
     assert (page.query["x"], page.query["y"]) == ("3", "4")
     page.set("slider", "Features", 3)
     assert (page.query["x"], page.query["y"]) == ("0", "1")
