@@ -55,4 +55,5 @@ BENCHMARKS = (
     Benchmark("DPMoG-hard, 10 passes, n=10,000 d=2 K=8", lambda: private_mixture(10_000, 2, 8, 21), budget=25.0),
     Benchmark("DPMoG-hard, 10 passes, n=100,000 d=10 K=16", lambda: private_mixture(100_000, 10, 16, 3), budget=1200.0),
     Benchmark("labels by descent, n=100,000 d=2 K=8", lambda: labels(100_000, 2, 8), budget=1000.0),
+    Benchmark("labels by descent, n=10,000 d=10 K=16", lambda: labels(10_000, 10, 16)),
 )

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import dpm as algorithm
 from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
-from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, state
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, impossible, recalled, show
 
@@ -53,6 +53,7 @@ def epsilon_and_picture() -> None:
         impossible(page, str(error))
         return
     link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
+    link.append((dpm_tabs.TAB.name, state.value(dpm_tabs.TAB)))
     dpm_tabs.remember_looked()
     picture = show(page, described, noise, view, link)
     if picture is not None:
@@ -63,7 +64,7 @@ with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    inside, many, quality = st.tabs(["Inside a cut", "Many runs", "Against k-means"], key="dpm-tabs", on_change="rerun")
+    inside, many, quality, tables = controls.tabs(dpm_tabs.TAB)
 if inside.open:
     with inside:
         dpm_tabs.inside(page, recall)
@@ -73,3 +74,6 @@ if many.open:
 if quality.open:
     with quality:
         dpm_tabs.quality(page, recall)
+if tables.open:
+    with tables:
+        reproduction.tables("dpm")

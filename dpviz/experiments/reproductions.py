@@ -11,7 +11,7 @@ from joblib import parallel_config  # type: ignore[import-untyped]  # joblib shi
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.experiments import convergent_kmeans, dpm
+from dpviz.experiments import convergent_kmeans, dpm, morse
 from dpviz.experiments.tables import Report, ResultTable
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures hang on
@@ -39,6 +39,12 @@ REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(
             convergent_kmeans.RUNS,
         ),
         "dpm": Reproduction("DPM: the paper's comparison, made again", dpm.SOURCE, dpm.tables, dpm.RUNS),
+        "morse": Reproduction(
+            "Morse processing: the paper's tables and figures, made again",
+            morse.SOURCE,
+            morse.tables,
+            morse.RUNS,
+        ),
     }
 )
 

@@ -66,7 +66,7 @@ def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, che
 
 
 def _labelled(mixture: Mixture, land: Landscape, traps: tuple[_Trap, ...], rows: Points) -> Labels:
-    places, labels = flow(mixture, rows, watch=lambda where, density: _caught(traps, where, density))
+    places, labels, _ = flow(mixture, rows, watch=lambda where, density: _caught(traps, where, density))
     left = np.flatnonzero(labels < 0)
     labels[left] = _nearest(mixture, land, settle(mixture, places[left]))
     return labels

@@ -13,14 +13,16 @@ the flow they follow. Newton's a_i = 1 / (1 - s_i), s_i the eigenvalues of S in 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.mixture import Local, Mixture
+from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
 
 LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part of the level set
 DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one
 CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
 CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is taken
+FEW_NEIGHBORS = 20  # of a point, itself among them, up to which pairs of points are listed; ours
 MERGE = 1e-4  # critical points closer than this, in standard deviations, are one
 
 
@@ -40,10 +42,9 @@ class Axes:
 
 def axes(local: Local) -> Axes:
     """Return the principal axes of a landscape in the metric R."""
-    lower = np.linalg.cholesky(local.metric)
-    inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
+    inverse = _whitener(local.metric)
     transposed = inverse.transpose(0, 2, 1)
-    spread, vectors = np.linalg.eigh(inverse @ local.spread @ transposed)
+    spread, vectors = eigen(inverse @ local.spread @ transposed)
     basis = transposed @ vectors
     slopes = (local.gradient[:, None, :] @ basis)[:, 0]
     return Axes(local.log_density, slopes, 1.0 - spread, basis)
@@ -78,8 +79,12 @@ def descent_shares(here: Axes) -> FloatArray:
 
 def unit_lengths(local: Local) -> FloatArray:
     """Return the length (n,) of the unit step R^-1 grad log p in the metric R: 0 at critical points."""
-    steps = np.linalg.solve(local.metric, local.gradient[..., None])[..., 0]
-    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,nd->n", local.gradient, steps), 0.0)))
+    return length_of(local.gradient, solved(local.metric, local.gradient))
+
+
+def length_of(gradient: FloatArray, step: FloatArray) -> FloatArray:
+    """Return sqrt(g' s) (n,) of g and s = R^-1 g: a length in standard deviations."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,nd->n", gradient, step), 0.0)))
 
 
 def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labels:
@@ -87,10 +92,16 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
 
     Two are the same when they are closer than `radius` (standard deviations: the metric R at the first of them).
     """
-    names = np.full(len(points), -1, dtype=np.intp)
     if not len(points):
-        return names
-    metric = mixture.at(points).metric
+        return np.empty(0, dtype=np.intp)
+    if mixture.d > FEW_AXES:
+        # R is a mean of precisions, so it is nowhere less than their least one.
+        widest = float(np.linalg.eigvalsh(mixture.covariances).max())
+        tree, reach = cKDTree(points), radius * np.sqrt(widest) * (1.0 + 1e-9)
+        if tree.count_neighbors(tree, reach) <= FEW_NEIGHBORS * len(points):
+            return _distinct_among(mixture, points, radius, tree.query_pairs(reach, output_type="ndarray"))
+    names = np.full(len(points), -1, dtype=np.intp)
+    metric = mixture.quick_at(points).metric
     left = np.arange(len(points))
     count = 0
     while len(left):
@@ -101,3 +112,56 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         left = left[~near]
         count += 1
     return names
+
+
+def _distinct_among(mixture: Mixture, points: Points, radius: float, pairs: Labels) -> Labels:
+    """Return what `distinct` does, looking only at `pairs` (m, 2) of points, i < j: all that can be the same."""
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    gaps = points[pairs[:, 1]] - points[pairs[:, 0]]
+    sources, rows = np.unique(pairs[:, 0], return_inverse=True)
+    metric = mixture.quick_at(points[sources]).metric[rows]
+    near = np.einsum("nd,nde,ne->n", gaps, metric, gaps) < radius**2
+    first = list(range(len(points)))
+    for i, j in pairs[near].tolist():
+        if first[i] == i and first[j] == j:
+            first[j] = i
+    return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.intp)
+
+
+def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
+    """Return metric^-1 right (n, D); by Cramer's rule in the plane, where a library call costs more than the sum."""
+    if metric.shape[-1] == 1:
+        return np.asarray(right / metric[..., 0])
+    if metric.shape[-1] == 2:
+        a, b, c = metric[:, 0, 0], metric[:, 0, 1], metric[:, 1, 1]
+        first = c * right[:, 0] - b * right[:, 1]
+        second = a * right[:, 1] - b * right[:, 0]
+        return np.asarray(np.stack([first, second], axis=1) / (a * c - b * b)[:, None])
+    return np.asarray(np.linalg.solve(metric, right[..., None])[..., 0])
+
+
+def _whitener(metric: FloatArray) -> FloatArray:
+    """Return L^-1 (n, D, D) with R = L L'; in the plane term by term."""
+    if metric.shape[-1] != 2:
+        lower = np.linalg.cholesky(metric)
+        return np.asarray(np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape)))
+    first = 1.0 / np.sqrt(metric[:, 0, 0])
+    below = metric[:, 1, 0] * first
+    second = 1.0 / np.sqrt(metric[:, 1, 1] - below * below)
+    made = np.zeros_like(metric)
+    made[:, 0, 0], made[:, 1, 0], made[:, 1, 1] = first, -below * first * second, second
+    return made
+
+
+def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues (n, D), ascending, and eigenvectors (n, D, D); in the plane by one rotation."""
+    if matrices.shape[-1] != 2:
+        values, vectors = np.linalg.eigh(matrices)
+        return values, vectors
+    a, b, c = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    angle = 0.5 * np.arctan2(2 * b, a - c)  # of the larger eigenvalue's axis
+    radius, middle = np.hypot((a - c) / 2, b), (a + c) / 2
+    cos, sin = np.cos(angle), np.sin(angle)
+    vectors = np.empty_like(matrices)
+    vectors[:, 0, 0], vectors[:, 1, 0], vectors[:, 0, 1], vectors[:, 1, 1] = -sin, cos, cos, sin
+    return np.stack([middle - radius, middle + radius], axis=1), vectors

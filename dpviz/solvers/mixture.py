@@ -8,6 +8,7 @@ With y_k = P_k (x - mu_k) and omega the responsibilities at x:
 grad log p = -sum_k omega_k y_k,  R = sum_k omega_k P_k,  S = sum_k omega_k y_k y_k' - grad grad',  Hess log p = S - R.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,8 +20,10 @@ WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled 
 SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
 # From this ratio of (extent / least standard deviation)^2 on, the one-product form of the quadratic loses eight digits.
 LARGEST_CONTRAST = 1e8
+FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
-CHUNK = 512  # rows at a time where many points are evaluated: in the cache, and too small to start BLAS threads
+QUIET_PRODUCT = 200_000  # multiplications of one matrix product: more would start BLAS threads, which cost more; ours
+CHUNK = 512  # rows at a time where many points are evaluated: in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +115,9 @@ class Mixture:
 
     def at(self, points: ArrayLike) -> Local:
         """Return log-density, gradient, metric R and spread S at `points` (n, D)."""
-        rows = self._rows(points)
+        return self._in_portions(self._at, self._rows(points))
+
+    def _at(self, rows: Points) -> Local:
         logs, white = self._log_terms(rows)
         omega = _softmax(logs)  # (K, n)
         pulls = white @ self.whiteners  # (K, n, D) y_k
@@ -124,8 +129,10 @@ class Mixture:
 
     def quick_at(self, points: Points) -> Local:
         """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
-        if self.quadratic is None or self.d > LOOPED_AXES:
+        if self.quadratic is None:
             return self.at(points)
+        if self.d > LOOPED_AXES:
+            return self._in_portions(self._quick_by_products, points)
         # Components are rows: sums over them run along whole rows of points.
         d, moved = self.d, (points - self.middle).T  # (D, n)
         logs = self._quick_rows(moved)  # (K, n)
@@ -143,6 +150,40 @@ class Mixture:
             for j in range(i, d):
                 entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
                 spread[:, i, j] = spread[:, j, i] = entry
+        return Local(top + np.log(total), gradient, metric, spread)
+
+    def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
+        """Return what `evaluate` gives on `rows` (n, D), few enough at a time for quiet products."""
+        most = max(QUIET_PRODUCT // (self.n_components * self.d**2), 16)
+        if len(rows) <= most:
+            return evaluate(rows)
+        parts = [evaluate(rows[i : i + most]) for i in range(0, len(rows), most)]
+        return Local(
+            np.concatenate([part.log_density for part in parts]),
+            np.concatenate([part.gradient for part in parts]),
+            np.concatenate([part.metric for part in parts]),
+            np.concatenate([part.spread for part in parts]),
+        )
+
+    def _quick_by_products(self, points: Points) -> Local:
+        """Return what `quick_at` does, all components and axes in one product each."""
+        d, n_components, n, quadratic = self.d, self.n_components, len(points), self.quadratic
+        if quadratic is None:
+            raise AssertionError("this mixture has no quick form")
+        moved = points - self.middle
+        logs = self._quick_rows(moved.T).T  # (n, K)
+        top = logs.max(axis=1)
+        share = np.exp(logs - top[:, None])
+        total = share.sum(axis=1)
+        share /= total[:, None]
+        across = self.precisions.transpose(1, 0, 2).reshape(d, -1)  # symmetric: (D, K D), y_k side by side
+        pulls = moved @ across
+        pulls -= quadratic[d * d : -1].T.reshape(-1)
+        pulls = pulls.reshape(n, n_components, d)
+        gradient = -(share[:, None, :] @ pulls)[:, 0]
+        metric = (share @ self.precisions.reshape(n_components, -1)).reshape(n, d, d)
+        spread = (share[..., None] * pulls).transpose(0, 2, 1) @ pulls
+        spread -= gradient[:, :, None] * gradient[:, None, :]
         return Local(top + np.log(total), gradient, metric, spread)
 
     def quick_log_terms(self, points: Points) -> FloatArray:
@@ -169,6 +210,14 @@ class Mixture:
         white = (rows[None] - self.means[:, None]) @ self.whiteners.transpose(0, 2, 1)
         with np.errstate(over="ignore"):
             return self.log_scales[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white), white
+
+
+def quiet_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return left @ right for (n, m) and (m, k), in pieces too small to start BLAS threads: those would cost more."""
+    rows = max(QUIET_PRODUCT // max(right.size, 1), 16)
+    if rows >= len(left):
+        return np.asarray(left @ right)
+    return np.concatenate([left[i : i + rows] @ right for i in range(0, len(left), rows)])
 
 
 def log_sum_rows(logs: FloatArray) -> FloatArray:

@@ -11,10 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.mixture import Mixture
+from dpviz.solvers.mixture import Mixture, quiet_product
 
 MOMENT_ROWS = 2048  # records at a time; ours
-QUIET_PRODUCT = 200_000  # multiplications of one matrix product; ours
 KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
 
 
@@ -72,7 +71,7 @@ def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     start = 0
     for portion in data.portions():
         end = start + len(portion)
-        labels[start:end] = _product(portion, coefficients).argmax(axis=1)
+        labels[start:end] = quiet_product(portion, coefficients).argmax(axis=1)
         total += label_moments(portion, labels[start:end], mixture.n_components)
         start = end
     return total, labels
@@ -93,20 +92,12 @@ def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     start = 0
     for portion in data.portions():
         end = start + len(portion)
-        logs = _product(portion, coefficients)
+        logs = quiet_product(portion, coefficients)
         labels[start:end] = logs.argmax(axis=1)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         total += (shares / shares.sum(axis=1, keepdims=True)).T @ portion
         start = end
     return total, labels
-
-
-def _product(portion: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Return portion @ coefficients, in pieces too small to start BLAS threads: those would cost more."""
-    rows = max(QUIET_PRODUCT // coefficients.size, 16)
-    if rows >= len(portion):
-        return np.asarray(portion @ coefficients)
-    return np.concatenate([portion[i : i + rows] @ coefficients for i in range(0, len(portion), rows)])
 
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -15,12 +15,14 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.descent import CONVERGED, axes, distinct, unit_lengths
+from dpviz.solvers.descent import CLOSE, CONVERGED, axes, distinct, solved, unit_lengths
 from dpviz.solvers.flow import FLAT, beside, settle
-from dpviz.solvers.mixture import Mixture
-from dpviz.solvers.strings import FEW_AXES, Strings, quadratic_strings, ridge_starts, simplex_starts
+from dpviz.solvers.mixture import FEW_AXES, Mixture
+from dpviz.solvers.strings import Strings, lowest_between, quadratic_strings, ridge_starts, simplex_starts
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -28,7 +30,12 @@ CLIMB_STEPS = 32  # most steps of one walk; ours
 WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
 MEETINGS = (3, 6, 10, 16)  # steps after which walks that have met go on as one; ours
 MEETING = 0.03  # standard deviations within which walks have met; ours
+LOST = 6  # steps in a row without a falling axis after which a walk is given up: it circles a minimum; ours
 LONGEST_STEP = 0.7  # standard deviations a walk moves at once; ours
+UNDER_WAY = 1e-7  # standard deviations: a descent whose unit step is longer has not ended; ours
+BRIDGES = 2  # times a pass is looked for between parts that none connects; ours
+LEVEL = 1e-10  # by which ln p must fall between two minima that are near each other; ours, far above rounding
+NEIGHBOR = 0.5  # standard deviations within which that is asked; ours
 
 TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "index", "degenerate"
 
@@ -91,10 +98,17 @@ def landscape(mixture: Mixture) -> Landscape:
     walking = _walking(mixture, starts, np.where(np.arange(len(starts)) < rounds * len(strings.pairs), pairs, -1))
     ends, found = np.array(starts), np.zeros(len(starts), dtype=bool)
     ends[walking], found[walking] = climb(mixture, starts[walking])
-    names = np.full(len(starts), -1, dtype=np.intp)
-    names[found] = distinct(mixture, ends[found])
-    firsts = np.flatnonzero(found)[np.unique(names[found], return_index=True)[1]]
-    candidates, minima, component_minima = _judged(mixture, ends[firsts])
+    for turn in range(BRIDGES + 1):
+        names = np.full(len(ends), -1, dtype=np.intp)
+        names[found] = distinct(mixture, ends[found])
+        firsts = np.flatnonzero(found)[np.unique(names[found], return_index=True)[1]]
+        candidates, minima, component_minima = _judged(mixture, ends[firsts])
+        gaps = _gaps(mixture, minima, candidates) if turn < BRIDGES else np.empty((0, mixture.d))
+        if not len(gaps):
+            break
+        more, arrived = climb(mixture, gaps)
+        ends, found = np.concatenate([ends, more]), np.concatenate([found, arrived])
+        pairs = np.concatenate([pairs, np.full(len(gaps), -1)])
     transitions = tuple(
         TransitionPoint(
             location=frozen(candidates.locations[c].copy()),
@@ -119,43 +133,92 @@ def landscape(mixture: Mixture) -> Landscape:
     )
 
 
+def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
+    """Return where the density is least on the way from each part that no pass reaches to its nearest neighbor (m, D).
+
+    Minima that have only just parted stand closer together than the strings look.
+    """
+    edges = candidates.ends[np.array(candidates.outcomes) == TRANSITION].reshape(-1, 2)
+    graph = sparse.coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(minima),) * 2)
+    n_parts, parts = connected_components(graph, directed=False)
+    if n_parts == 1:
+        return np.empty((0, mixture.d))
+    gaps = minima[None] - minima[:, None]
+    far = np.einsum("ijd,ide,ije->ij", gaps, mixture.at(minima).metric, gaps)  # (L, L) squared standard deviations
+    far[parts[:, None] == parts] = np.inf
+    pairs = np.stack([np.arange(len(minima)), far.argmin(axis=1)], axis=1)
+    return lowest_between(mixture, minima[pairs[:, 0]], minima[pairs[:, 1]])[0]
+
+
 def _pair(strings: Strings, row: int) -> tuple[int, int] | None:
     return None if row < 0 else (int(strings.pairs[row, 0]), int(strings.pairs[row, 1]))
 
 
 def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray]:
     """Walk from `starts` (m, D) towards index-one points; return the ends (m, D) and which ones are critical points."""
-    places, found = np.array(starts), np.zeros(len(starts), dtype=bool)
+    places, near = np.array(starts), np.zeros(len(starts), dtype=bool)
     follows = np.arange(len(starts))  # whose walk each start goes on with
     active = np.arange(len(starts))
+    lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
     for count in range(CLIMB_STEPS):
         if count in MEETINGS:
-            names = distinct(mixture, places[active], radius=MEETING)
-            leaders = active[np.unique(names, return_index=True)[1]]
-            heir = np.arange(len(starts))
-            heir[active] = leaders[names]
-            follows, active = heir[follows], leaders
+            active = _meet(mixture, places, active, follows)
         if not len(active):
             break
-        here = axes(mixture.at(places[active]))
+        here = axes(mixture.quick_at(places[active]))
         shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
+        falling = (here.curvatures < 0).sum(axis=1)
         shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
-        done = np.einsum("nd,nd->n", here.slopes, here.slopes) < CONVERGED**2
-        found[active[done]] = True
         moves = shares * here.slopes
         length = np.sqrt(np.einsum("nd,nd->n", moves, moves))
+        close = (falling == 1) & (length < CLOSE)
+        near[active[close]] = True
         step = here.step(shares * np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None])
-        moving = ~done & np.isfinite(step).all(axis=1)
+        lost[active] = np.where(falling > 0, 0, lost[active] + 1)
+        moving = ~close & np.isfinite(step).all(axis=1) & (lost[active] < LOST)
         places[active[moving]] += step[moving]
         active = active[moving]
+    active = _meet(mixture, places, np.flatnonzero(near), follows)
+    found = np.zeros(len(starts), dtype=bool)
+    found[active] = _polish(mixture, places, active)
     return places[follows], found[follows]
+
+
+def _meet(mixture: Mixture, places: Points, active: Labels, follows: Labels) -> Labels:
+    """Let walks that have met follow the first of them, in `follows` (m,); return the first ones."""
+    names = distinct(mixture, places[active], radius=MEETING)
+    leaders = active[np.unique(names, return_index=True)[1]]
+    heir = np.arange(len(follows))
+    heir[active] = leaders[names]
+    follows[:] = heir[follows]
+    return np.asarray(leaders)
+
+
+def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
+    """Move `places[rows]` to where grad f = 0 by Newton's method (line 14); say which ones got there."""
+    found, active = np.zeros(len(rows), dtype=bool), np.arange(len(rows))
+    for _ in range(CLIMB_STEPS):
+        if not len(active):
+            break
+        here = mixture.at(places[rows[active]])
+        done = unit_lengths(here) < CONVERGED
+        found[active[done]] = True
+        active = active[~done]
+        bent = -here.hessian[~done]
+        bent[np.linalg.slogdet(bent).sign == 0] += FLAT * np.eye(mixture.d)  # exactly flat: there is no Newton step
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = solved(bent, here.gradient[~done])
+        moving = np.isfinite(step).all(axis=1)
+        places[rows[active[moving]]] += step[moving]
+        active = active[moving]
+    return found
 
 
 def _walking(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
     """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
     if not len(starts):
         return np.empty(0, dtype=np.intp)
-    order = np.lexsort((unit_lengths(mixture.at(starts)), strings))
+    order = np.lexsort((unit_lengths(mixture.quick_at(starts)), strings))
     firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
     walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
     kept = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
@@ -170,7 +233,7 @@ def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Label
     index_one = ~flat & ((curvatures < 0).sum(axis=1) == 1)
     sides = beside(mixture, places[index_one])  # (s, 2, D)
     bottoms = settle(mixture, np.concatenate([mixture.means, sides.reshape(-1, mixture.d)]))
-    minima, names = _sorted_minima(mixture, bottoms)
+    minima, names = _sorted_minima(mixture, _settled(mixture, bottoms))
     ends = np.full((len(places), 2), -1, dtype=np.intp)
     ends[index_one] = names[mixture.n_components :].reshape(-1, 2)
     apart = ends[:, 0] != ends[:, 1]
@@ -185,11 +248,44 @@ def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Label
     return candidates, minima, names[: mixture.n_components].copy()
 
 
+def _settled(mixture: Mixture, bottoms: Points) -> Points:
+    """Return `bottoms` (m, D), those that are still under way in a flat valley moved on to the nearest that is not."""
+    here = mixture.at(bottoms)
+    still = unit_lengths(here) > UNDER_WAY
+    if not still.any() or still.all():
+        return bottoms
+    gaps = bottoms[~still][None] - bottoms[still][:, None]
+    far = np.einsum("ijd,ide,ije->ij", gaps, here.metric[still], gaps)
+    moved = bottoms.copy()
+    moved[still] = bottoms[~still][far.argmin(axis=1)]
+    return moved
+
+
 def _sorted_minima(mixture: Mixture, bottoms: Points) -> tuple[Points, Labels]:
     """Return the distinct minima (L, D), highest density first, and which one each of `bottoms` (m, D) is (m,)."""
     names = distinct(mixture, bottoms)
     _, firsts = np.unique(names, return_index=True)
+    same = _levelled(mixture, bottoms[firsts])
+    firsts, names = firsts[np.unique(same, return_index=True)[1]], same[names]
     order = np.argsort(-mixture.log_density(bottoms[firsts]), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return bottoms[firsts[order]], np.asarray(rank[names], dtype=np.intp)
+
+
+def _levelled(mixture: Mixture, minima: Points) -> Labels:
+    """Return which of `minima` (m, D) are one, (m,) numbered from 0 in order of first appearance.
+
+    Two that are near each other are one when ln p falls by at most LEVEL between them: numbers cannot tell whether an
+    exactly flat bottom, like that of two unit Gaussians at distance 2, is one minimum or two that have just parted.
+    """
+    gaps = minima[None] - minima[:, None]
+    near = np.einsum("ijd,ide,ije->ij", gaps, mixture.quick_at(minima).metric, gaps) < NEIGHBOR**2
+    first, second = np.nonzero(np.triu(near, 1))
+    if not len(first):
+        return np.arange(len(minima))
+    density = mixture.log_density(minima)
+    lowest = lowest_between(mixture, minima[first], minima[second])[1]
+    level = lowest >= np.minimum(density[first], density[second]) - LEVEL
+    graph = sparse.coo_matrix((np.ones(level.sum()), (first[level], second[level])), shape=near.shape)
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

@@ -14,10 +14,11 @@ import numpy as np
 from scipy.special import expit
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.descent import unit_lengths
-from dpviz.solvers.mixture import CHUNK, Mixture, log_sum_rows
+from dpviz.solvers.descent import solved, unit_lengths
+from dpviz.solvers.mixture import CHUNK, FEW_AXES, QUIET_PRODUCT, Mixture, log_sum_rows, quiet_product
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
+SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
 STRING_ROUNDS = 5  # tau2, the same
 STRING_SHARE = 0.5  # of a mean-shift step: the "small step size" of section 4.2; ours
 RIDGE_POINTS = 25  # along each ridgeline; ours
@@ -27,7 +28,6 @@ RIDGE_FINER = 13  # points of a closer look; ours
 RIDGE_STARTS = 2  # lowest lows kept of each ridgeline; ours
 SIMPLEX_SAMPLES = 400  # shares of more than two components tried; ours
 SIMPLEX_STARTS = 48  # of them, where the landscape is flattest; ours
-FEW_AXES = 3  # up to here the search is held to a dense one; beyond it starts are dear, and half of them walk; ours
 SIMPLEX_SPARSITY = 0.2  # Dirichlet: most of the weight on two to four components; ours
 
 
@@ -110,9 +110,9 @@ def simplex_starts(mixture: Mixture) -> Points:
     shares = _shares(len(alive))  # (m, K)
     precisions = mixture.precisions[alive]
     pulls = np.einsum("kij,kj->ki", precisions, mixture.means[alive])
-    metric = (shares @ precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
+    metric = quiet_product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
     places = np.linalg.solve(metric, (shares @ pulls)[..., None])[..., 0]
-    here = mixture.at(places)
+    here = mixture.quick_at(places)
     count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
     return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
 
@@ -121,6 +121,15 @@ def simplex_starts(mixture: Mixture) -> Points:
 def _shares(n_components: int) -> FloatArray:
     drawn = np.random.default_rng(0).dirichlet(np.full(n_components, SIMPLEX_SPARSITY), SIMPLEX_SAMPLES)
     return frozen(np.maximum(drawn, 1e-12))
+
+
+def lowest_between(mixture: Mixture, starts: Points, ends: Points) -> tuple[Points, FloatArray]:
+    """Return the place of least density (m, D) on each segment from `starts` to `ends` (m, D), and ln p there (m,)."""
+    shares = np.linspace(0.0, 1.0, SEGMENT_POINTS)[1:-1, None]
+    inner = starts[:, None] + shares * (ends - starts)[:, None]
+    densities = mixture.log_density(inner.reshape(-1, mixture.d)).reshape(inner.shape[:2])
+    rows, lowest = np.arange(len(starts)), densities.argmin(axis=1)
+    return inner[rows, lowest], densities[rows, lowest]
 
 
 def component_pairs(mixture: Mixture) -> Labels:
@@ -134,7 +143,8 @@ def component_pairs(mixture: Mixture) -> Labels:
 
 def quick_log_density(mixture: Mixture, points: Points) -> FloatArray:
     """Return ln p (n,) in chunks, to the digits of `Mixture.quick_log_terms`."""
-    parts = [log_sum_rows(mixture.quick_log_terms(points[i : i + CHUNK])) for i in range(0, len(points), CHUNK)]
+    rows = max(min(CHUNK, QUIET_PRODUCT // (mixture.n_components * (mixture.d**2 + mixture.d + 1))), 16)
+    parts = [log_sum_rows(mixture.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -142,5 +152,5 @@ def _shift(mixture: Mixture, points: Points) -> FloatArray:
     """Return the mean-shift step R^-1 grad log p (n, D)."""
     if not len(points):
         return np.zeros_like(points)
-    here = mixture.at(points)
-    return np.asarray(np.linalg.solve(here.metric, here.gradient[..., None])[..., 0])
+    here = mixture.quick_at(points)
+    return solved(here.metric, here.gradient)

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.algorithms import dpm
-from dpviz.core import Box, Points
+from dpviz.core import Box, Knob, Points
 from dpviz.stories import View, dpm_many, dpm_quality
 from dpviz.stories.dpm_context import Context, place
 from dpviz.stories.dpm_many import ManyCuts
@@ -37,6 +37,20 @@ _OWN_QUALITY = "dpviz:own-dpm-quality"
 _SEED = "dpviz:dpm-seed"
 _LOOKED = "dpviz:dpm-looked"
 _CLICKS = "dpviz:dpm-clicks"
+
+TAB = Knob(
+    "tab",
+    "choice",
+    "inside",
+    "Under the picture",
+    "",
+    choices=(
+        ("inside", "Inside a cut"),
+        ("many", "Many runs"),
+        ("quality", "Against k-means"),
+        ("reproduction", "Reproduction"),
+    ),
+)
 
 Recall = Callable[[], Context | None]
 

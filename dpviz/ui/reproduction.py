@@ -64,7 +64,8 @@ def _table(name: str, table: ResultTable) -> None:
 def _series(table: ResultTable) -> str:
     """Return the column whose values are curves against epsilon, "" for a table that is no figure."""
     keys = {column.key for column in table.columns}
-    found = [key for key in SERIES if key in keys and {"set", "epsilon"} <= keys]
+    drawn = {"set", "epsilon"} <= keys and any(set(part) <= keys for part in PARTS)
+    found = [key for key in SERIES if key in keys and drawn]
     return found[0] if found else ""
 
 

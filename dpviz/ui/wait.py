@@ -1,6 +1,6 @@
 """A line that says how far long work is and asks again; it also asks when the picture it follows has changed."""
 
-import time
+import streamlit as st
 
 from dpviz.ui.served import served
 
@@ -14,9 +14,10 @@ def wait(*, done: int, all: int, what: str, follow: str, key: str) -> None:
 
     `follow` names the live picture after whose changes the fragment runs again, too.
     """
-    data = {"done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
-    # A component does not hear of data that are as before, and would not ask again after work that took longer.
-    data["asked"] = time.monotonic()
+    asked = 0
+    if done < all:  # a component does not hear of data that are as before: without a number it would ask only once
+        asked = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
+    data = {"asked": asked, "done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
     _WAIT(data=data, key=key, on_tick_change=_nothing)
 
 

@@ -122,10 +122,8 @@ def test_the_public_sees_the_tree_and_no_scores(open_page):
 
 
 def test_every_run_of_many_is_the_curators(open_page):
-    for tab, words in (("Many runs", dpm_tabs.PUBLIC_MANY), ("Against k-means", dpm_tabs.PUBLIC_QUALITY)):
-        page = open_page(DPM, audience="public")
-        page.app.session_state["dpm-tabs"] = tab
-        page.run()
+    for tab, words in (("many", dpm_tabs.PUBLIC_MANY), ("quality", dpm_tabs.PUBLIC_QUALITY)):
+        page = open_page(DPM, audience="public", tab=tab)
         assert [info.value for info in page.app.info] == [words]
 
 

@@ -186,7 +186,7 @@ def secret_arrays(told, seed):
     return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
 
 
-@pytest.mark.parametrize("mode", ["repaired", "published", "both", "lloyd", "dwork", "su", "gupt", "privgene", "eugkm"])
+@pytest.mark.parametrize(("name", "mode"), [*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))])
 @pytest.mark.parametrize(
     "link", [{}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"}]
 )
@@ -197,7 +197,7 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
             return run if seed is None else dataclasses.replace(run, told=secret_arrays(run.told, seed))
 
         monkeypatch.setattr(show, "tell", tell)
-        page = open_page(name, **link, **dict.fromkeys(MODE_KNOBS, mode), audience=audience)
+        page = open_page(name, **link, **mode, audience=audience)
         return {kind: [element.proto.SerializeToString() for element in page.app.get(kind)] for kind in SHOWN}
 
     assert sent(None, "public") == sent(1, "public") == sent(2, "public")
@@ -250,3 +250,16 @@ def test_one_feature_is_not_drawn_against_itself(open_page, name):
     page = open_page(name, data="iris", x="1", y="1")
     header = page.packed()["picture"][1]
     assert header["x"]["label"] != header["y"]["label"]
+
+
+def test_pages_do_not_trip_over_each_others_knobs(open_page):
+    """Knobs of one name can have other choices on another page; what does not fit there starts from its default."""
+    page = open_page(PAGES[0], tab="reproduction")
+    for name in [*PAGES, *PAGES[::-1], *PAGES]:
+        page.app.switch_page(f"pages/{name}.py")
+        page.run()
+        assert not page.app.error
+        assert page.packed()["picture"][1]["layers"]
+        for knob in knobs(CATALOGUE[name].Params):
+            if knob.kind == "choice" and knob.name in page.query:
+                assert page.query[knob.name] in dict(knob.choices)

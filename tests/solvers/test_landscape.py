@@ -13,6 +13,8 @@ from dpviz.solvers import (
     assign_basins,
     assign_components,
     critical_points,
+    descent,
+    flow,
     landscape,
     merge_tree,
     transition_points,
@@ -240,3 +242,47 @@ def test_early_certainty_changes_no_label(seed):
     minima = critical_points(mixture)
     slow = np.array([nearest(minima, x) for x in settle(mixture, points)])
     assert np.array_equal(assign_basins(mixture, points), slow)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_beyond_three_axes_the_rational_step_is_the_flow(seed, monkeypatch):
+    mixture = drawn(seed, 5)
+    minima = critical_points(mixture)
+    points = np.random.default_rng(seed).uniform(-1.2, 1.2, (400, 5))
+    quick = assign_basins(mixture, points)
+    monkeypatch.setattr(flow, "FEW_AXES", 99)  # eigenvectors on every step, and steps of a fifth of the length
+    monkeypatch.setattr(flow, "LONGEST_REACH", 0.1)
+    exact = assign_basins(mixture, points)
+    # Six standard errors above a true share of 1 % of 400 points near a border: 4 + 6 * 2 = 16.
+    assert (quick != exact).sum() <= 16
+    # The power: the nearest minimum is not where the flow ends.
+    wrong = np.linalg.norm(points[:, None] - minima, axis=2).argmin(axis=1)
+    assert len(minima) < 2 or (wrong != exact).sum() > 16
+
+
+def test_no_start_near_a_pass_stays_on_it():
+    # A rational step with too long a time turns back to the pass: everything must leave it.
+    mixture = drawn(1, 6)
+    passes = np.array([t.location for t in transition_points(mixture)])
+    assert len(passes)
+    starts = np.repeat(passes, 20, axis=0)
+    starts += 1e-3 * np.random.default_rng(0).standard_normal(starts.shape)
+    ends, _, safe = flow.flow(mixture, starts)
+    assert safe.all()
+    assert (curvatures(mixture, ends)[:, 0] > 0).all()
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_listing_pairs_tells_the_same_points_apart(seed):
+    rng = np.random.default_rng(seed)
+    mixture = drawn(seed, int(rng.integers(4, 8)))
+    base = rng.uniform(-1, 1, (30, mixture.d))
+    points = base[rng.integers(30, size=90)] + rng.standard_normal((90, mixture.d)) * 10.0 ** rng.uniform(
+        -7, -2, (90, 1)
+    )
+    for radius in (1e-4, 0.03, 0.3):
+        listed = descent.distinct(mixture, points, radius=radius)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(descent, "FEW_AXES", 99)
+            assert np.array_equal(listed, descent.distinct(mixture, points, radius=radius))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
+from scipy.optimize import brentq
 
 from dpviz.solvers import Mixture, assign_clusters, landscape, merge_tree
 
@@ -83,13 +84,45 @@ def test_degenerate_mixtures_have_a_clear_result(mixture, n_minima):
     assert assign_clusters(mixture, np.empty((0, mixture.d)), 2).shape == (0,)
 
 
-@pytest.mark.parametrize("distance", [2.0, 2.0001])
-def test_nearly_degenerate_mixtures_do_not_crash(distance):
-    # Two unit Gaussians at distance 2 are the limit between one mode and two.
-    mixture = Mixture([0.5, 0.5], [[0.0, 0.0], [distance, 0.0]], [np.eye(2)] * 2)
-    tree = merge_tree(mixture)
-    assert 1 <= tree.n_leaves <= 3
-    assert assign_clusters(mixture, mixture.means, 2).shape == (2,)
+def pair_at(distance, d=2, scale=1.0):
+    """Return two equal Gaussians of standard deviation `scale`, `distance` of them apart: two modes from 2 on."""
+    turn = np.linalg.qr(np.random.default_rng(d).standard_normal((d, d)))[0]
+    return Mixture([0.5, 0.5], [np.zeros(d), distance * scale * turn[0]], [scale**2 * np.eye(d)] * 2)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-2])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_two_modes_that_are_just_becoming_two_are_one_minimum(d, scale):
+    # Exactly at 2 the bottom is flat to fourth order; a millionth further the true dip is below 1e-12.
+    for distance in (1.9999, 2.0, 2.000001):
+        mixture = pair_at(distance, d, scale)
+        tree = merge_tree(mixture)
+        assert tree.n_leaves == 1
+        assert tree.n_unreachable == 0
+        assert set(assign_clusters(mixture, mixture.means, 2).tolist()) == {0}
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("distance", [2.0001, 2.001, 2.05])
+def test_two_modes_that_have_just_parted_join_at_the_true_height(distance, d):
+    # With half the distance a, ln p along the axis is ln cosh(a x) - x^2 / 2 + const: its mode solves x = a tanh(a x).
+    a = distance / 2
+    mode = brentq(lambda x: x - a * np.tanh(a * x), 1e-3, a)
+    dip = np.log(np.cosh(a * mode)) - mode**2 / 2
+    tree = merge_tree(pair_at(distance, d))
+    assert tree.n_leaves == 2
+    assert tree.n_unreachable == 0
+    assert tree.linkage[0, 2] == pytest.approx(dip, rel=1e-3, abs=1e-12)
+
+
+def test_a_nearly_flat_ring_has_its_modes_and_no_more():
+    # 16 Gaussians on a circle: the valley is flat to a few millionths of ln p, and descents along it are slow.
+    turns = 2 * np.pi * np.arange(16) / 16
+    means = 2.0 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    tree = merge_tree(Mixture(np.full(16, 1 / 16), means, [0.5 * np.eye(2)] * 16))
+    assert tree.n_leaves == 16
+    assert tree.n_unreachable == 0
+    np.testing.assert_allclose(tree.linkage[:, 2], tree.linkage[0, 2], rtol=1e-3)
 
 
 def test_too_few_clusters_are_refused():

@@ -47,8 +47,8 @@ def claim(**changes):
 
 def test_words_stay_words_everywhere(page):
     panel.sentence(Sentence(HOSTILE, HOSTILE), public=False)
-    panel.facts(HOSTILE, [Fact(HOSTILE, HOSTILE, HOSTILE, True)], public=False)
-    panel.guarantee(Guarantee(claim(reference=HOSTILE), claim(reference=HOSTILE), (HOSTILE, HOSTILE)))
+    panel.side(panel.facts(HOSTILE, [Fact(HOSTILE, HOSTILE, HOSTILE, True)], public=False))
+    panel.side(panel.guarantee(Guarantee(claim(reference=HOSTILE), claim(reference=HOSTILE), (HOSTILE, HOSTILE))))
     read = page()
     assert not {"script", "img"} & set(read.tags)
     assert read.text.count(HOSTILE) == 8
@@ -62,26 +62,25 @@ def test_the_public_reads_its_own_sentence(page):
 
 def test_secret_facts_are_gone_from_the_public_view(page):
     shown = [Fact("cost", "42 secret", "exact secret", False), Fact("odds", "73 in 100", "limit", True)]
-    panel.facts("Risk", shown, public=True)
+    panel.side(panel.facts("Risk", shown, public=True))
     read = page()
     assert "secret" not in read.text + "".join(read.titles)
     assert "73 in 100" in read.text
 
 
-def test_a_card_of_secrets_only_is_not_drawn_at_all(page):
-    panel.facts("Utility", [Fact("cost", "42", "exact", False)], public=True)
-    assert page().tags == []
+def test_a_card_of_secrets_only_is_not_drawn_at_all():
+    assert panel.facts("Utility", [Fact("cost", "42", "exact", False)], public=True) == ""
 
 
 def test_the_curators_facts_carry_a_lock(page):
-    panel.facts("Both", [Fact("a", "1", "", False), Fact("b", "2", "", True)], public=False)
+    panel.side(panel.facts("Both", [Fact("a", "1", "", False), Fact("b", "2", "", True)], public=False))
     read = page()
     assert read.tags.count("dt") == 2
     assert read.tags.count("span") == 1, "one lock"
 
 
 def test_a_proof_and_a_claim_stand_side_by_side(page):
-    panel.guarantee(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",)))
+    panel.side(panel.guarantee(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",))))
     text = page().text
     for words in ("Stated", "ε = 2", "Proved", "ε = 1, δ = 1.00e-05", "one record changed", "one record added", "why"):
         assert words in text
@@ -89,7 +88,7 @@ def test_a_proof_and_a_claim_stand_side_by_side(page):
 
 
 def test_a_claim_without_proof_is_called_a_claim(page):
-    panel.guarantee(Guarantee(claim(epsilon=4.5), None))
+    panel.side(panel.guarantee(Guarantee(claim(epsilon=4.5), None)))
     text = page().text
     assert "Claimed" in text
     assert "not established" in text
