@@ -57,7 +57,8 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     press(page, picture, "ε", "ArrowRight", "ArrowRight", "ArrowRight")
     press(page, picture, "Clusters k", "ArrowLeft")
     with redrawn(picture):
-        page.get_by_role("radio", name="As published").click()
+        page.get_by_role("combobox", name="Method").click()
+        page.get_by_role("option", name="Convergent, as published").click()
     press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
     with redrawn(picture):
         page.get_by_role("button", name="New noise only").click()
@@ -82,7 +83,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
 
 
 def test_a_link_with_wrong_values_says_so_and_still_shows_a_picture(page: Page, server: Server) -> None:
-    opened(page, server, "epsilon=nonsense&n_clusters=1e9&noise_seed=1e999&mode=both&data=nowhere")
+    opened(page, server, "epsilon=nonsense&n_clusters=1e9&noise_seed=1e999&mode=every&data=nowhere")
     for name in ("epsilon", "n_clusters", "noise_seed", "mode", "data"):
         expect(page.get_by_role("alert").filter(has_text=re.compile(rf"\b{name} was")).first).to_be_visible()
 
