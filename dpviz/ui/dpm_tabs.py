@@ -79,6 +79,8 @@ def remember_looked() -> None:
 @st.fragment
 def inside(frame: Frame, recall: Recall) -> None:
     """Draw the split tree, and beside it the chosen subset's numbers and strips."""
+    if state.is_blank():
+        return
     wait(done=1, all=1, what="", follow="picture", key="wait-inside")
     told = recall()
     if told is None:
@@ -118,6 +120,8 @@ def many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
 
 @st.fragment
 def _many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+    if state.is_blank():
+        return
     n_runs = int(controls.control(MANY)) // BATCH * BATCH
     told = recall()
     if told is None:
@@ -173,6 +177,8 @@ def quality(frame: Frame, recall: Recall) -> None:
 
 @st.fragment
 def _quality(frame: Frame, recall: Recall) -> None:
+    if state.is_blank():
+        return
     told = recall()
     if told is None:
         return

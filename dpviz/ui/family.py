@@ -125,6 +125,8 @@ def all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str,
 
 @st.fragment
 def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
+    if state.is_blank():
+        return
     shown = st.pills(
         "Methods", list(METHODS), format_func=lambda name: METHODS[name], selection_mode="multi", **_kept_switches()
     )
@@ -162,6 +164,8 @@ def budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
 
 @st.fragment
 def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
+    if state.is_blank():
+        return
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
     names = [name for name in METHODS if name not in (CLAIMED if frame.public else ("lloyd",))]
     jobs = [Job(family_tasks.account, (name, question, _seed(frame, noise))) for name in names]

@@ -55,13 +55,6 @@ YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 
 PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, -90, 90, unit="degrees")
 
 
-class NothingToShowError(Exception):
-    """The page ends here: there are no data yet.
-
-    Streamlit's own way to stop would keep the last page's fragments, and a waiting line would still run them.
-    """
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
     """Places on the page. Knobs stand around the slider; the slider's fragment fills the other places again and again.
@@ -95,12 +88,13 @@ def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) 
         source = pick(public=state.value(AUDIENCE) == "public", default=data)
         described = st.container()
         first, slider, more = st.container(), st.container(), st.container()
+    state.note_whether_blank(source is None)
     if source is None:
         lead.info(
             "Finish your choice in the sidebar: a file, its columns, their bounds. Or take a data set from there."
         )
         show_problems(problems)
-        raise NothingToShowError
+        st.stop()
     left, right = st.columns([2, 1], gap="medium")
     with left.container(horizontal=True, vertical_alignment="bottom"):
         public = controls.control(AUDIENCE, width="content") == "public"

@@ -1,13 +1,11 @@
 """The script that Streamlit runs: navigation over the catalogue, so that a new story's page appears by itself."""
 
 import gc
-from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
 from dpviz.algorithms import CATALOGUE
-from dpviz.ui.frame import NothingToShowError
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
@@ -22,8 +20,7 @@ def run() -> None:
         st.switch_page(pages[0], query_params=dict(st.query_params))
 
     # A page that is the default has no address of its own, so the default is this hidden step to the first one.
-    with suppress(NothingToShowError):
-        st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
+    st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
     _settle()
 
 

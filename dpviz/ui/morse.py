@@ -85,6 +85,8 @@ def many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None
 
 @st.fragment
 def _many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None:
+    if state.is_blank():
+        return
     n_runs = int(controls.control(RUNS))
     now = float(state.value(epsilon))
     grid = sorted({*EPSILONS, now})

@@ -20,6 +20,7 @@ MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
+_BLANK = "dpviz:blank"
 
 
 def opening_query() -> dict[str, str]:
@@ -54,6 +55,16 @@ def forget(names: Iterable[str]) -> None:
         _values().pop(name, None)
         st.session_state.pop(widget_key(name), None)
         opening_query().pop(name, None)
+
+
+def note_whether_blank(blank: bool) -> None:
+    """Remember whether the page ended for want of data: a waiting line may still run fragments of the one before."""
+    st.session_state[_BLANK] = blank
+
+
+def is_blank() -> bool:
+    """Say whether there is nothing that a fragment could be drawn into."""
+    return bool(st.session_state.get(_BLANK, False))
 
 
 def widget_key(name: str) -> str:
