@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.core import Knob
 from dpviz.data import Dataset
@@ -94,6 +95,9 @@ def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) 
             "Finish your choice in the sidebar: a file, its columns, their bounds. Or take a data set from there."
         )
         show_problems(problems)
+        context = get_script_run_ctx()
+        if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
+            context.fragment_storage.clear()
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
     with left.container(horizontal=True, vertical_alignment="bottom"):
