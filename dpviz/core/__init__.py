@@ -1,6 +1,7 @@
-"""The words every other floor speaks: arrays, box, privacy claims, runs and knobs."""
+"""The words every other floor speaks: arrays, box and ball, privacy claims, runs and knobs."""
 
-from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
+from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
@@ -9,6 +10,7 @@ from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result
 
 __all__ = [
     "Adjacency",
+    "Ball",
     "Box",
     "Budget",
     "Centers",
@@ -29,8 +31,10 @@ __all__ = [
     "as_points",
     "attacker_odds",
     "check_params",
+    "fingerprint",
     "frozen",
     "knob",
     "knobs",
+    "unit_projected",
     "voronoi_borders",
 ]

@@ -1,5 +1,6 @@
 """Array types and the one check that every array of records passes."""
 
+import hashlib
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,13 @@ def frozen(array: NDArray[DType]) -> NDArray[DType]:
     """Make `array` read-only and return it: results are shared between sessions."""
     array.setflags(write=False)
     return array
+
+
+def fingerprint(array: NDArray[Any]) -> str:
+    """Return what stands for an array's shape, type and bits in the key of a cache; equal arrays have equal ones."""
+    kept = np.ascontiguousarray(array)
+    # A digest, not a hash of the process: a job is named by it in one process and done in another.
+    return hashlib.blake2b(f"{kept.dtype}{kept.shape}".encode() + kept.tobytes(), digest_size=16).hexdigest()
 
 
 def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "points") -> Points:

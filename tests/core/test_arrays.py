@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpviz.core import as_points, frozen
+from dpviz.core import as_points, fingerprint, frozen
 
 
 def test_points_are_contiguous_floats():
@@ -43,3 +43,10 @@ def test_a_frozen_array_cannot_be_written():
     array = frozen(np.zeros(3))
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1.0
+
+
+def test_a_fingerprint_stands_for_shape_type_and_bits():
+    array = np.arange(6.0).reshape(2, 3)
+    assert fingerprint(array) == fingerprint(array.copy()) == fingerprint(np.asfortranarray(array))
+    others = [array.T, array.ravel(), array.astype(np.float32), array + 1e-15, np.arange(6), array[:1]]
+    assert len({fingerprint(other) for other in [array, *others]}) == 1 + len(others)

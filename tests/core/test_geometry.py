@@ -138,3 +138,14 @@ def test_any_centers_give_borders_inside_the_square(drawn):
     if len(borders):
         near = np.sort(distances(along(borders), np.clip(centers, WALL_GAP, 1.0 - WALL_GAP)), axis=1)
         assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=1e-6)
+
+
+def test_borders_of_a_rectangle_are_as_far_from_both_in_its_own_lengths():
+    sides = (3.0, 0.5)
+    centers = np.random.default_rng(0).random((9, 2))
+    borders = voronoi_borders(centers[None], sides)[0]
+    assert ((borders >= -ROUNDING) & (borders <= 1 + ROUNDING)).all()
+    two = np.sort(distances(along(borders) * sides, centers * sides), axis=1)[:, :2]
+    assert two[:, 0] == pytest.approx(two[:, 1], rel=1e-6)
+    square = np.sort(distances(along(borders), centers), axis=1)[:, :2]
+    assert np.abs(square[:, 0] - square[:, 1]).max() > 0.05, "the square's borders are others"
