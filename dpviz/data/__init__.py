@@ -1,10 +1,11 @@
 """Named data sets with their public boxes, and uploads."""
 
+from dpviz.data.bounds import Bounds, Clipping
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits
 from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
-from dpviz.data.table import Bounds, Missing, Table, read_table
+from dpviz.data.table import Missing, Scaling, Table, read_table
 
 __all__ = [
     "DATASETS",
@@ -12,9 +13,11 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_ROWS",
     "Bounds",
+    "Clipping",
     "Dataset",
     "Image",
     "Missing",
+    "Scaling",
     "SizeLimits",
     "Table",
     "TableError",

@@ -1,19 +1,27 @@
-"""Real records that ship with scikit-learn, each with a public box written down here by hand.
+"""Real records that ship with scikit-learn or Plotly, each with a public box written down here by hand.
 
 The bounds are ours: what such a measurement can be, rounded outwards to friendly numbers. Records are clipped into
 them, and nothing here looks at the records to find a bound.
 """
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray
 from dpviz.data.dataset import N_CHANNELS, Dataset, Image
+from dpviz.data.table import read_table
 
 N_IRIS = 150
 N_BREAST_CANCER = 569
+N_WINE = 178
+N_DIGITS = 1_797
+N_DIABETES = 442
+N_GAPMINDER = 1_704
+N_CARSHARE = 249
 PIXEL_STRIDE = 4  # ours: every fourth row and column of the photograph's 427 x 640 pixels
 IMAGE_HEIGHT = 107  # ceil(427 / 4)
 IMAGE_WIDTH = 160
@@ -67,6 +75,58 @@ BREAST_CANCER_FEATURES = (
     *(Feature(f"{measure.name} error", 0.0, measure.highest_error) for measure in NUCLEUS_MEASURES),
     *(Feature(f"worst {measure.name}", 0.0, measure.highest_worst) for measure in NUCLEUS_MEASURES),
 )
+# What a cultivar's wines can hold; indices and optical densities have no unit.
+WINE_FEATURES = (
+    Feature("alcohol", 8.0, 16.0, "%"),
+    Feature("malic acid", 0.0, 8.0, "g/L"),
+    Feature("ash", 0.0, 5.0, "g/L"),
+    Feature("alcalinity of ash", 0.0, 40.0),
+    Feature("magnesium", 0.0, 250.0, "mg/L"),
+    Feature("total phenols", 0.0, 6.0),
+    Feature("flavanoids", 0.0, 8.0),
+    Feature("nonflavanoid phenols", 0.0, 1.0),
+    Feature("proanthocyanins", 0.0, 5.0),
+    Feature("color intensity", 0.0, 20.0),
+    Feature("hue", 0.0, 2.5),
+    Feature("od280/od315 of diluted wines", 0.0, 5.0),
+    Feature("proline", 0.0, 2_500.0, "mg/L"),
+)
+DIGIT_SIDE = 8  # pixels of a scanned digit
+BLOCK = 2  # pixels that are added up each way: 16 features of ink, where 64 pixels are mostly blank
+BLOCKS = DIGIT_SIDE // BLOCK
+MOST_INK = 16.0 * BLOCK**2  # a pixel counts from 0 to 16
+# From the middle outward, an order that looks at no record: the corners of nearly every digit are blank.
+DIGIT_ORDER = (5, 6, 9, 10, 1, 2, 4, 7, 8, 11, 13, 14, 0, 3, 12, 15)
+DIGIT_FEATURES = tuple(Feature(f"ink {i // BLOCKS + 1}.{i % BLOCKS + 1}", 0.0, MOST_INK) for i in DIGIT_ORDER)
+# The order of scikit-learn, but sex last: two bars make a poor first picture.
+DIABETES_ORDER = (0, 2, 3, 4, 5, 6, 7, 8, 9, 1)
+DIABETES_FEATURES = (
+    Feature("age", 0.0, 100.0, "years"),
+    Feature("body mass index", 10.0, 60.0, "kg/m²"),
+    Feature("blood pressure", 40.0, 160.0, "mmHg"),
+    Feature("total cholesterol", 50.0, 400.0, "mg/dL"),
+    Feature("LDL", 0.0, 300.0, "mg/dL"),
+    Feature("HDL", 0.0, 150.0, "mg/dL"),
+    Feature("cholesterol over HDL", 0.0, 15.0),
+    Feature("log triglycerides", 2.0, 8.0),
+    Feature("blood sugar", 40.0, 300.0, "mg/dL"),
+    Feature("sex", 0.0, 3.0),
+)
+GAPMINDER_COLUMNS = ("gdpPercap", "lifeExp", "pop")
+GAPMINDER_FEATURES = (
+    Feature("GDP per person", 0.0, 120_000.0, "$"),
+    Feature("life expectancy", 0.0, 100.0, "years"),
+    Feature("population", 0.0, 2e9, "people"),
+)
+CARSHARE_COLUMNS = ("centroid_lon", "centroid_lat", "car_hours", "peak_hour")
+CARSHARE_FEATURES = (  # Montreal and the water around it
+    Feature("longitude", -74.0, -73.4, "°"),
+    Feature("latitude", 45.35, 45.75, "°"),
+    Feature("car hours", 0.0, 5_000.0, "h"),
+    Feature("peak hour", 0.0, 24.0, "h"),
+)
+OUTWARD = "What such a measurement can be, rounded outward by hand."
+OF_ITS_KIND = "All that the file can hold."
 COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
 
 
@@ -101,20 +161,115 @@ def breast_cancer() -> Dataset:
     )
 
 
+def wine() -> Dataset:
+    """Return 178 Italian wines, 13 chemical measures, 3 cultivars (Forina et al. 1991)."""
+    from sklearn.datasets import load_wine
+
+    values, classes = load_wine(return_X_y=True)
+    return _dataset(
+        values,
+        classes,
+        WINE_FEATURES,
+        "Wine",
+        "Thirteen measures of 178 wines: too few records to pay for so many features.",
+    )
+
+
+def digits() -> Dataset:
+    """Return 1797 handwritten digits, the ink in 4 x 4 blocks of their 8 x 8 pixels, 10 classes (Alpaydin 1998)."""
+    from sklearn.datasets import load_digits
+
+    values, classes = load_digits(return_X_y=True)  # (n, 64), row by row
+    blocks = values.reshape(-1, BLOCKS, BLOCK, BLOCKS, BLOCK).sum(axis=(2, 4)).reshape(-1, BLOCKS**2)
+    return _dataset(
+        blocks[:, DIGIT_ORDER],
+        classes,
+        DIGIT_FEATURES,
+        "Digits",
+        "Ten classes in sixteen features: no two features show them, all together do.",
+        bounds_note=OF_ITS_KIND,
+    )
+
+
+def diabetes() -> Dataset:
+    """Return 442 patients, age, sex and 8 measures, without classes (Efron et al. 2004)."""
+    from sklearn.datasets import load_diabetes
+
+    values, _ = load_diabetes(return_X_y=True, scaled=False)
+    return _dataset(
+        values[:, DIABETES_ORDER],
+        None,
+        DIABETES_FEATURES,
+        "Diabetes",
+        "One cloud of patients without clusters, where a promise to each of them matters.",
+    )
+
+
+def gapminder() -> Dataset:
+    """Return 142 countries in 12 years, wealth, health and size, 5 continents (Gapminder, by way of Plotly)."""
+    return _from_plotly(
+        "gapminder",
+        GAPMINDER_COLUMNS,
+        "continent",
+        GAPMINDER_FEATURES,
+        "Gapminder",
+        "Each country is twelve records, so that a promise to one record protects one year of a country.",
+    )
+
+
+def carshare() -> Dataset:
+    """Return 249 places of Montreal where shared cars stood, how long, and their busiest hour (from Plotly)."""
+    return _from_plotly(
+        "carshare",
+        CARSHARE_COLUMNS,
+        None,
+        CARSHARE_FEATURES,
+        "Car sharing",
+        "Few places in a wide box: noise carries them off the streets.",
+    )
+
+
 def photograph() -> Dataset:
     """Return the colours of every fourth pixel each way of scikit-learn's china.jpg, with the image to recolour."""
+    return _photograph(
+        "china.jpg", "Colors of a photograph", "Centers become a palette, so that error can be seen as wrong colors."
+    )
+
+
+def flower() -> Dataset:
+    """Return the colours of every fourth pixel each way of scikit-learn's flower.jpg, with the image to recolour."""
+    return _photograph(
+        "flower.jpg", "Colors of a flower", "One bright color is rare: a private palette may lose the flower."
+    )
+
+
+def _photograph(file: str, title: str, note: str) -> Dataset:
     from sklearn.datasets import load_sample_image
 
-    pixels: NDArray[np.uint8] = load_sample_image("china.jpg")  # (427, 640, 3)
+    pixels: NDArray[np.uint8] = load_sample_image(file)  # (427, 640, 3)
     colours = np.ascontiguousarray(pixels[::PIXEL_STRIDE, ::PIXEL_STRIDE])
     return _dataset(
         colours.reshape(-1, N_CHANNELS).astype(np.float64),
         None,
         COLOUR_FEATURES,
-        "Colors of a photograph",
-        "Centers become a palette, so that error can be seen as wrong colors.",
+        title,
+        note,
         image=Image(IMAGE_HEIGHT, IMAGE_WIDTH, colours),
+        bounds_note=OF_ITS_KIND,
     )
+
+
+def _from_plotly(
+    name: str, columns: tuple[str, ...], label: str | None, features: tuple[Feature, ...], title: str, note: str
+) -> Dataset:
+    """Read `columns` of a table inside the package Plotly, which is not imported for it."""
+    found = find_spec("plotly")
+    if found is None or found.origin is None:
+        raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install requirements.txt.")
+    table = read_table(Path(found.origin).parent / "package_data" / "datasets" / f"{name}.csv.gz")
+    wide = Box([-1e12] * len(columns), [1e12] * len(columns))
+    read = table.dataset(columns, label, wide)
+    return _dataset(read.points, read.labels, features, title, note)
 
 
 def _dataset(
@@ -124,6 +279,7 @@ def _dataset(
     title: str,
     note: str,
     image: Image | None = None,
+    bounds_note: str = OUTWARD,
 ) -> Dataset:
     """Clip `values` (n, d) into the box that `features` (d,) declare."""
     box = Box([feature.low for feature in features], [feature.high for feature in features])
@@ -135,5 +291,6 @@ def _dataset(
         title,
         units=tuple(feature.unit for feature in features),
         note=note,
+        bounds_note=bounds_note,
         image=image,
     )

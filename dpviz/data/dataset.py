@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Labels, Points, as_points, frozen
 
 N_CHANNELS = 3  # red, green, blue
+DECLARED = "Declared with the set, not taken from its records."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +48,7 @@ class Dataset:
     title: str
     units: tuple[str, ...] = ()  # (d,), '' for a feature without unit; () means none has one
     note: str = ""  # one sentence: what the set shows or breaks
+    bounds_note: str = DECLARED  # one sentence: where the box comes from
     bounds_from_data: bool = False
     image: Image | None = None  # present when every pixel is a record
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall

@@ -1,4 +1,4 @@
-"""From an uploaded file to text: limits, refusal of what is no table, compression, encoding.
+"""From an uploaded file to bytes and on to text: limits, refusal of what is no table, compression, encoding.
 
 Nothing is written to disk, and every failure is a `TableError` that a person can read.
 """
@@ -12,22 +12,25 @@ from pathlib import Path
 from typing import Any
 
 MAX_BYTES = 50_000_000  # ours, also of what a .gz unpacks to
+MAX_UNPACKED = 300_000_000  # ours, of what a workbook or a Parquet file unpacks to
 MAX_SHOWN = 40  # characters of a cell or name that a message repeats
 DIGEST_LENGTH = 16  # hex digits of SHA-256
 PROBE = 4_096  # characters looked at to tell text from binary
 MAX_CONTROL_SHARE = 0.01  # of control characters in the probe; a text file has next to none
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+PARQUET_MAGIC = b"PAR1"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # First bytes of files that are sometimes renamed to .csv, with what they are.
 MAGICS = (
-    (b"PK\x03\x04", "an Excel workbook or a ZIP archive"),
+    (ZIP_MAGIC, "an Excel workbook or a ZIP archive"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"%PDF", "a PDF document"),
-    (b"PAR1", "a Parquet file"),
+    (PARQUET_MAGIC, "a Parquet file"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"SQLite format 3", "an SQLite database"),
 )
@@ -38,13 +41,12 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """The text of a file, curator only."""
+class Given:
+    """A file as it was given, curator only."""
 
     name: str  # of the file, without folder, shortened
-    digest: str  # first DIGEST_LENGTH hex digits of the SHA-256 of the bytes as given
-    text: str
-    notes: tuple[str, ...]
+    digest: str  # first DIGEST_LENGTH hex digits of the SHA-256 of the bytes
+    data: bytes
 
 
 def shown(value: object) -> str:
@@ -53,13 +55,17 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
 
 
-def decode(file_or_path: Any) -> Decoded:
-    """Read a path (str, Path) or a binary file object to the end, at most MAX_BYTES, and decode it.
-
-    Raises TableError when it cannot be read, is too large, is binary, or is empty.
-    """
+def read_bytes(file_or_path: Any) -> Given:
+    """Read a path (str, Path) or a binary file object to the end, at most MAX_BYTES; raises TableError."""
     name, data = _read(file_or_path)
-    digest = hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH]
+    return Given(name, hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH], data)
+
+
+def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a file, plain or gzip, and notes on what was guessed.
+
+    Raises TableError when it unpacks to more than MAX_BYTES, is binary, or is empty.
+    """
     if data.startswith(GZIP_MAGIC):
         data = _unpack(data)
     _refuse_binary(data)
@@ -67,7 +73,16 @@ def decode(file_or_path: Any) -> Decoded:
     if not text.strip():
         raise TableError("The file was empty, but it must hold a header line and records. Choose another file.")
     _refuse_control_characters(text)
-    return Decoded(name, digest, text, notes)
+    return text, notes
+
+
+def refuse_unpacked(n_bytes: int) -> None:
+    """Raise TableError when a compressed table of `n_bytes` is larger than MAX_UNPACKED."""
+    if n_bytes > MAX_UNPACKED:
+        raise TableError(
+            f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {MAX_UNPACKED // 1_000_000} MB are "
+            "unpacked. Keep fewer rows, or only the columns you need."
+        )
 
 
 def _read(source: Any) -> tuple[str, bytes]:
@@ -115,7 +130,7 @@ def _unpack(data: bytes) -> bytes:
 def _refuse_binary(data: bytes) -> None:
     for magic, kind in MAGICS:
         if data.startswith(magic):
-            raise TableError(f"The file was {kind}, but it must be CSV text. Save the table as CSV first.")
+            raise TableError(f"The file was {kind}, but a table must be CSV, Excel (.xlsx) or Parquet. Save it as CSV.")
 
 
 def _text(data: bytes) -> tuple[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.core import Knob, KnobError, knobs
-from dpviz.data import bundled, city, synthetic
+from dpviz.data import bundled, city, shapes, synthetic
 from dpviz.data.dataset import Dataset
 
 DEFAULT_RECORDS = (
@@ -48,11 +48,23 @@ _GALLERY: Mapping[str, _Entry] = MappingProxyType(
         "blobs": _synthetic(synthetic.blobs, synthetic.BlobsKnobs),
         "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs),
         "circles": _synthetic(synthetic.circles, synthetic.CirclesKnobs),
+        "spirals": _synthetic(shapes.spirals, shapes.SpiralsKnobs),
+        "anisotropic": _synthetic(shapes.anisotropic, shapes.AnisotropicKnobs),
+        "nested": _synthetic(shapes.nested, shapes.NestedKnobs),
+        "outliers": _synthetic(shapes.outliers, shapes.OutliersKnobs),
+        "imbalanced": _synthetic(shapes.imbalanced, shapes.ImbalancedKnobs),
+        "mixture": _synthetic(shapes.mixture, shapes.MixtureKnobs),
         "null": _synthetic(synthetic.null, synthetic.NullKnobs),
         "city": _synthetic(city.city, city.CityKnobs),
         "iris": _real(bundled.iris, bundled.N_IRIS),
         "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER),
+        "wine": _real(bundled.wine, bundled.N_WINE),
+        "digits": _real(bundled.digits, bundled.N_DIGITS),
+        "diabetes": _real(bundled.diabetes, bundled.N_DIABETES),
+        "gapminder": _real(bundled.gapminder, bundled.N_GAPMINDER),
+        "carshare": _real(bundled.carshare, bundled.N_CARSHARE),
         "image": _real(bundled.photograph, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
+        "flower": _real(bundled.flower, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
     }
 )
 DATASETS: tuple[str, ...] = tuple(_GALLERY)

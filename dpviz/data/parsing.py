@@ -51,7 +51,11 @@ def parse(text: str) -> Columns:
     text = text.lstrip("\r\n")
     separator, text = _declared_separator(text)
     separator, n_columns = _sniff(text, separator)
-    cells = _cells(text, separator, n_columns)
+    return parse_cells(_cells(text, separator, n_columns))
+
+
+def parse_cells(cells: pd.DataFrame) -> Columns:
+    """Make columns of stripped strings (rows, columns), the header in row 0; raises TableError without a record."""
     names, notes, has_header = _header([str(cell) for cell in cells.iloc[0]])
     cells = cells.iloc[1:] if has_header else cells
     blank = (cells == "").all(axis=1).to_numpy()
@@ -60,7 +64,7 @@ def parse(text: str) -> Columns:
         notes = (*notes, f"{int(blank.sum())} rows without any cell were left out.")
     if cells.empty or blank.all():
         raise TableError("The file had a header but no records, but it must have at least one. Choose another file.")
-    return _typed(cells, names, notes)
+    return typed(cells, names, notes)
 
 
 def _declared_separator(text: str) -> tuple[str | None, str]:
@@ -82,9 +86,21 @@ def _sniff(text: str, declared: str | None) -> tuple[str, int]:
         score = (widths.count(widths[0]) / len(widths), widths[0])
         if score > best_score:
             best, best_score, width = separator, score, widths[0]
-    if width > MAX_COLUMNS:
-        raise TableError(f"The file had {width} columns, but at most {MAX_COLUMNS} are read. Keep those you need.")
+    refuse_size(1, width)
     return best, width
+
+
+def refuse_size(n_rows: int, n_columns: int) -> None:
+    """Raise TableError for a table beyond MAX_ROWS, MAX_COLUMNS or MAX_CELLS."""
+    if n_columns > MAX_COLUMNS:
+        raise TableError(f"The file had {n_columns} columns, but at most {MAX_COLUMNS} are read. Keep those you need.")
+    if n_rows > MAX_ROWS:
+        raise TableError(f"The file had more than {MAX_ROWS} rows, but that is the most. Keep a sample of them.")
+    if n_rows * n_columns > MAX_CELLS:
+        raise TableError(
+            f"The file had about {n_rows} rows of {n_columns} columns, but at most {MAX_CELLS} cells are read. "
+            "Keep the columns you need."
+        )
 
 
 def _widths(text: str, separator: str) -> list[int]:
@@ -105,11 +121,7 @@ def _widths(text: str, separator: str) -> list[int]:
 def _cells(text: str, separator: str, n_columns: int) -> pd.DataFrame:
     """Return all cells as stripped strings (rows, n_columns), the header in row 0."""
     n_lines = max(text.count("\n"), text.count("\r"))
-    if min(n_lines, MAX_ROWS) * n_columns > MAX_CELLS:
-        raise TableError(
-            f"The file had about {n_lines} rows of {n_columns} columns, but at most {MAX_CELLS} cells are read. "
-            "Keep the columns you need."
-        )
+    refuse_size(min(n_lines, MAX_ROWS), n_columns)
     try:
         # One more column than the header has catches rows that are too long; names keep pandas from guessing.
         frame = pd.read_csv(
@@ -131,8 +143,7 @@ def _cells(text: str, separator: str, n_columns: int) -> pd.DataFrame:
     overflow = (frame[n_columns] != "").to_numpy()
     if overflow.any():
         raise _too_long(int(np.argmax(overflow)) + 1, n_columns)
-    if len(frame) > MAX_ROWS + 1:
-        raise TableError(f"The file had more than {MAX_ROWS} rows, but that is the most. Keep a sample of them.")
+    refuse_size(len(frame) - 1, n_columns)
     return frame.drop(columns=n_columns)
 
 
@@ -160,8 +171,13 @@ def _header(first: list[str]) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     if filled and not counted and all(re.fullmatch(NUMBER, cell) for cell in filled):
         names = tuple(f"column {i}" for i in range(1, len(first) + 1))
         return names, ("The first row holds only numbers, so it was read as a record, not as a header.",), False
-    names, notes = _unique(_clean_name(cell) for cell in first)
+    names, notes = column_names(first)
     return names, notes, True
+
+
+def column_names(given: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return printable, unique names for the columns that a file calls `given`, and notes on what was changed."""
+    return _unique(_clean_name(cell) for cell in given)
 
 
 def _clean_name(cell: str) -> str:
@@ -190,8 +206,8 @@ def _unique(given: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(notes)
 
 
-def _typed(cells: pd.DataFrame, names: tuple[str, ...], notes: tuple[str, ...]) -> Columns:
-    """Make each column numbers where every cell that is not missing is one, text otherwise."""
+def typed(cells: pd.DataFrame, names: tuple[str, ...], notes: tuple[str, ...]) -> Columns:
+    """Make each column of strings numbers where every cell that is not missing is one, text otherwise."""
     columns = [cells[key].reset_index(drop=True) for key in cells]
     comma = _decimal_comma(columns)
     numbers: dict[str, FloatArray] = {}
@@ -206,12 +222,17 @@ def _typed(cells: pd.DataFrame, names: tuple[str, ...], notes: tuple[str, ...]) 
             texts[name] = frozen(column.where(~missing, "").to_numpy(dtype=object))
             said.extend(_text_note(name, column, odd, n_numbers=int(is_number.sum())))
             continue
-        values = _floats(column, is_number, comma)
-        n_infinite = int((~np.isfinite(values) & ~missing.to_numpy()).sum())
-        if n_infinite:
-            said.append(f"Column {shown(name)} has {n_infinite} infinite cells, which count as missing.")
-        numbers[name] = frozen(np.where(np.isfinite(values), values, np.nan))
+        numbers[name], more = finite(name, _floats(column, is_number, comma), missing.to_numpy())
+        said.extend(more)
     return Columns(names, len(cells), numbers, texts, tuple(said))
+
+
+def finite(name: str, values: FloatArray, missing: NDArray[np.bool_]) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return `values` (n,) with NaN for infinite ones, and a note when there were some that were not `missing` (n,)."""
+    is_finite = np.isfinite(values)
+    n_infinite = int((~is_finite & ~missing).sum())
+    note = (f"Column {shown(name)} has {n_infinite} infinite cells, which count as missing.",) if n_infinite else ()
+    return frozen(np.where(is_finite, values, np.nan)), note
 
 
 def _decimal_comma(columns: list["pd.Series[Any]"]) -> bool:

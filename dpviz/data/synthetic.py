@@ -95,21 +95,21 @@ def blobs(n: int, knobs: BlobsKnobs, *, rng: np.random.Generator) -> Dataset:
     meaning). Raises ValueError when n * d exceeds MAX_CELLS.
     """
     d = knobs.n_features
-    _check_cells(n, d)
+    check_cells(n, d)
     rng_layout, rng_labels, rng_points = rng.spawn(3)
-    layout = _spread_out(knobs.n_clusters, d, rng=rng_layout)  # (k, d), smallest distance 1
+    layout = spread_out(knobs.n_clusters, d, rng=rng_layout)  # (k, d), smallest distance 1
     spread = TIGHTEST_SPREAD * OVERLAP_RATIO**knobs.overlap  # in smallest distances
     extent = float(np.ptp(layout, axis=0).max()) + 2 * WALL_SIGMAS * spread
     middles = (layout.min(axis=0) + layout.max(axis=0)) / 2  # (d,)
     centers = SIDE / 2 + (layout - middles) * (SIDE / extent)
-    labels = _draw_labels(n, cluster_weights(knobs.n_clusters, knobs.imbalance), rng=rng_labels)
+    labels = draw_labels(n, cluster_weights(knobs.n_clusters, knobs.imbalance), rng=rng_labels)
     points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, d))
     box = Box.cube(0.0, SIDE, d)
     return Dataset(
         box.clip(points),
         labels,
         box,
-        _axis_names(d),
+        axis_names(d),
         "Blobs",
         note="Round clusters, the case that k-means is made for; raise the overlap to see where methods give up.",
     )
@@ -126,7 +126,7 @@ def moons(n: int, knobs: MoonsKnobs, *, rng: np.random.Generator) -> Dataset:
         MOONS_BOX.clip(points),
         labels,
         MOONS_BOX,
-        _axis_names(2),
+        axis_names(2),
         "Two moons",
         note="Two bent clusters that no straight line parts: one center for each cuts both moons.",
     )
@@ -141,7 +141,7 @@ def circles(n: int, knobs: CirclesKnobs, *, rng: np.random.Generator) -> Dataset
         CIRCLES_BOX.clip(points),
         labels,
         CIRCLES_BOX,
-        _axis_names(2),
+        axis_names(2),
         "Two circles",
         note="Both clusters have the same mean, so centers cannot tell them apart.",
     )
@@ -150,12 +150,12 @@ def circles(n: int, knobs: CirclesKnobs, *, rng: np.random.Generator) -> Dataset
 def null(n: int, knobs: NullKnobs, *, rng: np.random.Generator) -> Dataset:
     """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError when n * d exceeds MAX_CELLS."""
     d = knobs.n_features
-    _check_cells(n, d)
+    check_cells(n, d)
     return Dataset(
         rng.uniform(0.0, SIDE, size=(n, d)),
         None,
         Box.cube(0.0, SIDE, d),
-        _axis_names(d),
+        axis_names(d),
         "No clusters",
         note="There is nothing to find: whatever clusters a method shows here, it made itself.",
     )
@@ -167,7 +167,8 @@ def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _check_cells(n: int, d: int) -> None:
+def check_cells(n: int, d: int) -> None:
+    """Raise ValueError when `n` records of `d` features are more than MAX_CELLS numbers."""
     if n * d > MAX_CELLS:
         raise ValueError(
             f"n={n} records of n_features={d} make {n * d} numbers, but at most {MAX_CELLS} are allowed. "
@@ -175,17 +176,18 @@ def _check_cells(n: int, d: int) -> None:
         )
 
 
-def _axis_names(d: int) -> tuple[str, ...]:
+def axis_names(d: int) -> tuple[str, ...]:
+    """Return names of `d` features that stand for nothing."""
     return ("x", "y") if d == 2 else tuple(f"x{axis}" for axis in range(1, d + 1))
 
 
-def _draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
+def draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
     """Draw `n` clusters (n,) independently with probabilities `weights` (k,)."""
     # Rounding can leave the last cumulated weight below the largest uniform draw: keep it out of the search.
     return np.searchsorted(np.cumsum(weights)[:-1], rng.random(n), side="right").astype(np.intp)
 
 
-def _spread_out(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
+def spread_out(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
     """Return `n_clusters` centers (k, d) whose smallest distance is 1: the most compact of N_LAYOUTS random layouts."""
     if n_clusters == 1:
         return np.zeros((1, d))
@@ -216,5 +218,5 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
     """Draw angles (n,) of a full turn, one of two rings (n,), and standard Gaussian noise (n, 2)."""
     rng_angles, rng_labels, rng_noise = rng.spawn(3)
     angles = rng_angles.uniform(0.0, 2 * np.pi, size=n)
-    labels = _draw_labels(n, np.array([0.5, 0.5]), rng=rng_labels)
+    labels = draw_labels(n, np.array([0.5, 0.5]), rng=rng_labels)
     return angles, labels, rng_noise.standard_normal((n, 2))

@@ -1,31 +1,28 @@
 """An uploaded table, and the choice of columns and bounds that makes it a data set."""
 
-import math
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Labels
+from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.dataset import Dataset
-from dpviz.data.decoding import TableError, decode, shown
+from dpviz.data.decoding import PARQUET_MAGIC, ZIP_MAGIC, TableError, decode, read_bytes, shown
+from dpviz.data.parquet import read_parquet
 from dpviz.data.parsing import Columns, parse
+from dpviz.data.workbook import read_workbook
 
-Missing = Literal["error", "drop"]
-MISSING_CHOICES = ("error", "drop")
+Missing = Literal["error", "drop", "middle"]
+MISSING_CHOICES = ("error", "drop", "middle")
+Scaling = Literal["none", "unit"]
+SCALING_CHOICES = ("none", "unit")
+FROM_DATA = "Taken from the data: not private."
+TYPED = "Typed by you."
+MAX_UNIT = 12  # characters
 MAX_LISTED = 8  # columns that a message lists
-LARGEST = sys.float_info.max
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Lower and higher end of one column, data units, low < high."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +64,7 @@ class Table:
         finite = values[np.isfinite(values)]
         if not finite.size:
             raise TableError(f"Column {shown(column)} had no finite number to take bounds from. Type its bounds.")
-        return _rounded_outward(float(finite.min()), float(finite.max()))
+        return rounded_outward(float(finite.min()), float(finite.max()))
 
     def dataset(
         self,
@@ -76,31 +73,71 @@ class Table:
         box: Box | None = None,
         missing: Missing = "error",
         *,
+        scaling: Scaling = "none",
+        units: Sequence[str] = (),
+        max_rows: int | None = None,
+        bounds_from_data: bool = False,
         title: str | None = None,
     ) -> Dataset:
         """Return the numeric columns `features` (1..d, one name each) as a data set, with `label` as classes 0..c-1.
 
         `box` has one axis for each feature; records outside are clipped into it and counted in
         `nonprivate_n_clipped`. With None the bounds are those of `suggested_bounds`, which is NOT private and marked
-        so. `missing` cells in the chosen columns are an "error", or "drop" leaves their rows out. Raises TableError.
+        so. `missing` cells in the chosen columns are an "error", "drop" leaves their rows out, and "middle" puts them
+        into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
+        `scaling="unit"` maps the box to [0, 1]^d after clipping. `units` has one unit for each feature, or none.
+        `max_rows` keeps that many complete rows, evenly spread over the file. `bounds_from_data` owns up to a `box`
+        of which some bounds are suggested ones. Raises TableError.
         """
+        names, values, classes = self._chosen(features, label, missing, max_rows)
+        from_data = bounds_from_data or box is None
+        chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
+        values = np.where(np.isnan(values), chosen.low / 2 + chosen.high / 2, values)
+        n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
+        if scaling not in SCALING_CHOICES:
+            raise TableError(f"scaling was {shown(scaling)}, but it must be one of {', '.join(SCALING_CHOICES)}.")
+        points, scaled = chosen.clip(values), scaling == "unit"
+        space = Box.cube(0.0, 1.0, chosen.d) if scaled else chosen
+        return Dataset(
+            space.clip(chosen.to_unit(points)) if scaled else points,
+            None if classes is None else _encoded(classes),
+            space,
+            names,
+            self.name if title is None else title,
+            units=() if scaled else _checked_units(units, names),
+            note="Uploaded records: every run on them is one more release.",
+            bounds_note=FROM_DATA if from_data else TYPED,
+            bounds_from_data=from_data,
+            nonprivate_n_clipped=n_clipped,
+        )
+
+    def clipping(
+        self,
+        features: Sequence[str],
+        box: Box,
+        label: str | None = None,
+        missing: Missing = "error",
+        *,
+        max_rows: int | None = None,
+    ) -> Clipping:
+        """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
+        names, values, _ = self._chosen(features, label, missing, max_rows)
+        chosen = _checked_box(box, names)
+        return clipping(np.where(np.isnan(values), chosen.low / 2 + chosen.high / 2, values), chosen)
+
+    def _chosen(
+        self, features: Sequence[str], label: str | None, missing: Missing, max_rows: int | None
+    ) -> tuple[tuple[str, ...], FloatArray, NDArray[Any] | None]:
+        """Return checked names, values (n, d) of the rows that count, NaN only with "middle", and their classes."""
         names = self._checked_features(features, label)
         values = np.column_stack([self._numbers(name) for name in names])
         classes = None if label is None else self._classes(label)
-        kept = self._complete_rows(names, values, label, classes, missing)
-        values = values[kept]
-        chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
-        n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
-        return Dataset(
-            chosen.clip(values),
-            None if classes is None else _encoded(classes[kept]),
-            chosen,
-            names,
-            self.name if title is None else title,
-            note="Uploaded records: every run on them is one more release.",
-            bounds_from_data=box is None,
-            nonprivate_n_clipped=n_clipped,
-        )
+        kept = np.flatnonzero(self._complete_rows(names, values, label, classes, missing))
+        if max_rows is not None and max_rows < len(kept):
+            if max_rows < 1:
+                raise TableError(f"At most {max_rows} rows were asked for, but it must be at least 1. Keep more rows.")
+            kept = kept[np.arange(max_rows) * len(kept) // max_rows]
+        return names, values[kept], None if classes is None else classes[kept]
 
     def _numbers(self, name: Any) -> FloatArray:
         """Return a numeric column (n,)."""
@@ -152,10 +189,13 @@ class Table:
         if label is not None and classes is not None:
             absent[label] = classes == "" if classes.dtype == object else np.isnan(classes)
         counts = [f"{shown(name)} ({int(rows.sum())})" for name, rows in absent.items() if rows.any()]
+        if missing == "middle":  # only a class has no middle
+            absent = {name: rows for name, rows in absent.items() if name == label}
+            absent.setdefault("", np.zeros(len(values), dtype=np.bool_))
         if counts and missing == "error":
             raise TableError(
                 f"Cells were missing or infinite in {_joined(counts)} of {self.n_rows} rows, but every one must be "
-                'a number. Choose to drop those rows (missing="drop"), or other columns.'
+                'a number. Choose to drop those rows (missing="drop"), to fill them ("middle"), or other columns.'
             )
         kept = ~np.logical_or.reduce(list(absent.values()))
         if not kept.any():
@@ -167,13 +207,15 @@ class Table:
 
     def _bounds_from_data(self, names: tuple[str, ...], values: FloatArray) -> Box:
         """Return the box around `values` (n, d), NOT private; raise TableError for a constant column."""
-        lows, highs = values.min(axis=0), values.max(axis=0)
+        for axis in np.flatnonzero(np.isnan(values).all(axis=0)):
+            raise TableError(f"Column {shown(names[axis])} had no number to take bounds from. Type its bounds.")
+        lows, highs = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         for axis in np.flatnonzero(lows == highs):
             raise TableError(
                 f"Column {shown(names[axis])} had one value only, {lows[axis]:g}, so it gives no bounds. Type bounds "
                 f"around it, for example {lows[axis]:g} - 1 to {lows[axis]:g} + 1, or leave the column out."
             )
-        bounds = [_rounded_outward(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
+        bounds = [rounded_outward(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
         try:
             return Box([one.low for one in bounds], [one.high for one in bounds])
         except ValueError:
@@ -183,21 +225,22 @@ class Table:
 
 
 def read_table(file_or_path: Any) -> Table:
-    """Read CSV text, plain or gzip, from a path or a binary file object, into a Table. Writes nothing anywhere.
+    """Read CSV text (plain or gzip), an Excel workbook (.xlsx) or Parquet from a path or a binary file object.
 
-    Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8, UTF-16 and Latin-1. Raises TableError for
-    anything that is no table within the limits of `decoding` and `parsing`.
+    The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
+    UTF-16 and Latin-1. Writes nothing anywhere. Raises TableError for anything that is no table within the limits of
+    `decoding` and `parsing`.
     """
-    decoded = decode(file_or_path)
-    columns = parse(decoded.text)
-    said = Columns(
-        columns.names,
-        columns.n_rows,
-        columns.nonprivate_numbers,
-        columns.nonprivate_texts,
-        (*decoded.notes, *columns.notes),
-    )
-    return Table(decoded.name, decoded.digest, said)
+    given = read_bytes(file_or_path)
+    notes: tuple[str, ...] = ()
+    if given.data.startswith(ZIP_MAGIC):
+        columns = read_workbook(given.data)
+    elif given.data.startswith(PARQUET_MAGIC):
+        columns = read_parquet(given.data)
+    else:
+        text, notes = decode(given.data)
+        columns = parse(text)
+    return Table(given.name, given.digest, replace(columns, notes=(*notes, *columns.notes)))
 
 
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
@@ -207,27 +250,17 @@ def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
     return box
 
 
+def _checked_units(units: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one printable, short unit for each of `names`, or none at all."""
+    given = (units,) if isinstance(units, str) else tuple(units)
+    if given and len(given) != len(names):
+        raise TableError(f"There were {len(given)} units for {len(names)} columns. Give one for each, '' for none.")
+    return tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MAX_UNIT] for unit in given)
+
+
 def _encoded(classes: NDArray[Any]) -> Labels:
     """Number the classes (n,) 0..c-1 in sorted order."""
     return np.unique(classes, return_inverse=True)[1].astype(np.intp)
-
-
-def _rounded_outward(low: float, high: float) -> Bounds:
-    """Round to a step of about a hundredth of the width; a constant gets one unit on each side, or the next float."""
-    if low == high:
-        return Bounds(
-            max(min(low - 1.0, math.nextafter(low, -math.inf)), -LARGEST),
-            min(max(high + 1.0, math.nextafter(high, math.inf)), LARGEST),
-        )
-    half = high / 2 - low / 2  # the full width may overflow
-    try:
-        digits = 2 - math.ceil(math.log10(half))
-        step = 10.0**-digits
-        outer = Bounds(round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits))
-    except (OverflowError, ValueError, ZeroDivisionError):
-        return Bounds(low, high)  # as wide or as narrow as floats go: nothing to round
-    # Rounding to decimals can move a bound back inside by the last bit, or past the largest float.
-    return Bounds(max(min(outer.low, low), -LARGEST), min(max(outer.high, high), LARGEST))
 
 
 def _listed(names: tuple[str, ...]) -> str:

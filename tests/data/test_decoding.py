@@ -2,13 +2,20 @@ import gzip
 import hashlib
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dpviz.data import TableError, decoding
-from dpviz.data.decoding import MAX_BYTES, MAX_SHOWN, decode, shown
+from dpviz.data.decoding import MAX_BYTES, MAX_SHOWN, shown
 
 TEXT = "größe,y\n1,2\n3,4\n"
+
+
+def decode(source):
+    given = decoding.read_bytes(source)
+    text, notes = decoding.decode(given.data)
+    return SimpleNamespace(name=given.name, digest=given.digest, text=text, notes=notes)
 
 
 class Upload(io.BytesIO):
@@ -77,7 +84,7 @@ def test_reading_stops_at_the_limit(monkeypatch):
 @pytest.mark.parametrize("magic", [magic for magic, _ in decoding.MAGICS])
 def test_renamed_binary_files_are_named(magic):
     kind = dict(decoding.MAGICS)[magic]
-    with pytest.raises(TableError, match=f"The file was {kind}, but it must be CSV"):
+    with pytest.raises(TableError, match=f"The file was {kind}, but a table must be CSV"):
         decode(io.BytesIO(magic + b"\x00\x01\x02" * 50))
 
 

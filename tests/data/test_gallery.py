@@ -4,12 +4,23 @@ import pytest
 from dpviz.core import KnobError
 from dpviz.data import DATASETS, data_knobs, load, size_limits
 
-SYNTHETIC = ("blobs", "moons", "circles", "null", "city")
-REAL = {"iris": (150, 4), "breast_cancer": (569, 30), "image": (17_120, 3)}
+SHAPES = ("spirals", "anisotropic", "nested", "outliers", "imbalanced", "mixture")
+SYNTHETIC = ("blobs", "moons", "circles", *SHAPES, "null", "city")
+REAL = {
+    "iris": (150, 4),
+    "breast_cancer": (569, 30),
+    "wine": (178, 13),
+    "digits": (1_797, 16),
+    "diabetes": (442, 10),
+    "gapminder": (1_704, 3),
+    "carshare": (249, 4),
+    "image": (17_120, 3),
+    "flower": (17_120, 3),
+}
 
 
 def test_gallery_order():
-    assert DATASETS == ("blobs", "moons", "circles", "null", "city", "iris", "breast_cancer", "image")
+    assert [name for name in DATASETS if name in (*SYNTHETIC, *REAL)] == [*SYNTHETIC, *REAL]
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -22,6 +33,7 @@ def test_every_set_is_well_formed(name):
     assert (dataset.points <= dataset.box.high).all()
     assert len(dataset.feature_names) == len(dataset.units) == dataset.d == dataset.box.d
     assert dataset.note.endswith(".")
+    assert dataset.bounds_note.endswith(".")
     assert not dataset.bounds_from_data
     if dataset.labels is not None:
         assert dataset.labels.dtype == np.intp
@@ -51,12 +63,14 @@ def test_small_sizes(name, n):
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_a_million_records(name):
-    assert load(name, n=1_000_000).n == 1_000_000
+    n = 1_000_000
+    assert load(name, n=n).n == n
 
 
 @pytest.mark.parametrize(("name", "shape"), REAL.items())
 def test_real_sets_are_subsampled_in_their_order(name, shape):
     whole, part = load(name), load(name, n=40, seed=2)
+    assert len(whole.points) == size_limits(name).maximum
     assert whole.points.shape == shape
     assert part.points.shape == (40, shape[1])
     assert part.image is None

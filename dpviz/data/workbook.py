@@ -1,0 +1,282 @@
+"""The first sheet of an Excel workbook (.xlsx), read as a stream, so that no file can unpack to more than the limits.
+
+A workbook is a ZIP archive of XML (ECMA-376). Numbers are taken as written, so dates come as Excel's day numbers; of a
+formula the value that was saved; an error value is a missing cell. Macros, links and everything else are never opened.
+"""
+
+import io
+import posixpath
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+from xml.parsers import expat
+
+import pandas as pd
+
+from dpviz.data.decoding import TableError, refuse_unpacked, shown
+from dpviz.data.parsing import MAX_COLUMNS, Columns, parse_cells, refuse_size
+
+MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
+CHUNK = 1 << 20  # bytes that are unpacked at a time
+ENTRY_MAGIC = b"PK\x01\x02"  # of one file in the archive's list
+PLAIN_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # a workbook uses no other, and these stop on demand
+ENCRYPTED = 1  # flag of a file in the archive
+WAY_OUT = "Open it in a spreadsheet and save it as .xlsx or CSV again."
+BOOLEANS = {"1": "TRUE", "0": "FALSE"}
+
+Attributes = Mapping[str, str]
+
+
+class Reader(Protocol):
+    """What an XML stream is read by; tags come without their namespace."""
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        """Take the begin of an element."""
+
+    def end(self, tag: str) -> None:
+        """Take its end."""
+
+    def text(self, characters: str) -> None:
+        """Take characters inside it."""
+
+
+class _Elements:
+    """Keeps the tag and attributes of every element of a small file."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, Attributes]] = []
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        self.found.append((tag, {name.rpartition(" ")[2]: value for name, value in attributes.items()}))
+
+    def end(self, tag: str) -> None: ...
+
+    def text(self, characters: str) -> None: ...
+
+
+class _Strings:
+    """Collects the workbook's shared strings, pieces of formatted text put together, phonetic guides left out."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._pieces: list[str] = []
+        self._is_text = False
+        self._is_guide = False
+
+    def start(self, tag: str, _attributes: Attributes) -> None:
+        self._is_guide |= tag == "rPh"
+        self._is_text = tag == "t" and not self._is_guide
+
+    def end(self, tag: str) -> None:
+        self._is_text = False
+        if tag == "rPh":
+            self._is_guide = False
+        elif tag == "si":
+            self.found.append("".join(self._pieces))
+            self._pieces = []
+
+    def text(self, characters: str) -> None:
+        if self._is_text:
+            self._pieces.append(characters)
+
+
+class _Sheet:
+    """Collects the cells of a sheet that hold something, row by row; empty rows cost nothing.
+
+    Its three methods run some millions of times, so they take the shortest way.
+    """
+
+    __slots__ = (
+        "_columns",
+        "_kind",
+        "_n_characters",
+        "_open",
+        "_pieces",
+        "_place",
+        "_row",
+        "_strings",
+        "rows",
+        "width",
+    )
+
+    def __init__(self, strings: list[str]) -> None:
+        self.rows: list[dict[int, str]] = []
+        self.width = 0
+        self._strings = strings
+        self._columns: dict[str, int] = {}  # letters -> place, found once for each
+        self._n_characters = 0  # one long shared string can stand in every cell
+        self._row: dict[int, str] = {}
+        self._place = -1
+        self._kind = "n"
+        self._pieces: list[str] = []
+        self._open = ""  # the innermost element
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        self._open = tag
+        if tag == "c":
+            reference = attributes.get("r")
+            self._place = self._place + 1 if reference is None else self._column(reference)
+            self._kind = attributes.get("t", "n")
+            self._pieces = []
+        elif tag == "row":
+            self._row, self._place = {}, -1
+        elif tag == "rPh":  # a guide to pronunciation inside a cell's own text
+            self._kind = "guided"
+
+    def text(self, characters: str) -> None:
+        if self._open == "v" or (self._open == "t" and self._kind != "guided"):
+            self._pieces.append(characters)
+
+    def end(self, tag: str) -> None:
+        self._open = ""
+        if tag == "c":
+            if self._pieces:
+                self._keep("".join(self._pieces).strip())
+        elif tag == "rPh":
+            self._kind = "inlineStr"
+        elif tag == "row" and self._row:
+            self._end_row()
+
+    def frame(self) -> pd.DataFrame:
+        """Return all cells (rows, width) as strings, '' where there is none."""
+        places = range(self.width)
+        return pd.DataFrame({i: pd.Series([row.get(i, "") for row in self.rows], dtype="str") for i in places})
+
+    def _keep(self, written: str) -> None:
+        if self._kind == "s":
+            written = self._strings[_index(written)].strip()
+        elif self._kind == "b":
+            written = BOOLEANS.get(written, written)
+        if written and self._kind != "e":
+            self._row[self._place] = written
+            self._n_characters += len(written)
+
+    def _end_row(self) -> None:
+        self.rows.append(self._row)
+        self.width = max(self.width, max(self._row) + 1)
+        refuse_size(len(self.rows) - 1, self.width)
+        refuse_unpacked(self._n_characters)
+        self._row = {}
+
+    def _column(self, reference: str) -> int:
+        letters = reference.rstrip("0123456789")
+        place = self._columns.get(letters)
+        if place is None:
+            place = self._columns[letters] = _place(letters)
+        return place
+
+
+def read_workbook(data: bytes) -> Columns:
+    """Read the first visible sheet of the workbook `data`; raises TableError when there is none within the limits."""
+    try:
+        with _opened(data) as archive:
+            names, path = _sheets(archive)
+            strings = _Strings()
+            for part in _parts(archive, "sharedStrings.xml"):
+                _stream(archive, part, strings)
+            sheet = _Sheet(strings.found)
+            _stream(archive, path, sheet)
+    except TableError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error, expat.ExpatError) as error:
+        raise TableError(f"The Excel workbook was damaged ({type(error).__name__}). {WAY_OUT}") from None
+    except (LookupError, ValueError, NotImplementedError) as error:
+        raise TableError(f"The Excel workbook does not follow its format ({type(error).__name__}). {WAY_OUT}") from None
+    if not sheet.rows:
+        raise TableError(f"The sheet {shown(names[0])} was empty, but it must hold a header and records. {WAY_OUT}")
+    columns = parse_cells(sheet.frame())
+    if len(names) == 1:
+        return columns
+    note = f"The workbook has {len(names)} sheets; the first one, {shown(names[0])}, was read."
+    return replace(columns, notes=(note, *columns.notes))
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    """Open the archive when it lists few files that unpack to little; what each may unpack to is what it lists."""
+    if data.count(ENTRY_MAGIC) > MAX_PARTS:
+        raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    refuse_unpacked(sum(part.file_size for part in archive.infolist() if part.filename.endswith((".xml", ".rels"))))
+    if any(part.flag_bits & ENCRYPTED or part.compress_type not in PLAIN_METHODS for part in archive.infolist()):
+        raise TableError(f"The archive was encrypted or packed in an unusual way. {WAY_OUT}")
+    return archive
+
+
+def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str]:
+    """Return the names of the visible sheets (of all, if none is) and the path of the first one's cells."""
+    books = _parts(archive, "workbook.xml")
+    if not books:
+        raise TableError(f"The file was a ZIP archive without an Excel sheet in it. {WAY_OUT}")
+    folder, name = posixpath.split(books[0])
+    related = {at["Id"]: at for tag, at in _elements(archive, f"{folder}/_rels/{name}.rels") if tag == "Relationship"}
+    sheets = []
+    for tag, attributes in _elements(archive, books[0]):
+        relation = related.get(attributes.get("id", ""), {})
+        if tag == "sheet" and relation.get("Type", "").endswith("/worksheet"):
+            path = posixpath.normpath(posixpath.join(folder, relation["Target"])).lstrip("/")
+            sheets.append((attributes.get("state", "visible") == "visible", attributes.get("name", "sheet"), path))
+    if not sheets:
+        raise TableError(f"The workbook had no sheet with cells. {WAY_OUT}")
+    usable = [sheet for sheet in sheets if sheet[0]] or sheets
+    return [sheet[1] for sheet in usable], usable[0][2]
+
+
+def _parts(archive: zipfile.ZipFile, name: str) -> list[str]:
+    return [path for path in archive.namelist() if path.startswith("xl/") and posixpath.basename(path) == name]
+
+
+def _elements(archive: zipfile.ZipFile, path: str) -> Iterator[tuple[str, Attributes]]:
+    reader = _Elements()
+    _stream(archive, path, reader)
+    yield from reader.found
+
+
+def _stream(archive: zipfile.ZipFile, path: str, reader: Reader) -> None:
+    """Unpack a part piece by piece into `reader`. A document type, which could multiply text, is refused."""
+    parser: Any = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    tags = _Tags()
+    start, end = reader.start, reader.end
+
+    def refuse(*_: Any) -> None:
+        raise TableError(f"The workbook declared a document type, which no workbook needs. {WAY_OUT}")
+
+    parser.StartElementHandler = lambda name, attributes: start(tags[name], attributes)
+    parser.EndElementHandler = lambda name: end(tags[name])
+    parser.CharacterDataHandler = reader.text
+    parser.StartDoctypeDeclHandler = refuse
+    with archive.open(path) as part:
+        while piece := part.read(CHUNK):
+            parser.Parse(piece, False)
+    parser.Parse(b"", True)
+
+
+class _Tags(dict[str, str]):
+    """Names of elements, with their namespace -> without."""
+
+    def __missing__(self, name: str) -> str:
+        if len(self) < MAX_PARTS:
+            self[name] = name.rpartition(" ")[2]
+        return name.rpartition(" ")[2]
+
+
+def _place(letters: str) -> int:
+    """Return the place of a column by its letters, A at 0; raises TableError beyond MAX_COLUMNS."""
+    place = 0
+    for letter in letters:
+        place = 26 * place + int(letter, 36) - 9
+        if place > MAX_COLUMNS:
+            raise TableError(f"The sheet had cells beyond column {MAX_COLUMNS}, but no more are read. Move them.")
+    if place < 1:
+        raise ValueError("no column")
+    return place - 1
+
+
+def _index(text: str) -> int:
+    index = int(text)
+    if index < 0:
+        raise LookupError("no string")
+    return index

@@ -1,0 +1,154 @@
+import datetime
+import decimal
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpviz.data import TableError, decoding, parquet, read_table
+from dpviz.data.parquet import read_parquet
+
+from .made import attempt
+from .made import parquet as written
+
+VALUES = np.random.default_rng(0).random(1_000)
+
+
+def refused(data, message):
+    with pytest.raises(TableError, match=message) as caught:
+        read_table(io.BytesIO(data))
+    assert len(str(caught.value)) < 400
+
+
+def test_kinds_of_columns():
+    data = written(
+        {
+            "whole": [1, None, 3],
+            "tiny": pa.array([1.5, 2.5, float("inf")], pa.float32()),
+            "exact": [decimal.Decimal("1.25"), None, decimal.Decimal("-3")],
+            "huge": pa.array([2**64 - 1, 0, 1], pa.uint64()),
+            "name": ["b ", "a", None],
+            "digits": ["1,5", "2,5", ""],
+            "code": pa.array(["x", "y", "x"]).dictionary_encode(),
+            "flag": [True, False, None],
+            "day": [datetime.date(2020, 1, 2), None, datetime.date(2021, 1, 2)],
+            "nested": [[1], [2], [3]],
+            "raw": [b"\xff", b"", None],
+        }
+    )
+    table = read_table(io.BytesIO(data))
+    assert table.numeric_columns == ("whole", "tiny", "exact", "huge", "digits")
+    assert table.text_columns == ("name", "code", "flag", "day")
+    numbers, texts = table.nonprivate_columns.nonprivate_numbers, table.nonprivate_columns.nonprivate_texts
+    np.testing.assert_array_equal(numbers["whole"], [1, np.nan, 3])
+    np.testing.assert_array_equal(numbers["tiny"], [1.5, 2.5, np.nan])
+    np.testing.assert_array_equal(numbers["exact"], [1.25, np.nan, -3])
+    np.testing.assert_array_equal(numbers["huge"], [2.0**64, 0, 1])
+    np.testing.assert_array_equal(numbers["digits"], [1.5, 2.5, np.nan])
+    assert texts["name"].tolist() == ["b", "a", ""]
+    assert texts["day"].tolist() == ["2020-01-02", "", "2021-01-02"]
+    said = " ".join(table.notes)
+    assert "'nested' holds neither numbers nor text" in said
+    assert "'raw' holds neither" in said
+    assert "'tiny' has 1 infinite cells" in said
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_heads_of_pages_are_read_as_pyarrow_writes_them(compression, version):
+    frame = {"a": VALUES, "b": np.repeat(["x", "y"], 500), "c": np.arange(1_000)}
+    data = written(frame, compression=compression, data_page_version=version, data_page_size=500, row_group_size=300)
+    about = pq.ParquetFile(io.BytesIO(data)).metadata
+    chunks = [about.row_group(i).column(j) for i in range(about.num_row_groups) for j in range(3)]
+    heads = parquet._page_sizes(data, chunks)
+    # What the summary counts besides is the heads themselves: at most some hundred bytes for each of few pages.
+    total = sum(chunk.total_uncompressed_size for chunk in chunks)
+    assert 0.3 * total < heads <= total
+    np.testing.assert_array_equal(read_parquet(data).nonprivate_numbers["a"], VALUES)
+
+
+def test_100_000_records_of_50_features():
+    values = np.random.default_rng(0).random((100_000, 50))
+    data = written({f"x{i}": values[:, i] for i in range(50)}, compression="zstd")
+    dataset = read_table(io.BytesIO(data)).dataset([f"x{i}" for i in range(50)])
+    np.testing.assert_array_equal(dataset.points, values)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"PAR1", "damaged or unusual"),
+        (b"PAR1" + bytes(100) + b"PAR1", "damaged or unusual"),
+        (written({"a": []}), "no records|neither|numbers or texts"),
+        (written({"a": pa.array([], pa.float64())}), "no records"),
+        (written({"a": [[1], [2]]}), "No column held numbers or texts"),
+        (written({f"x{i}": [1] for i in range(201)}), "201 columns, but at most 200"),
+        (written({"a": np.zeros(200_001)}), "more than 200000 rows"),
+        (written({f"x{i}": np.zeros(100_001) for i in range(101)}), "at most 10000000 cells"),
+    ],
+)
+def test_what_is_no_usable_table_is_refused_with_a_way_out(data, message):
+    refused(data, message)
+
+
+def test_two_columns_of_one_name_are_refused():
+    packed = io.BytesIO()
+    pq.write_table(pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"]), packed)
+    refused(packed.getvalue(), "have one name")
+
+
+def test_hostile_names_are_made_printable_and_unique():
+    columns = read_parquet(written({"=1+1": [1.0], "a\nb": [2.0], "a b": [3.0], "": [4.0], "größe": [5.0]}))
+    assert columns.names == ("=1+1", "a b", "a b (2)", "column 4", "größe")
+
+
+def test_a_bomb_is_refused_before_it_goes_off(monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+    bomb = written({"a": ["x" * 10_000_000]}, compression="zstd", use_dictionary=False)
+    assert len(bomb) < 100_000
+    refused(bomb, "unpacks to 10 MB or more")
+
+
+def test_heads_are_believed_where_the_summary_lies(monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+    bomb = written({"a": ["x" * 10_000_000]}, compression="zstd", use_dictionary=False)
+
+    refusals = iter([lambda _: None, decoding.refuse_unpacked])  # of the summary, of the heads
+    monkeypatch.setattr(parquet, "refuse_unpacked", lambda n_bytes: next(refusals)(n_bytes))
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it went off"))
+    refused(bomb, "unpacks to 10 MB or more")
+
+
+def test_one_long_text_in_every_row_is_counted_each_time(monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+    data = written({"a": ["x" * 1_000] * 5_000})
+    assert len(data) < 10_000
+    refused(data, "unpacks to 5 MB or more")
+
+
+@given(st.binary(min_size=1, max_size=40), st.floats(0, 1), st.integers(0, 20))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+def test_a_damaged_file_gives_a_table_or_a_table_error(noise, place, gap):
+    data = written({"a": VALUES[:5], "b": ["x", "y", "x", "y", None], "c": [1, 2, 3, 4, None]})
+    at = int(place * len(data))
+    attempt(b"PAR1" + (data[:at] + noise + data[at + gap :])[4:])
+
+
+floats = st.one_of(st.none(), st.floats())
+
+
+@given(st.lists(st.tuples(floats, st.text(max_size=5)), min_size=1, max_size=6))
+@settings(max_examples=100)
+def test_any_values_come_back(rows):
+    frame = pd.DataFrame({"a": pd.array([row[0] for row in rows], dtype="Float64"), "b": [row[1] for row in rows]})
+    packed = io.BytesIO()
+    frame.to_parquet(packed)
+    table = read_table(packed)
+    values = np.array([np.nan if row[0] is None else row[0] for row in rows], dtype=float)
+    wanted = np.where(np.isfinite(values), values, np.nan)
+    np.testing.assert_array_equal(table.nonprivate_columns.nonprivate_numbers["a"], wanted)
