@@ -1,11 +1,13 @@
 """Utility as numbers: arrays in, floats out. Computed on true records, so every result is the curator's."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.special import expit
 
 from dpviz.core import Centers, FloatArray, Labels, Points
 
@@ -115,3 +117,116 @@ def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:
         nearest = distances.reshape(len(part), n_sets, k).min(axis=2) + squares[first : first + rows, None]
         totals += np.maximum(nearest, 0.0).sum(axis=0)
     return totals
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How alike two clusterings of the same records are; 1 is the same. Curator only: one is of the true records."""
+
+    ari: float  # adjusted for chance, 0 for independent labels
+    ami: float  # adjusted for chance
+    rand: float  # share of pairs treated alike
+    nmi: float
+
+
+def nonprivate_agreement(labels: Labels, reference: Labels) -> Agreement:
+    """Compare `labels` (n,) with `reference` (n,), -1 (noise) being a cluster of its own; NaN without records.
+
+    Source: van der Ende, equations 5.2 to 5.4.
+    """
+    from sklearn import metrics  # type: ignore[import-untyped]  # slow to load; it ships no types
+
+    if len(labels) == 0:
+        return Agreement(*[math.nan] * 4)
+    return Agreement(
+        float(metrics.adjusted_rand_score(reference, labels)),
+        float(metrics.adjusted_mutual_info_score(reference, labels)),
+        float(metrics.rand_score(reference, labels)) if len(labels) > 1 else 1.0,
+        float(metrics.normalized_mutual_info_score(reference, labels)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InternalScores:
+    """How tight and far apart clusters are, without known classes; NaN for fewer than 2 clusters, or n of them."""
+
+    calinski_harabasz: float  # > 0, higher is better; grows with n
+    silhouette: float  # in [-1, 1], higher is better; below 0 many records are nearer to another cluster
+    davies_bouldin: float  # > 0, lower is better
+
+
+def internal_scores(points: Points, labels: Labels) -> InternalScores:
+    """Score the clusters `labels` (n,) of `points` (n, d); records labelled -1 are left out. O(n^2) time."""
+    from sklearn import metrics
+
+    rows, kept = points[labels >= 0], labels[labels >= 0]
+    if not 1 < len(np.unique(kept)) < len(kept):
+        return InternalScores(*[math.nan] * 3)
+    return InternalScores(
+        float(metrics.calinski_harabasz_score(rows, kept)),
+        float(metrics.silhouette_score(rows, kept)),
+        float(metrics.davies_bouldin_score(rows, kept)),
+    )
+
+
+def matched_labels(labels: Labels, reference: Labels) -> Labels:
+    """Rename the clusters of `labels` (n,) so that as many records as possible agree with `reference` (n,).
+
+    A record whose matched label differs has flipped. Clusters left without a partner get numbers beyond the
+    reference's; -1 (noise) stays.
+    """
+    names, own = np.unique(labels[labels >= 0], return_inverse=True)
+    others, theirs = np.unique(reference[labels >= 0], return_inverse=True)
+    table = np.zeros((len(names), len(others)))
+    np.add.at(table, (own, theirs), 1.0)
+    table[:, others < 0] = 0.0
+    beyond = 1 + int(max(reference.max(initial=-1), -1))
+    new = beyond + np.arange(len(names), dtype=np.intp)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    met = table[rows, columns] > 0
+    new[rows[met]] = others[columns[met]]
+    found = np.full(len(labels), -1, dtype=np.intp)
+    found[labels >= 0] = new[own]
+    return found
+
+
+def relative_center_error(centers: Centers, reference: Centers) -> float:
+    """Return mean |c - c*| / mean |c* - mean of c*| under the matching of least distance; NaN for coinciding c*."""
+    spread = float(np.linalg.norm(reference - reference.mean(axis=0), axis=1).mean())
+    return matched_distance(centers, reference) / spread if spread > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Displacement:
+    """How far released records are from the true ones. Curator only. NaN without records."""
+
+    mse: float  # mean over all coordinates of (x - z)^2
+    mae: float  # mean over all coordinates of |x - z|
+    distance: float  # mean of the Euclidean distances |x - z|
+
+
+def nonprivate_displacement(points: Points, released: Points) -> Displacement:
+    """Compare `points` (n, d) with what was `released` (n, d) of them."""
+    if not len(points):
+        return Displacement(math.nan, math.nan, math.nan)
+    gaps = released - points
+    return Displacement(
+        float(np.mean(gaps**2)), float(np.mean(np.abs(gaps))), float(np.linalg.norm(gaps, axis=1).mean())
+    )
+
+
+def mean_pair_error(points: Points, *, epsilon: float) -> float:
+    """Return the mean of 1 / (1 + exp(epsilon d)) over all pairs of different rows of `points` (n, d).
+
+    Each is the least error of an attacker who knows that a record is one of the two, both equally likely, having seen
+    z behind either: van der Ende, equation 2.2 turned the right way round, table 5.4. Distances are held in blocks.
+    NaN for fewer than two records.
+    """
+    n = len(points)
+    if n < 2:
+        return math.nan
+    rows = max(1, COST_CELLS // n)
+    total = sum(
+        float(expit(-epsilon * cdist(points[first : first + rows], points)).sum()) for first in range(0, n, rows)
+    )
+    return (total - n / 2) / (n * (n - 1))  # each record beside itself adds 1/2

@@ -5,6 +5,53 @@ Every proof is about real numbers. The noise here is floating point, whose last 
 """
 
 from dpviz.mechanisms.additive import gaussian, laplace
+from dpviz.mechanisms.laplace_density import corner_probability, inside_probability, log_density, redraw_loss
+from dpviz.mechanisms.nd_laplace import (
+    Noise,
+    PerturbationArea,
+    epsilon_of_level,
+    nd_laplace,
+    nd_laplace_noise,
+    perturbation_area,
+    planar_laplace,
+    planar_radius,
+    radius_probability,
+    radius_quantile,
+)
+from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
+from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
+from dpviz.mechanisms.remap import default_grid, nearest_places, remap_cells, remap_table
 from dpviz.mechanisms.selection import Indices, exponential, exponential_probabilities
 
-__all__ = ["Indices", "exponential", "exponential_probabilities", "gaussian", "laplace"]
+__all__ = [
+    "DOMAINS",
+    "GridCells",
+    "Indices",
+    "Noise",
+    "PerturbationArea",
+    "Redrawn",
+    "ReleaseLaw",
+    "check_redraw",
+    "corner_probability",
+    "default_grid",
+    "epsilon_of_level",
+    "exponential",
+    "exponential_probabilities",
+    "gaussian",
+    "inside_probability",
+    "laplace",
+    "log_density",
+    "nd_laplace",
+    "nd_laplace_noise",
+    "nearest_places",
+    "perturbation_area",
+    "planar_laplace",
+    "planar_radius",
+    "radius_probability",
+    "radius_quantile",
+    "redraw_in_box",
+    "redraw_loss",
+    "release_law",
+    "remap_cells",
+    "remap_table",
+]

@@ -1,0 +1,163 @@
+"""The n-dimensional Laplace mechanism: every record moves by a random length in a random direction.
+
+van der Ende, "nD-Laplace" (thesis draft, chapter 3); Andres et al. 2013, "Geo-indistinguishability", section 4.
+Notation, paper -> code: x_0 -> a row of `points`, r -> radius, theta -> direction, l -> level, C_epsilon -> the
+distribution function of the radius, P_area -> `PerturbationArea`.
+
+z = x + r u, u uniform on the unit sphere of R^d, r of density proportional to r^(d-1) exp(-epsilon r), which is
+Gamma(d, 1/epsilon). Standard noise is drawn first and divided by epsilon afterwards: for one seed a release moves
+continuously with epsilon, and the generator ends in the same state whatever epsilon was.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from dpviz.core import FloatArray, Points, as_points
+
+BLOCK = 1 << 14  # records drawn at a time: what they need stays in the processor's cache
+NEAR_BRANCH = 1e-8  # p below which W_-1 is expanded; the next term is 1e-9 of the radius
+AREA_LEVELS = (0.5, 0.9, 0.95)  # of the circles drawn around a record; ours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """Displacements in polar form, for the record's owner only: z - x = radius * direction."""
+
+    radius: FloatArray  # (n,) >= 0, unit of the points
+    direction: FloatArray  # (n, d) unit vectors
+
+    @property
+    def displacement(self) -> FloatArray:
+        """The displacements (n, d), unit of the points."""
+        return self.radius[:, None] * self.direction
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbationArea:
+    """The ball that a released point is expected in (thesis, equation 3.4; Yan et al. 2022), by the law of r."""
+
+    mean_radius: float  # d / epsilon, what the average over N draws tends to
+    levels: tuple[float, ...]  # probabilities in (0, 1)
+    radii: tuple[float, ...]  # the ball of radii[i] holds z with probability levels[i]
+
+
+def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:
+    """Move each row of `points` (n, d) by noise of density exp(-epsilon |z - x|), up to a constant.
+
+    `epsilon` > 0 is per unit of distance, in the unit of the points: it means nothing without one (`epsilon_of_level`).
+    Infinity returns the points exactly, as a copy. The result (n, d) may lie anywhere in R^d.
+
+    Each row is epsilon-geo-indistinguishable by itself: K(x)(z) <= exp(epsilon |x - x'|) K(x')(z). The points stay
+    private. Raises ValueError for epsilon <= 0 or NaN, one so small that the noise overflows, and points that are not
+    finite and (n, d).
+    Source: Andres et al. 2013, theorem 4.1 (d = 2); thesis, equation 3.1. The proof does not cover floating point
+    (Mironov 2012).
+    """
+    exact = as_points(points)
+    noise = nd_laplace_noise(len(exact), exact.shape[1], epsilon=epsilon, rng=rng)
+    # In place: at a million records another temporary costs as much as the noise.
+    moved = noise.direction
+    moved *= noise.radius[:, None]
+    moved += exact
+    return moved
+
+
+def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> Noise:
+    """Draw the displacements of `n` records in `d` dimensions: a Gamma radius and a normalised Gaussian vector.
+
+    Raises ValueError for an epsilon that is not positive, or so small that the noise overflows.
+    """
+    check_epsilon(epsilon)
+    radius, direction = np.empty(n), np.empty((n, d))
+    for first in range(0, n, BLOCK):
+        block = slice(first, first + BLOCK)
+        rng.standard_gamma(d, out=radius[block])
+        fill_unit_vectors(direction[block], rng=rng)
+    with np.errstate(over="ignore"):
+        radius /= epsilon
+    if not np.isfinite(radius).all():
+        raise ValueError(f"epsilon was {epsilon}, but the noise overflows below about 1e-300. Raise epsilon.")
+    return Noise(radius, direction)
+
+
+def planar_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:
+    """Do what `nd_laplace` does for points (n, 2), in the thesis's own form: algorithm 2, equation 3.3.
+
+    The radius is C_epsilon^-1(p), p uniform in [0, 1), and the angle uniform in [0, 2 pi). Equal in law to `nd_laplace`
+    (tested), not draw by draw. Guarantee and errors are those of `nd_laplace`.
+    """
+    exact = as_points(points)
+    if exact.shape[1] != 2:
+        raise ValueError(
+            f"points had {exact.shape[1]} columns, but the Lambert-W form is for 2. Use nd_laplace, for any number."
+        )
+    check_epsilon(epsilon)
+    radius = planar_radius(rng.random(len(exact)), epsilon=epsilon)
+    angle = rng.uniform(0.0, 2.0 * np.pi, len(exact))
+    moved: Points = exact + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return moved
+
+
+def planar_radius(p: ArrayLike, *, epsilon: float) -> FloatArray:
+    """Return C_epsilon^-1(p) = -(1/epsilon) (W_-1((p - 1)/e) + 1), the radius below which z lies with probability p.
+
+    `p` in [0, 1), any shape; d = 2. Source: thesis, equation 3.3; Andres et al. 2013, section 4.1.
+    """
+    chance = np.asarray(p, dtype=np.float64)
+    branch = special.lambertw((np.maximum(chance, NEAR_BRANCH) - 1.0) / np.e, k=-1).real
+    # Beside the branch point -1/e the argument's rounding is all that is left of p: there C(r) = r^2/2 - r^3/3 + ...
+    root = np.sqrt(2.0 * chance)
+    return np.asarray(np.where(chance < NEAR_BRANCH, root * (1.0 + root / 3.0), -(branch + 1.0)) / epsilon)
+
+
+def radius_probability(radius: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
+    """Return C_epsilon(r), the probability that z lies within `radius` (any shape) of x: p of the thesis's figures."""
+    return np.asarray(special.gammainc(float(d), np.multiply(epsilon, radius)), dtype=np.float64)
+
+
+def radius_quantile(p: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
+    """Return the radius below which z lies with probability `p` in [0, 1]: the inverse of `radius_probability`."""
+    return np.asarray(special.gammaincinv(float(d), np.asarray(p, dtype=np.float64)) / epsilon, dtype=np.float64)
+
+
+def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = AREA_LEVELS) -> PerturbationArea:
+    """Return mean radius d / epsilon and the Gamma law's quantiles at `levels`: public, no record is looked at."""
+    check_epsilon(epsilon)
+    radii = tuple(float(radius) for radius in radius_quantile(levels, d, epsilon=epsilon))
+    return PerturbationArea(d / epsilon, tuple(levels), radii)
+
+
+def epsilon_of_level(level: float, radius: float) -> float:
+    """Return epsilon = level / radius: `level` l > 0 is what two places `radius` apart may differ by, e^l at most.
+
+    `radius` > 0 is in the user's unit (metres on a map), and epsilon is per that unit. Source: thesis, section 3.1.3.
+    Raises ValueError for a level or radius that is not positive and finite.
+    """
+    for name, value in (("level", level), ("radius", radius)):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} was {value}, but it must be positive and finite.")
+    return level / radius
+
+
+def fill_unit_vectors(vectors: FloatArray, *, rng: np.random.Generator) -> None:
+    """Fill `vectors` (n, d) with independent uniform points of the unit sphere: a Gaussian vector over its length."""
+    rng.standard_normal(out=vectors)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    if not lengths.all():
+        # A Gaussian of exactly 0 in every coordinate has no direction; any fixed one changes no probability.
+        vectors[lengths == 0.0, 0] = 1.0
+        lengths[lengths == 0.0] = 1.0
+    vectors /= lengths[:, None]
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Raise ValueError unless epsilon > 0."""
+    if not epsilon > 0:  # NaN lands here too
+        raise ValueError(
+            f"epsilon was {epsilon}, but it must be > 0, per unit of distance. Use math.inf for no noise, or "
+            "epsilon_of_level(level, radius)."
+        )
