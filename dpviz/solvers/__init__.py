@@ -1,8 +1,10 @@
-"""Cores that algorithms and baselines share: Lloyd's step and its noisy form, starts, zones, mixture landscapes."""
+"""Cores that algorithms and baselines share: Lloyd's and medoids' steps, starts, zones, mixture landscapes."""
 
 from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
+from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers
 from dpviz.solvers.flow import flow_line
+from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.merge import MergeTree, merge_tree
 from dpviz.solvers.mixture import Local, Mixture
@@ -26,6 +28,7 @@ from dpviz.solvers.noisy_lloyd import (
     su_split,
 )
 from dpviz.solvers.packing import sphere_packing
+from dpviz.solvers.plane_basins import basins_by_lattice, lattice_basins
 from dpviz.solvers.saddles import Candidates, Landscape, TransitionPoint, critical_points, landscape, transition_points
 from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.strings import Strings
@@ -46,6 +49,7 @@ __all__ = [
     "BOX_MIDDLE",
     "EMPTY_SCALES",
     "SCORE_SENSITIVITY",
+    "SOLVERS",
     "Candidates",
     "ClusterSums",
     "Landscape",
@@ -61,30 +65,36 @@ __all__ = [
     "assign_basins",
     "assign_clusters",
     "assign_components",
+    "basins_by_lattice",
     "centered_sums",
     "clamped_laplace",
     "cluster_costs",
     "cluster_sums",
     "cluster_totals",
     "controller_angle",
+    "cost",
     "critical_points",
     "draw_in_zone",
     "features",
     "flow_line",
+    "geometric_median",
     "hard_moments",
     "label_moments",
     "landscape",
+    "lattice_basins",
     "lloyd",
     "lloyd_in_blocks",
     "means",
     "merge_tree",
     "moment_length",
+    "nearest_distance",
     "noisy_means",
     "past_controller",
     "public_start",
     "records",
     "repaired_covariances",
     "sample_in_zone",
+    "select_centers",
     "soft_moments",
     "sphere_packing",
     "spread_in_zone",

@@ -5,6 +5,7 @@ rises along the flow, so a point is certain as soon as it is inside an ellipsoid
 rim, with no other critical point inside.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,11 @@ from dpviz.solvers.flow import flow, settle
 from dpviz.solvers.merge import merge_tree
 from dpviz.solvers.mixture import Mixture
 from dpviz.solvers.saddles import Landscape, landscape
+from dpviz.solvers.strings import quick_log_density
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is looked at; ours
+PLANE_RIM_POINTS = 64  # the same in the plane, where they can be even; ours
 RADII = tuple(
     16.0 * 0.5**i for i in range(14)
 )  # squared, in units of the curvature at the minimum; tried in turn; ours
@@ -26,13 +29,24 @@ RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the w
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Trap:
-    """Where a point is certain to end in one minimum."""
+class Traps:
+    """Where a point is certain to end in a minimum: one ellipsoid for each of L minima."""
 
-    middle: FloatArray  # (D,)
-    curvature: FloatArray  # (D, D) Hessian of -ln p there
-    radius: float  # squared, in units of the curvature; 0: no trap
-    rim: float  # a point must be denser than this, ln p
+    middles: FloatArray  # (D, L) of the whitened minima, one column each
+    whiteners: FloatArray  # (D, D L) roots of the Hessians of -ln p there, side by side: axis by axis, minima inside
+    radii: FloatArray  # (L,) squared, in units of the curvature; 0: no trap
+    rims: FloatArray  # (L,) a point must be denser than this, ln p
+
+    def caught(self, places: Points, density: FloatArray) -> Labels:
+        """Return the minimum (n,) that each of `places` (n, D), of ln p `density` (n,), is certain of, or -1."""
+        found = np.full(len(places), -1, dtype=np.intp)
+        dense = np.flatnonzero(density > self.rims.min())
+        if not len(dense):
+            return found
+        white = (places[dense] @ self.whiteners).reshape(len(dense), *self.middles.shape) - self.middles
+        inside = (np.square(white, out=white).sum(axis=1) < self.radii) & (density[dense, None] > self.rims)
+        found[dense] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
+        return found
 
 
 def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
@@ -41,8 +55,8 @@ def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
     land = landscape(mixture)
     if len(land.minima) == 1:
         return np.zeros(len(rows), dtype=np.intp)
-    traps = _traps(mixture, land)
-    parts = [_labelled(mixture, land, traps, rows[i : i + ROWS]) for i in range(0, len(rows), ROWS)]
+    sure = traps(mixture)
+    parts = [_labelled(mixture, rows[i : i + ROWS], sure) for i in range(0, len(rows), ROWS)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
 
 
@@ -65,25 +79,16 @@ def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, che
     return np.asarray(clusters[basins])
 
 
-def _labelled(mixture: Mixture, land: Landscape, traps: tuple[_Trap, ...], rows: Points) -> Labels:
-    places, labels, _ = flow(mixture, rows, watch=lambda where, density: _caught(traps, where, density))
+def _labelled(mixture: Mixture, rows: Points, sure: Traps) -> Labels:
+    places, labels, _ = flow(mixture, rows, watch=lambda _, where, density: sure.caught(where, density))
     left = np.flatnonzero(labels < 0)
-    labels[left] = _nearest(mixture, land, settle(mixture, places[left]))
+    labels[left] = ends_of(mixture, places[left])
     return labels
 
 
-def _caught(traps: tuple[_Trap, ...], places: Points, density: FloatArray) -> Labels:
-    found = np.full(len(places), -1, dtype=np.intp)
-    dense = np.flatnonzero(density > min(trap.rim for trap in traps))
-    if not len(dense):
-        return found
-    rows, level = places[dense], density[dense]
-    for i, trap in enumerate(traps):
-        near = np.flatnonzero(level > trap.rim)
-        gaps = rows[near] - trap.middle
-        inside = np.einsum("nd,nd->n", gaps @ trap.curvature, gaps) < trap.radius
-        found[dense[near[inside]]] = i
-    return found
+def ends_of(mixture: Mixture, places: Points) -> Labels:
+    """Return the minimum (n,) that each of `places` (n, D) settles in."""
+    return _nearest(mixture, landscape(mixture), settle(mixture, places))
 
 
 def _nearest(mixture: Mixture, land: Landscape, ends: Points) -> Labels:
@@ -94,26 +99,47 @@ def _nearest(mixture: Mixture, land: Landscape, ends: Points) -> Labels:
     return np.asarray(np.einsum("nld,lde,nle->nl", gaps, metric, gaps).argmin(axis=1), dtype=np.intp)
 
 
-def _traps(mixture: Mixture, land: Landscape) -> tuple[_Trap, ...]:
+@functools.lru_cache(maxsize=64)
+def traps(mixture: Mixture) -> Traps:
     """Return a trap for each minimum: the largest of RADII that holds no other critical point and has a low rim."""
-    directions = np.random.default_rng(0).standard_normal((RIM_POINTS, mixture.d))  # a number of the method
-    directions = np.concatenate([directions, np.eye(mixture.d), -np.eye(mixture.d)])
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    land = landscape(mixture)
+    rims = _directions(mixture.d)
     here = axes(mixture.at(land.minima))
-    traps = []
-    for i, middle in enumerate(land.minima):
-        curvature = -mixture.hessian(middle[None])[0]
-        others = np.concatenate([np.delete(land.minima, i, axis=0), land.candidates.locations]) - middle
-        nearest = float(np.einsum("nd,nd->n", others @ curvature, others).min(initial=np.inf))
-        # In the basis where R is 1, the ellipsoid's axes are 1 / sqrt(curvature) long.
-        stretch = here.basis[i] / np.sqrt(np.maximum(here.curvatures[i], 1e-12))
-        radius, rim = 0.0, np.inf
-        for squared in RADII:
-            highest = float(mixture.log_density(middle + np.sqrt(squared) * directions @ stretch.T).max())
-            if squared < nearest and highest < land.log_densities[i] - RIM_DROP * squared:
-                radius, rim = squared, highest
-                break
-        # A rim is looked at in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
-        margin = (float(land.log_densities[i]) - rim) / 4 if radius else 0.0
-        traps.append(_Trap(frozen(middle.copy()), curvature, radius / 2, rim + margin))
-    return tuple(traps)
+    bent = -mixture.hessian(land.minima)
+    # In the basis where R is 1, the ellipsoid's axes are 1 / sqrt(curvature) long.
+    stretch = here.basis / np.sqrt(np.maximum(here.curvatures, 1e-12))[:, None]
+    others = np.concatenate([land.minima, land.candidates.locations]) - land.minima[:, None]  # (L, m, D)
+    away = np.einsum("lmd,lmd->lm", others @ bent, others)
+    n_minima = len(land.minima)
+    away[np.arange(n_minima), np.arange(n_minima)] = np.inf
+    nearest = away.min(axis=1)
+    radii, levels = np.zeros(n_minima), np.full(n_minima, np.inf)
+    for squared in RADII:
+        left = np.flatnonzero((radii == 0) & (nearest > squared))
+        if not len(left):
+            continue
+        rim = land.minima[left, None] + np.sqrt(squared) * rims @ stretch[left].transpose(0, 2, 1)
+        highest = quick_log_density(mixture, rim.reshape(-1, mixture.d)).reshape(len(left), -1).max(axis=1)
+        low = highest < land.log_densities[left] - RIM_DROP * squared
+        radii[left[low]], levels[left[low]] = squared, highest[low]
+    # A rim is looked at in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
+    margin = np.where(radii > 0, (land.log_densities - np.where(radii > 0, levels, 0.0)) / 4, 0.0)
+    values, vectors = np.linalg.eigh(bent)
+    roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(1, 2, 0)  # (D, D, L)
+    return Traps(
+        middles=frozen(np.einsum("ld,del->el", land.minima, roots)),
+        whiteners=frozen(roots.reshape(mixture.d, -1)),
+        radii=frozen(radii / 2),
+        rims=frozen(levels + margin),
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _directions(d: int) -> FloatArray:
+    """Return unit vectors (m, d) in which a rim is looked at: even in the plane, else drawn, a number of the method."""
+    if d == 2:
+        angle = 2.0 * np.pi * np.arange(PLANE_RIM_POINTS) / PLANE_RIM_POINTS
+        return frozen(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    directions = np.random.default_rng(0).standard_normal((RIM_POINTS if d > 2 else 0, d))
+    directions = np.concatenate([directions, np.eye(d), -np.eye(d)])
+    return frozen(directions / np.linalg.norm(directions, axis=1, keepdims=True))

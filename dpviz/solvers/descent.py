@@ -22,6 +22,7 @@ LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part o
 DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one
 CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
 CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is taken
+FEW_POINTS = 100  # up to here they are gone through one by one, in few axes; ours
 FEW_NEIGHBORS = 20  # of a point, itself among them, up to which pairs of points are listed; ours
 MERGE = 1e-4  # critical points closer than this, in standard deviations, are one
 
@@ -94,7 +95,7 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
     """
     if not len(points):
         return np.empty(0, dtype=np.intp)
-    if mixture.d > FEW_AXES:
+    if mixture.d > FEW_AXES or len(points) > FEW_POINTS:
         # R is a mean of precisions, so it is nowhere less than their least one.
         widest = float(np.linalg.eigvalsh(mixture.covariances).max())
         tree, reach = cKDTree(points), radius * np.sqrt(widest) * (1.0 + 1e-9)
@@ -134,9 +135,10 @@ def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
         return np.asarray(right / metric[..., 0])
     if metric.shape[-1] == 2:
         a, b, c = metric[:, 0, 0], metric[:, 0, 1], metric[:, 1, 1]
-        first = c * right[:, 0] - b * right[:, 1]
-        second = a * right[:, 1] - b * right[:, 0]
-        return np.asarray(np.stack([first, second], axis=1) / (a * c - b * b)[:, None])
+        x, y, scale = right[:, 0], right[:, 1], a * c - b * b
+        found = np.empty_like(right)
+        found[:, 0], found[:, 1] = (c * x - b * y) / scale, (a * y - b * x) / scale
+        return found
     return np.asarray(np.linalg.solve(metric, right[..., None])[..., 0])
 
 

@@ -29,7 +29,7 @@ FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is dege
 FIRST_STEP = 0.1  # standard deviations from a saddle to where its descents start; halved while f does not fall; ours
 
 BoolArray: TypeAlias = NDArray[np.bool_]
-Watch: TypeAlias = Callable[[Points, FloatArray], Labels]  # (places, ln p) -> the minimum that is certain, or -1
+Watch: TypeAlias = Callable[[Labels, Points, FloatArray], Labels]  # (rows, places, ln p) -> certain minimum, or -1
 
 
 def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tuple[Points, Labels, BoolArray]:
@@ -46,7 +46,7 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
     length, rise = length_of(here.gradient, solved(here.metric, here.gradient)), here.gradient  # see `_solved`
     for _ in range(FLOW_STEPS):
         if watch is not None:
-            labels[active] = watch(places[active], here.log_density)
+            labels[active] = watch(active, places[active], here.log_density)
         ended[active] = _is_safe(here, length)
         go = (labels[active] < 0) & ~ended[active]
         if not go.any():
@@ -58,12 +58,12 @@ def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tup
         there = mixture.quick_at(trial)
         miss = there.gradient - foretold
         ahead, back, rise = _solved(there, miss, rise)
-        error = length_of(miss, back) / np.clip(RELATIVE * length, LEAST, TOLERANCE)
+        error = length_of(miss, back) / np.minimum(np.maximum(RELATIVE * length, LEAST), TOLERANCE)
         good = (error <= 1.0) & (there.log_density >= here.log_density - 1e-9)
         places[active[good]] = trial[good]
         length = np.where(good, length_of(there.gradient, ahead), length)
         here = there if good.all() else _chosen(here, there, good)
-        growth = np.clip(0.8 * np.sqrt(1.0 / np.maximum(error, 1e-6)), 0.25, 3.0)
+        growth = np.minimum(np.maximum(0.8 * np.sqrt(1.0 / np.maximum(error, 1e-6)), 0.25), 3.0)
         reach = np.minimum(reach * np.where(good, growth, np.minimum(growth, 0.5)), LONGEST_REACH)
     return places, labels, ended
 
@@ -149,6 +149,8 @@ def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArra
 
 def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
     """Return the local quadratic's flow in the time h, the gradient it foretells, and h times the speed."""
+    if here.gradient.shape[1] == 2:
+        return _plane_step(here, reach)
     values, vectors = eigen(here.hessian)
     slopes = _dot(vectors.swapaxes(1, 2), here.gradient)
     speed = _speed(here)
@@ -158,6 +160,32 @@ def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, Flo
     flat = np.abs(exponent) < 1e-9
     share = np.where(flat, np.minimum(time, 1e300)[:, None], growth / np.where(flat, 1.0, values))
     return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes), time * speed
+
+
+def _plane_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+    """Return what `_exact_step` does, in the plane, where a function of H needs its eigenvalues m -+ r alone.
+
+    f(H) = (f(m + r) + f(m - r)) / 2 + (f(m + r) - f(m - r)) / (2 r) (H - m).
+    """
+    first, second = here.gradient[:, 0], here.gradient[:, 1]
+    metric, bent = here.metric, here.spread - here.metric
+    middle, half, across = (bent[:, 0, 0] + bent[:, 1, 1]) / 2, (bent[:, 0, 0] - bent[:, 1, 1]) / 2, bent[:, 0, 1]
+    radius = np.hypot(half, across)
+    values = np.stack([middle - radius, middle + radius])
+    square = metric[:, 0, 0] * first * first + 2 * metric[:, 0, 1] * first * second + metric[:, 1, 1] * second * second
+    speed = _floored(np.sqrt(square))
+    time = np.minimum(reach / speed, 1.0 / _floored(values[1]))
+    exponent = np.minimum(np.maximum(time * values, -700.0), 1.0)
+    flat = np.abs(exponent) < 1e-9
+    share = np.where(flat, np.minimum(time, 1e300), np.expm1(exponent) / np.where(flat, 1.0, values))
+    mean, rate = (share[0] + share[1]) / 2, (share[1] - share[0]) / (2 * _floored(radius))
+    move = np.empty_like(here.gradient)
+    move[:, 0] = mean * first + rate * (half * first + across * second)
+    move[:, 1] = mean * second + rate * (across * first - half * second)
+    foretold = here.gradient.copy()
+    foretold[:, 0] += bent[:, 0, 0] * move[:, 0] + across * move[:, 1]
+    foretold[:, 1] += across * move[:, 0] + bent[:, 1, 1] * move[:, 1]
+    return move, foretold, time * speed
 
 
 def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
@@ -189,7 +217,12 @@ def _is_safe(here: Local, length: FloatArray) -> BoolArray:
     """
     safe = (length < CLOSE) & np.isfinite(here.log_density)
     near = np.flatnonzero(safe)
-    if len(near):
+    if len(near) and here.gradient.shape[1] == 2:
+        bent = here.metric[near] - here.spread[near]
+        convex = (bent[:, 0, 0] > 0) & (bent[:, 0, 0] * bent[:, 1, 1] > bent[:, 0, 1] * bent[:, 0, 1])
+        bent[~convex] = here.metric[near[~convex]]
+        safe[near] = convex & (length_of(here.gradient[near], solved(bent, here.gradient[near])) < CLOSE)
+    elif len(near):
         values, vectors = eigen(here.hessian[near])
         slopes = _dot(vectors.swapaxes(1, 2), here.gradient[near])
         convex = values[:, -1] < 0

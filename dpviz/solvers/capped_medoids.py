@@ -1,0 +1,156 @@
+"""k-medoids beside centers that are there already: the selection step of source-target clustering.
+
+Cost(T, S, T_k) = mean over x in T of min(|x - S|, |x - T_k|). With the capped dissimilarity
+D'(x, y) = min(|x - y|, |x - S|), rows points and columns candidate medoids, this is the mean over x of the least
+D'(x, y) over y in T_k, because a minimum of minima may be taken in any order: k-medoids, for which FasterPAM is the
+field's best local search (Schubert & Rousseeuw 2021). Weights multiply the rows.
+
+Nothing here is private: it runs on what was released, or on purpose on records, as a non-private reference.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from dpviz.core import FloatArray, Labels, Points, as_points
+from dpviz.solvers.medoid_starts import accelerated_medoids, greedy_medoids
+
+SOLVERS = ("fasterpam", "akm", "greedy")
+FULL = 3000  # points up to which all n^2 dissimilarities are held: 36 MB; ours
+SAMPLE = 4000  # points of one sample beyond that: 64 MB; ours
+N_SAMPLES = 2  # the cheaper selection on all points wins; ours
+MAX_SWEEPS = 100  # of FasterPAM, the library's own default
+CHUNK = 256  # rows of dissimilarities made at a time, so that a block stays in the cache
+
+
+def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> float:
+    """Return mean over x of `targets` (n, d) of the distance to the nearest of both other sets; infinite with neither.
+
+    `source_points` (m, d) and `centers` (k, d) may be empty; all are in one unit. Raises ValueError for empty targets
+    and bad arrays. Curator only where `source_points` are records.
+    """
+    points = _checked_targets(targets)
+    given = ((source_points, "source_points"), (centers, "centers"))
+    known = np.concatenate([_optional(values, points.shape[1], name) for values, name in given])
+    return float(nearest_distance(points, known).mean())
+
+
+def nearest_distance(points: Points, others: Points) -> FloatArray:
+    """Return the distance (n,) of each of `points` to the nearest of `others` (m, d); infinite where m = 0."""
+    if len(others) == 0:
+        return np.full(len(points), np.inf)
+    distances, _ = cKDTree(others).query(points, k=1)
+    return np.asarray(distances)
+
+
+def select_centers(
+    targets: ArrayLike,
+    source_points: ArrayLike,
+    n_centers: int,
+    *,
+    weights: ArrayLike | None = None,
+    solver: str = "fasterpam",
+    rng: np.random.Generator,
+) -> Labels:
+    """Return the indices (min(k, n),) of T_k in `targets` (n, d), ascending and all different.
+
+    `source_points` (m, d) cost nothing and may be none; `weights` (n,) >= 0 count a point several times. "fasterpam"
+    starts from the greedy choice and swaps; "akm" improves the greedy choice by medoid updates, as de Mathelin et al.
+    2022 do; "greedy" stops there. Beyond FULL points each of N_SAMPLES uniform samples of SAMPLE points selects, and
+    the selection that is cheaper on all points is returned. Only the samples need `rng`.
+    Raises ValueError for empty targets, bad arrays, n_centers < 1 and an unknown solver.
+    """
+    points = _checked_targets(targets)
+    n, d = points.shape
+    sources = _optional(source_points, d, "source_points")
+    if n_centers < 1 or n_centers != int(n_centers):
+        raise ValueError(f"n_centers was {n_centers}, but it must be a whole number >= 1.")
+    if solver not in SOLVERS:
+        raise ValueError(f"solver was {solver!r:.40}, but it must be one of {', '.join(SOLVERS)}.")
+    mass = _checked_weights(weights, n)
+    if n_centers >= n:
+        return np.arange(n, dtype=np.intp)
+    ceilings = _ceilings(points, sources)
+    if n <= FULL:
+        return np.sort(_selected(points, ceilings, mass, n_centers, solver))
+    size = max(SAMPLE, n_centers + 1)
+    tries = []
+    for _ in range(N_SAMPLES):
+        rows = np.sort(rng.choice(n, min(size, n), replace=False))
+        tries.append(rows[_selected(points[rows], ceilings[rows], mass[rows], n_centers, solver)])
+    if solver != "greedy":  # a few updates on all points win back part of what a sample loses
+        tries = [accelerated_medoids(points, ceilings, mass, one) for one in tries]
+    costs = [float(mass @ np.minimum(ceilings, nearest_distance(points, points[one]))) for one in tries]
+    return np.sort(tries[int(np.argmin(costs))])
+
+
+def capped_dissimilarities(points: Points, ceilings: FloatArray, weights: FloatArray) -> NDArray[np.float32]:
+    """Return w_x min(|x - y|, ceiling_x) (n, n) in single precision: rows points, columns candidates.
+
+    Single precision halves the memory and rounds by 6e-8 of a distance, far below what two selections differ by.
+    """
+    made = np.empty((len(points), len(points)), dtype=np.float32)
+    for first in range(0, len(points), CHUNK):
+        rows = slice(first, first + CHUNK)
+        block = cdist(points[rows], points)
+        np.minimum(block, ceilings[rows, None], out=block)
+        np.multiply(block, weights[rows, None], out=made[rows], casting="same_kind")
+    return made
+
+
+def _selected(points: Points, ceilings: FloatArray, weights: FloatArray, k: int, solver: str) -> Labels:
+    """Select k < n of `points`, all dissimilarities at once."""
+    matrix = capped_dissimilarities(points, ceilings, weights)
+    start = greedy_medoids(matrix, (weights * ceilings).astype(np.float32), k)
+    if solver == "greedy":
+        return start
+    if solver == "akm":
+        return accelerated_medoids(points, ceilings, weights, start)
+    import kmedoids  # type: ignore[import-untyped]  # it ships no types; loaded late, most pages need none of it
+
+    found = kmedoids.fasterpam(matrix, start, max_iter=MAX_SWEEPS, n_cpu=1).medoids.astype(np.intp)
+    found = _different(found, len(points), start)
+    # A medoid that coincides with another point may be swapped with itself, and single precision rounds: the start
+    # stays where the swaps did not help.
+    before, after = (float(matrix[:, one].min(axis=1).sum(dtype=np.float64)) for one in (start, found))
+    return found if after <= before else start
+
+
+def _different(found: Labels, n: int, start: Labels) -> Labels:
+    """Return `found` with every repeated medoid replaced by one of `start`, then by any other point."""
+    kept = np.unique(found)
+    spare = np.concatenate([start, np.arange(n)])
+    spare = spare[np.sort(np.unique(spare, return_index=True)[1])]
+    spare = spare[~np.isin(spare, kept)]
+    return np.concatenate([kept, spare[: len(found) - len(kept)]])
+
+
+def _ceilings(points: Points, sources: Points) -> FloatArray:
+    """Return what a point costs with no medoid (n,): the nearest source, or with none a bound on every distance."""
+    if len(sources):
+        return nearest_distance(points, sources)
+    reach = float(np.linalg.norm(np.ptp(points, axis=0)))
+    return np.full(len(points), 1.0 + 2.0 * reach)
+
+
+def _checked_targets(targets: ArrayLike) -> Points:
+    points = as_points(targets, name="targets")
+    if len(points) == 0:
+        raise ValueError("targets had no rows, but there must be at least one point to cover. Load a target set.")
+    return points
+
+
+def _optional(values: ArrayLike, d: int, name: str) -> Points:
+    """Return points that may be none, given in any shape of size 0."""
+    array = np.asarray(values, dtype=np.float64)
+    return np.empty((0, d)) if array.size == 0 else as_points(array, n_features=d, name=name)
+
+
+def _checked_weights(weights: ArrayLike | None, n: int) -> FloatArray:
+    if weights is None:
+        return np.ones(n)
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
+        raise ValueError(f"weights had shape {mass.shape}, but there must be {n} finite numbers >= 0, one a target.")
+    return mass

@@ -1,0 +1,125 @@
+"""Curves from which the parameters of a clustering are read: elbow, silhouette, gap statistic, k-distance, preference.
+
+van der Ende, "nD-Laplace", sections 2.2.1 and 5.3.1. `points` are what is clustered, so scaled and released: choosing
+from them is post-processing. Choosing from the clean records would not be private.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist
+
+from dpviz.core import FloatArray, Labels, as_points, frozen
+
+SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows with the square; ours
+REFERENCES = 10  # uniform data sets of the gap statistic; ours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KCurves:
+    """Three ways to choose k, one entry for each of `n_clusters`."""
+
+    n_clusters: Labels  # (m,) increasing
+    inertia: FloatArray  # (m,) sum of squared distances: the elbow plot
+    silhouette: FloatArray  # (m,) in [-1, 1], NaN where undefined (k = 1, or as many clusters as records)
+    gap: FloatArray  # (m,) E* log W_k - log W_k
+    gap_error: FloatArray  # (m,) s_k = sd sqrt(1 + 1/B)
+
+    @property
+    def by_elbow(self) -> int:
+        """The k farthest below the chord of the inertia curve."""
+        return int(self.n_clusters[_knee(self.inertia)])
+
+    @property
+    def by_silhouette(self) -> int:
+        """The k of the largest silhouette; the first k when there is none."""
+        known = np.where(np.isnan(self.silhouette), -np.inf, self.silhouette)
+        return int(self.n_clusters[known.argmax()])
+
+    @property
+    def by_gap(self) -> int:
+        """The least k with gap(k) >= gap(k + 1) - s_(k+1), Tibshirani et al. 2001, section 3; else the last."""
+        enough = self.gap[:-1] >= self.gap[1:] - self.gap_error[1:]
+        return int(self.n_clusters[enough.argmax()] if enough.any() else self.n_clusters[-1])
+
+
+def k_curves(points: ArrayLike, *, most: int = 10, rng: np.random.Generator) -> KCurves:
+    """Cluster `points` (n, d) by K-Means with k = 1 .. `most` and return the three curves.
+
+    The reference of the gap statistic is uniform over the points' own ranges. Raises ValueError without points.
+    """
+    from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]  # slow to load; no types
+
+    rows = as_points(points)
+    if not len(rows):
+        raise ValueError("points were empty, but a choice of k needs at least one record.")
+    ks = np.arange(1, min(most, len(np.unique(rows, axis=0))) + 1, dtype=np.intp)
+    fitted = [_kmeans(rows, int(k), rng=rng) for k in ks]
+    sample = rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)
+    silhouettes = [
+        float(silhouette_score(rows[sample], labels[sample]))
+        if 1 < len(np.unique(labels[sample])) < len(sample)
+        else np.nan
+        for labels, _ in fitted
+    ]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    references = [rng.uniform(low, high, rows.shape) for _ in range(REFERENCES)]
+    logs = np.array([[_log(_kmeans(each, int(k), rng=rng)[1]) for each in references] for k in ks])  # (m, B)
+    inertia = np.array([cost for _, cost in fitted])
+    gap = logs.mean(axis=1) - np.array([_log(cost) for cost in inertia])
+    error = logs.std(axis=1) * np.sqrt(1.0 + 1.0 / REFERENCES)
+    return KCurves(*(frozen(each) for each in (ks, inertia, np.array(silhouettes), gap, error)))
+
+
+def k_distances(points: ArrayLike, *, k: int | None = None) -> FloatArray:
+    """Return each point's distance to its k-th nearest other point, (n,), increasing: a bend is a good radius.
+
+    k is 2 d - 1 unless given, so that with minPts = 2 d, which counts the point itself, half of a bend's points are
+    cores (Sander et al. 1998). With k or fewer points it is the farthest other point; 0 for one point alone.
+    """
+    rows = as_points(points)
+    if len(rows) < 2:
+        return np.zeros(len(rows))
+    wanted = min(2 * rows.shape[1] - 1 if k is None else k, len(rows) - 1)
+    distances, _ = cKDTree(rows).query(rows, k=[wanted + 1])  # the point itself is the first
+    return np.sort(np.asarray(distances, dtype=np.float64)[:, 0])
+
+
+def knee_radius(points: ArrayLike) -> float:
+    """Return DBSCAN's radius: the k-distance where the curve is farthest below its chord. 0 without points."""
+    curve = k_distances(points)
+    return float(curve[_knee(curve)]) if len(curve) else 0.0
+
+
+def median_preference(points: ArrayLike, *, rng: np.random.Generator) -> float:
+    """Return the median of -|x - y|^2 over pairs of different records: Affinity Propagation's preference.
+
+    Of at most SAMPLE records; 0 for fewer than two. Source: thesis, section 2.2.1; Wang et al. 2007.
+    """
+    rows = as_points(points)
+    if len(rows) < 2:
+        return 0.0
+    sample = rows[rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)]
+    return -float(np.median(pdist(sample, "sqeuclidean")))
+
+
+def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labels, float]:
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load; no types
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer different points than clusters: the inertia says so
+        made = KMeans(k, n_init=3, random_state=int(rng.integers(2**31))).fit(rows)
+    return np.asarray(made.labels_, dtype=np.intp), float(made.inertia_)
+
+
+def _log(cost: float) -> float:
+    return float(np.log(max(cost, 1e-300)))  # all records on k places: a cost of 0, whose log has no use in a plot
+
+
+def _knee(curve: FloatArray) -> int:
+    """Return where a monotone convex curve is farthest below the chord from its first to its last value."""
+    chord = np.linspace(curve[0], curve[-1], len(curve))
+    return int(np.argmax(chord - curve))
