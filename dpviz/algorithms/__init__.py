@@ -5,14 +5,16 @@ A new algorithm is one module here and one line in the catalogue; navigation and
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.algorithms import convergent_kmeans, dpm, morse
+from dpviz.algorithms import convergent_kmeans, dpm, morse, nd_laplace, source_target
 
 CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
     {
         "convergent_kmeans": convergent_kmeans,
         "dpm": dpm,
         "morse": morse,
+        "nd_laplace": nd_laplace,
+        "source_target": source_target,
     }
 )
 
-__all__ = ["CATALOGUE", "convergent_kmeans", "dpm", "morse"]
+__all__ = ["CATALOGUE", "convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]

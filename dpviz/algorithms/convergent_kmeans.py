@@ -175,8 +175,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
     """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
-    centers = start_centers(points, box, params, rng=start_rng)
-    problem = _problem(_scaled(points, box), params, rng=plan_rng)
+    unit = _scaled(points, box)
+    centers = _start(unit, box, params, rng=start_rng)
+    problem = _problem(unit, params, rng=plan_rng)
     labels = assign(problem.unit, centers)
     for iteration in range(1, problem.n_iterations + 1):
         step = zone_step(problem, centers, labels, iteration, rng=loop_rng.spawn(1)[0])
@@ -196,8 +197,12 @@ def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Ge
     Public with start="packing"; with start="records" they are k distinct records: curator only. Raises ValueError
     for `initial_centers` of another shape, and for more clusters than records with start="records".
     """
+    return _start(_scaled(points, box), box, params, rng=rng)
+
+
+def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
     return start_from(
-        _scaled(points, box),
+        unit,
         box,
         params.n_clusters,
         start=params.start,

@@ -1,0 +1,267 @@
+"""nD-Laplace: every record is moved by its owner before anybody sees it, and clusters are found afterwards (van der
+Ende, "nD-Laplace", thesis draft, Open University; Andres et al. 2013, "Geo-indistinguishability").
+
+Notation, paper -> code: x_0 -> a row of `points`, z -> a row of `release.points`, r -> `radius`, theta -> `direction`,
+p -> `Step.p`, T -> domain="redraw", l / r -> `epsilon_of_level`.
+
+There is no curator: what a `Step` holds of record i is known to person i alone. Adjacency is REPLACE, one record moves
+by a distance; the number of records is public. Records are clipped into the public box first, which brings no two
+further apart, so every bound in terms of their distance stays.
+- none: z = x + r u, epsilon-geo-indistinguishable.
+- clamp: z is moved to the nearest place in the box: post-processing.
+- redraw: drawn until z is inside. The density is divided by P(inside | x), whose logarithm is epsilon-Lipschitz too, so
+  2 epsilon in general; the thesis claims epsilon.
+- remap: z is rounded to a public grid and moved to a public place: post-processing.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import PureEvent
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Claim,
+    FloatArray,
+    Guarantee,
+    Points,
+    PointsRelease,
+    Result,
+    as_points,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.core import Step as CoreStep
+from dpviz.mechanisms import (
+    GridCells,
+    ReleaseLaw,
+    default_grid,
+    nd_laplace_noise,
+    nearest_places,
+    radius_probability,
+    redraw_in_box,
+    redraw_loss,
+    release_law,
+    remap_cells,
+    remap_table,
+)
+
+TITLE = "nD-Laplace"
+PAPER = "van der Ende, nD-Laplace (thesis draft)"
+ANDRES = "Andrés et al. 2013, Geo-indistinguishability"
+SHOWN_REJECTED = 16  # rejected draws of a record that a trace keeps, for the picture; ours
+LOCAL_CAVEAT = (
+    "Each person adds noise before sending: nobody else needs to be trusted. What is hidden is where a record is, up "
+    "to distances of about 1/ε; that somebody took part is not."
+)
+FLOAT_CAVEAT = (
+    "Noise is floating point and the generator is not a cryptographic one; the proof is for real numbers and true "
+    "randomness."
+)
+POST_CAVEATS = {
+    "clamp": "Moving a point outside to the box's wall uses public bounds only: post-processing, which keeps ε.",
+    "remap": "Grid, prior and rule are public, so moving a point to its place on the grid keeps ε.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public. Arrays make it unhashable in effect: key caches by scalars."""
+
+    epsilon: float = knob(
+        1.0,
+        "ε per unit of distance",
+        "Two places d apart can be told apart by a factor of e^(ε d) at most. It means nothing without the unit.",
+        low=0.01,
+        high=20.0,
+        minimum=1e-12,
+        log=True,
+    )
+    domain: str = knob(
+        "none",
+        "Points outside the box",
+        "What happens to a point that the noise moves out of the public box.",
+        choices=(
+            ("none", "Leave them"),
+            ("clamp", "Clamp to the wall"),
+            ("redraw", "Draw again"),
+            ("remap", "Remap to a grid"),
+        ),
+    )
+    remap: str = knob(
+        "mean",
+        "Remap to",
+        "Under the posterior: its mean is best for squared error, its median for distance. Nearest: the grid place.",
+        choices=(("mean", "Posterior mean"), ("median", "Posterior median"), ("nearest", "Nearest place")),
+    )
+    unit: str = knob(
+        "data",
+        "Distance is measured in",
+        "Features of different units need a common one: divide each by its public range.",
+        choices=(("data", "The data's unit"), ("range", "Shares of each feature's public range")),
+    )
+    grid: Points | None = None  # (m, d) public places, data units; None: a default grid over the box
+    prior: FloatArray | None = None  # (m,) public weights of the places; None: uniform
+
+    def __post_init__(self) -> None:
+        """Raise KnobError for a value that is not allowed; grid and prior are checked against the box by `fit`."""
+        check_params(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step(CoreStep):
+    """The one step: what each person did. Row i is known to person i alone."""
+
+    nonprivate_points: Points  # (n, d) the records, clipped into the box, data units
+    radius: FloatArray  # (n,) length of the displacement, in the unit that epsilon is per
+    direction: FloatArray  # (n, d) unit vectors, in that unit
+    before_domain: Points  # (n, d) z before the domain was looked at (the last draw, under redraw), data units
+    n_rejected: NDArray[np.intp]  # (n,) draws outside the box, under redraw
+    rejected_records: NDArray[np.intp]  # (m,) whose the rejected draws are
+    rejected_points: Points  # (m, d) the first SHOWN_REJECTED of each record, data units
+    points: Points  # (n, d) what is released, data units
+    epsilon: float
+    events: tuple[PureEvent, ...]
+
+    @property
+    def p(self) -> FloatArray:
+        """The probability (n,) of a radius at most this one: C_epsilon(r) of thesis, equation 3.3."""
+        if math.isinf(self.epsilon):
+            return np.zeros(len(self.radius))
+        return radius_probability(self.radius, self.direction.shape[1], epsilon=self.epsilon)
+
+    def rejected_of(self, record: int) -> Points:
+        """Return the rejected draws (m, d) of one record, in their order (thesis, figure 5.1)."""
+        return np.asarray(self.rejected_points[self.rejected_records == record])
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[PointsRelease, Step]:
+    """Move every row of `points` (n, d), clipped into the public `box`; the loop is `steps`.
+
+    Raises ValueError for bad points, a grid or prior that does not fit, and redraw where it would take too long.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    release = PointsRelease(trace[0].points)
+    return Result(release, trace, trace[0].events, guarantee_of(box, params))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[Step]:
+    """Yield the one `Step`."""
+    exact = box.clip(as_points(points, n_features=box.d))
+    inner = noise_box(box, params)
+    to_unit = params.unit == "range"
+    start = box.to_unit(exact) if to_unit else exact
+    n_rejected = np.zeros(len(exact), dtype=np.intp)
+    rejected_records, rejected_points = np.zeros(0, dtype=np.intp), np.zeros((0, box.d))
+    if params.domain == "redraw":
+        drawn = redraw_in_box(start, inner, epsilon=params.epsilon, keep=SHOWN_REJECTED, rng=rng)
+        moved, radius, direction = drawn.points, drawn.radius, drawn.direction
+        n_rejected, rejected_records, rejected_points = drawn.n_rejected, drawn.rejected_records, drawn.rejected_points
+    else:
+        noise = nd_laplace_noise(len(start), box.d, epsilon=params.epsilon, rng=rng)
+        moved, radius, direction = start + noise.displacement, noise.radius, noise.direction
+    before = box.from_unit(moved) if to_unit else moved
+    yield Step(
+        nonprivate_points=frozen(exact),
+        radius=frozen(radius),
+        direction=frozen(direction),
+        before_domain=frozen(before),
+        n_rejected=frozen(n_rejected),
+        rejected_records=frozen(rejected_records),
+        rejected_points=frozen(box.from_unit(rejected_points) if to_unit else rejected_points),
+        points=frozen(_kept(before, moved, box, params)),
+        epsilon=params.epsilon,
+        events=(local_event(box, params),),
+    )
+
+
+def noise_box(box: Box, params: Params) -> Box:
+    """Return `box` in the unit that distances are measured in."""
+    return Box.cube(0.0, 1.0, box.d) if params.unit == "range" else box
+
+
+def local_event(box: Box, params: Params) -> PureEvent:
+    """Return what the run costs one record that may be anywhere in the box: epsilon times its diagonal D."""
+    return PureEvent("nD-Laplace", local_claim(box, params).epsilon, calibrated_for=Adjacency.REPLACE)
+
+
+def local_claim(box: Box, params: Params) -> Claim:
+    """Return the local DP claim for comparison with others: epsilon D, D the diagonal; 2 epsilon D with redraw."""
+    factor = 2.0 if params.domain == "redraw" else 1.0
+    epsilon = factor * params.epsilon * noise_box(box, params).diagonal
+    return Claim(epsilon, 0.0, Adjacency.REPLACE, "ε per distance times the box's diagonal")
+
+
+def guarantee_of(box: Box, params: Params) -> Guarantee:
+    """Return the thesis's claim beside what is proved, both per unit of distance."""
+    published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, f"{PAPER}, equation 3.1", per_distance=True)
+    redrawn = params.domain == "redraw"
+    proved = Claim(
+        params.epsilon * (2.0 if redrawn else 1.0),
+        0.0,
+        Adjacency.REPLACE,
+        "density and P(inside | x) both ε-Lipschitz in x" if redrawn else f"{ANDRES}, theorem 4.1, for any d",
+        per_distance=True,
+    )
+    local = local_claim(box, params).epsilon
+    own = (redraw_caveat(box, params),) if redrawn else tuple(filter(None, [POST_CAVEATS.get(params.domain)]))
+    diagonal = noise_box(box, params).diagonal
+    across = f"Across the whole box, whose diagonal is {_figure(diagonal)}, that is local differential privacy of "
+    across += f"{_figure(local)}."
+    return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, FLOAT_CAVEAT))
+
+
+def _figure(value: float) -> str:
+    """Write a number with four significant digits and no exponent as long as a person would."""
+    return f"{float(f'{value:.4g}'):,.10g}"
+
+
+def redraw_caveat(box: Box, params: Params) -> str:
+    """Say what drawing again costs in this box."""
+    factor = redraw_loss(noise_box(box, params), epsilon=params.epsilon)
+    return (
+        "The thesis claims ε for drawing again. It divides the density by the chance to land inside, which depends on "
+        f"the record: 2 ε per distance is proved, and in a corner of this box {factor:.3g} ε is lost. Clamping keeps ε."
+    )
+
+
+def grid_of(box: Box, params: Params) -> Points:
+    """Return the public places (m, d) that remap uses, data units. Raises ValueError for a grid of another width."""
+    if params.grid is None:
+        return default_grid(box)
+    return as_points(params.grid, n_features=box.d, name="grid")
+
+
+def cells_of(box: Box, params: Params) -> GridCells:
+    """Return the grid's cells and their outputs, in the unit of the noise, for `release_law`."""
+    places = grid_of(box, params)
+    inner = box.to_unit(places) if params.unit == "range" else places
+    return remap_cells(inner, remap_table(inner, epsilon=params.epsilon, prior=params.prior, rule=params.remap))
+
+
+def law(candidates: Points, box: Box, params: Params) -> ReleaseLaw:
+    """Return the likelihood of a release for `candidates` (m, d), in the unit of the noise; public.
+
+    With unit="range", pass candidates and z in the box's own coordinates (`box.to_unit`).
+    """
+    cells = cells_of(box, params) if params.domain == "remap" else None
+    return release_law(
+        candidates, epsilon=params.epsilon, domain=params.domain, box=noise_box(box, params), cells=cells
+    )
+
+
+def _kept(before: Points, moved: Points, box: Box, params: Params) -> Points:
+    """Return the release (n, d): `before` in data units, `moved` the same points in the unit of the noise."""
+    if params.domain == "remap":
+        places = grid_of(box, params)
+        inner = box.to_unit(places) if params.unit == "range" else places
+        outputs = remap_table(inner, epsilon=params.epsilon, prior=params.prior, rule=params.remap)
+        chosen = outputs[nearest_places(moved, inner)]
+        return box.from_unit(chosen) if params.unit == "range" else chosen
+    # Redrawn points are inside in the unit of the noise; clipping only takes back the rounding of from_unit.
+    return before.copy() if params.domain == "none" else box.clip(before)

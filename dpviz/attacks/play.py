@@ -1,0 +1,187 @@
+"""Play the attacker: rounds to guess in, and a score against the best possible adversary.
+
+A round is two objects of two types. The public part is a `Release` and is all that a player, a page or an attack gets;
+the secret is a `Step`, like everything that only the curator may see, so that the type checker refuses it wherever a
+release is asked for. Scoring takes both, after the guess. Records are invented here, drawn from the public prior or
+placed by the caller: a game on real records would be one more release of them in each round.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.attacks.bayes import LocationAdversary, Loss, best_guess, error_of, expected_error, posterior
+from dpviz.attacks.roc import clopper_pearson
+from dpviz.attacks.two_points import two_point_success
+from dpviz.core import FloatArray, Points, PointsRelease, Release, Step, as_points, frozen
+
+Mechanism = Callable[[Points, np.random.Generator], PointsRelease]  # records (m, n) -> one released row for each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocationRound(Release):
+    """Where was the record? Public: some draws for one record."""
+
+    release: PointsRelease  # rows are independent draws for one record
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocationSecret(Step):
+    """The answer of a `LocationRound`, not to be shown before the guess."""
+
+    nonprivate_location: FloatArray  # (n,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocationScore:
+    """One guess beside the best adversary's, who saw the same."""
+
+    player_loss: float  # of the player's guess at the true place
+    adversary_loss: float  # of the best guess at the true place: luck included
+    expected_loss: float  # of the best guess before the place is known: no strategy expects less
+    adversary_guess: FloatArray  # (n,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MembershipRound(Release):
+    """Who was in? Public: two candidates, and a release of a data set that held one of them."""
+
+    candidates: Points  # (2, n) x and x'
+    release: Release
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MembershipSecret(Step):
+    """The answer of a `MembershipRound`, not to be shown before the guess."""
+
+    nonprivate_index: int  # 0 or 1, a row of the candidates
+
+
+@dataclass(frozen=True, slots=True)
+class LocationTally:
+    """Many scored guesses of one player."""
+
+    n_rounds: int
+    mean_loss: float
+    expected_loss: float  # the best adversary's, averaged over the same rounds
+    standard_error: float  # of mean_loss - expected_loss for the best adversary; nan for one round
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipTally:
+    """Many scored guesses of one player."""
+
+    n_rounds: int
+    n_correct: int
+    low: float  # Clopper-Pearson's 95 % interval of the player's rate
+    high: float
+    best_rate: float  # (1 + TV) / 2, no strategy is right more often in the long run
+
+
+def location_rounds(
+    mechanism: Mechanism,
+    adversary: LocationAdversary,
+    *,
+    n_rounds: int,
+    n_releases: int = 1,
+    rng: np.random.Generator,
+) -> Iterator[tuple[LocationRound, LocationSecret]]:
+    """Yield rounds, each with a place drawn from the adversary's prior and `n_releases` independent draws for it.
+
+    `mechanism(records, rng)` must release by the adversary's law, or his expected error is not the best. The same
+    generator state gives the same rounds, and round i is the same however many are asked for.
+    Raises ValueError for fewer than one round or release.
+    """
+    if n_rounds < 1 or n_releases < 1:
+        raise ValueError(f"n_rounds was {n_rounds} and n_releases {n_releases}, but both must be at least 1.")
+    prior = adversary.prior
+    for generator in rng.spawn(n_rounds):
+        location = prior.locations[generator.choice(len(prior.weights), p=prior.weights)]
+        released = mechanism(np.tile(location, (n_releases, 1)), generator)
+        yield LocationRound(released), LocationSecret(frozen(location.copy()))
+
+
+def score_location(
+    played: LocationRound, secret: LocationSecret, guess: ArrayLike, adversary: LocationAdversary, loss: Loss
+) -> LocationScore:
+    """Score one guess (n,) after it was made; a pure function of its arguments.
+
+    The adversary's expected loss is that of the best guess under the posterior of this very round.
+    Raises ValueError for a guess of another shape and for another loss.
+    """
+    prior, truth = adversary.prior, secret.nonprivate_location
+    weights = posterior(played.release, adversary)
+    best = best_guess(prior, weights, loss)
+    return LocationScore(
+        error_of(prior, guess, truth, loss),
+        error_of(prior, best, truth, loss),
+        expected_error(prior, weights, best, loss),
+        frozen(best),
+    )
+
+
+def tally_locations(scores: list[LocationScore]) -> LocationTally:
+    """Add up scored guesses of one loss; the best adversary's own mean loss scatters round `expected_loss`.
+
+    Raises ValueError without scores.
+    """
+    if not scores:
+        raise ValueError("There were no scores, but a tally needs one round at least.")
+    surprises = np.array([score.adversary_loss - score.expected_loss for score in scores])
+    spread = float(surprises.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
+    return LocationTally(
+        len(scores),
+        float(np.mean([score.player_loss for score in scores])),
+        float(np.mean([score.expected_loss for score in scores])),
+        spread,
+    )
+
+
+def membership_rounds(
+    run: Callable[[Points, np.random.Generator], Release],
+    points: ArrayLike,
+    other: ArrayLike,
+    *,
+    target: int = 0,
+    n_rounds: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[MembershipRound, MembershipSecret]]:
+    """Yield rounds in which a fair coin leaves row `target` of `points` (m, n) in place or puts `other` (n,) there.
+
+    Both candidates are public, the other rows are invented. Reproducible as `location_rounds` are.
+    Raises ValueError for a target that is no row, another shape, and fewer than one round.
+    """
+    records = as_points(points)
+    stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]
+    if n_rounds < 1 or not 0 <= target < len(records):
+        raise ValueError(
+            f"n_rounds was {n_rounds} and target {target}, but there must be 1 round at least and the target be a row "
+            f"from 0 to {len(records) - 1}."
+        )
+    candidates = frozen(np.stack([records[target], stranger]))
+    for generator in rng.spawn(n_rounds):
+        index = int(generator.integers(2))
+        world = records.copy()
+        world[target] = candidates[index]
+        yield MembershipRound(candidates, run(world, generator)), MembershipSecret(index)
+
+
+def is_correct(secret: MembershipSecret, guess: int) -> bool:
+    """Return whether the guess, 0 or 1, names the candidate that was in. Raises ValueError for another guess."""
+    if guess not in (0, 1):
+        raise ValueError(f"guess was {guess}, but it must be 0 or 1, a row of the candidates.")
+    return guess == secret.nonprivate_index
+
+
+def tally_memberships(n_correct: int, n_rounds: int, total_variation: float) -> MembershipTally:
+    """Set a player's share of correct guesses beside (1 + TV) / 2, the best adversary's.
+
+    `total_variation` between the two worlds' releases: `laplace_total_variation` for released rows, or its bound
+    `advantage_bound`. Raises ValueError for counts or a variation that are none.
+    """
+    band = clopper_pearson([n_correct], n_rounds)
+    best = float(two_point_success(total_variation))
+    return MembershipTally(n_rounds, n_correct, float(band.low[0]), float(band.high[0]), best)

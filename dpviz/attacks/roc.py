@@ -1,0 +1,199 @@
+"""How well an attack tells two worlds apart: ROC curves, what a budget allows them, and how sure one may be.
+
+"Inside" is the world in which the record was used, "outside" the one in which another record stood in its place. An
+attack says "inside" when its score is at least a threshold. Notation of the sources -> here: P_MD of Kairouz, Oh &
+Viswanath 2015 is 1 - true_positive, P_FA is false_positive; alpha and beta of Dong, Roth & Su 2022 are
+false_positive and 1 - true_positive. Bounds hold for the rates themselves; measured rates scatter round them.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from dpviz.core import Budget, FloatArray, Points, as_points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roc:
+    """Measured rates of the attack "score >= threshold", from the strictest threshold to the laxest."""
+
+    thresholds: FloatArray  # (m,) falling; the first, +inf, stands for calling nobody inside
+    false_positive: FloatArray  # (m,) rising from 0 to 1
+    true_positive: FloatArray  # (m,) rising from 0 to 1
+    n_inside: int
+    n_outside: int
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve: how often an inside score beats an outside one, ties counting half."""
+        return float(np.trapezoid(self.true_positive, self.false_positive))
+
+    @property
+    def advantage(self) -> float:
+        """Largest true_positive - false_positive, Yeom et al. 2018, definition 4; picked on these very rounds."""
+        return float((self.true_positive - self.false_positive).max())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateBand:
+    """Lower and upper ends of confidence intervals of rates."""
+
+    low: FloatArray  # (m,) in [0, 1]
+    high: FloatArray  # (m,) in [0, 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocBand:
+    """Both rates of every threshold with their intervals."""
+
+    false_positive: RateBand
+    true_positive: RateBand
+
+
+def empirical_roc(inside: ArrayLike, outside: ArrayLike) -> Roc:
+    """Return the ROC of scores of inside rounds (a,) against outside rounds (b,), higher meaning "inside".
+
+    Equal scores move together, so a score without information gives the diagonal. An infinite score is an extreme one.
+    Raises ValueError without rounds of either kind, for another shape and for NaN.
+    """
+    members, strangers = _scores(inside, "inside"), _scores(outside, "outside")
+    values = np.unique(np.concatenate([members, strangers]))  # rising
+    # Rounds at or above a threshold are those not below it.
+    positives = 1.0 - np.searchsorted(np.sort(members), values) / members.size
+    alarms = 1.0 - np.searchsorted(np.sort(strangers), values) / strangers.size
+    # The first entry calls nobody inside, not even at an infinite score.
+    return Roc(
+        np.append(values, np.inf)[::-1],
+        np.append(alarms, 0.0)[::-1],
+        np.append(positives, 0.0)[::-1],
+        members.size,
+        strangers.size,
+    )
+
+
+def roc_bound(false_positive: ArrayLike, budget: Budget) -> FloatArray:
+    """Return the most that the true positive rate can be at `false_positive` (any shape, in [0, 1]).
+
+    min(e^E FPR + delta, 1 - e^-E (1 - delta - FPR)), at most 1, where (E, delta) is `budget`: for the game that
+    replaces x by x' under geo-indistinguishability E = epsilon |x - x'| (`replacement_budget`). No attack on an
+    (E, delta)-DP release lies above: Kairouz, Oh & Viswanath 2015, theorem 2.1.
+    Raises ValueError for a rate outside [0, 1].
+    """
+    rate = np.asarray(false_positive, dtype=np.float64)
+    if not ((rate >= 0) & (rate <= 1)).all():
+        raise ValueError("false_positive held a number outside [0, 1], but it is a rate. Divide counts by their total.")
+    # Beyond e^700 the first line is above 1 for every positive rate that a float can hold beside 1.
+    growth, shrink = math.exp(min(budget.epsilon, 700.0)), math.exp(-budget.epsilon)
+    steep = growth * rate + budget.delta
+    flat = 1.0 - shrink * (1.0 - budget.delta - rate)
+    return np.asarray(np.minimum(np.minimum(steep, flat), 1.0))
+
+
+def auc_bound(budget: Budget) -> float:
+    """Return the area under `roc_bound`, the most that an attack's AUC can be: 1 - (1 - delta)^2 / (1 + e^E).
+
+    Above the bound lie two triangles with the corners (0, 1), (0, delta) and (f, 1 - f), and (0, 1), (f, 1 - f) and
+    (1 - delta, 1), f = (1 - delta) / (1 + e^E); each has the area (1 - delta) f / 2.
+    """
+    return 1.0 - (1.0 - budget.delta) ** 2 * _kink(budget.epsilon)
+
+
+def advantage_bound(budget: Budget) -> float:
+    """Return the most that TPR - FPR can be, (e^E - 1 + 2 delta) / (e^E + 1): 1 - 2 f at the bound's kink f.
+
+    Sharper than e^E - 1 of Yeom et al. 2018, theorem 1. It is the largest total variation too, and (1 + it) / 2 is
+    `dpviz.core.attacker_odds` / 100.
+    """
+    return 1.0 - 2.0 * (1.0 - budget.delta) * _kink(budget.epsilon)
+
+
+def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> Budget:
+    """Return the budget of the game that replaces row i of `points` (n, d) by row i of `others` (n, d).
+
+    E = epsilon max_i |x_i - x'_i|, delta 0; `epsilon` > 0 is per unit of distance, in the rows' unit. What is protected
+    is which of the two places a person was at; that a person took part at all is not: the release has a row for them.
+    For redrawing into a domain pass the epsilon that is proved for it, up to twice the mechanism's.
+    Raises ValueError for an epsilon that is not positive and finite, other shapes, and pairs that are all the same.
+    """
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"epsilon was {epsilon}, but it must be positive and finite, per unit of distance.")
+    here, there = as_points(points), as_points(others, name="others")
+    if here.shape != there.shape:
+        raise ValueError(f"points had shape {here.shape} and others {there.shape}, but each x needs its own x'.")
+    farthest = float(_lengths(here - there).max(initial=0.0))
+    if farthest == 0.0:
+        raise ValueError("Every x' was equal to its x, so there is nothing to tell apart. Move one record.")
+    return Budget(epsilon * farthest)
+
+
+def clopper_pearson(hits: ArrayLike, n_rounds: int, *, confidence: float = 0.95) -> RateBand:
+    """Return exact two-sided intervals of the rates hits / n_rounds, each at level `confidence` by itself.
+
+    `hits` (m,) are counts of independent rounds. Clopper & Pearson 1934: never below the stated level, for one
+    threshold that was fixed beforehand; a threshold picked on the same rounds needs `roc_band`.
+    Raises ValueError for counts outside [0, n_rounds] and a confidence outside (0, 1).
+    """
+    counts, alpha = np.asarray(hits, dtype=np.float64), 1.0 - _level(confidence)
+    if n_rounds < 1 or not ((counts >= 0) & (counts <= n_rounds)).all():
+        raise ValueError(f"hits must lie between 0 and n_rounds={n_rounds}, which must be at least 1.")
+    # A Beta law with a parameter of 0 is a point mass: at no hits the lower end is 0, at all hits the upper end is 1.
+    low = np.where(counts > 0, stats.beta.ppf(alpha / 2, np.maximum(counts, 1), n_rounds - counts + 1), 0.0)
+    high = np.where(counts < n_rounds, stats.beta.ppf(1 - alpha / 2, counts + 1, np.maximum(n_rounds - counts, 1)), 1.0)
+    return RateBand(low, high)
+
+
+def roc_band(roc: Roc, *, confidence: float = 0.95) -> RocBand:
+    """Return bands that hold both true rates at every threshold at once, with probability `confidence` at least.
+
+    Each rate is an empirical distribution function; Dvoretzky-Kiefer-Wolfowitz with Massart's constant (1990) puts it
+    within sqrt(log(2 / a) / (2 rounds)) everywhere with probability 1 - a, and a = (1 - confidence) / 2 for each of the
+    two. Rounds must be independent: targets that share one release are not.
+    """
+    share = (1.0 - _level(confidence)) / 2.0
+    return RocBand(
+        _dkw(roc.false_positive, roc.n_outside, share),
+        _dkw(roc.true_positive, roc.n_inside, share),
+    )
+
+
+def exceeds(roc: Roc, budget: Budget, *, confidence: float = 0.9999) -> bool:
+    """Return whether the rounds show, at level `confidence`, an attack above the bound: the promise is broken.
+
+    Compares the least that the true positive rate can be with the bound at the most that the false positive rate can
+    be, at every threshold at once (`roc_band`). False means "not found in these rounds", never "verified".
+    """
+    band = roc_band(roc, confidence=confidence)
+    return bool((band.true_positive.low > roc_bound(band.false_positive.high, budget)).any())
+
+
+def _kink(epsilon: float) -> float:
+    """Return 1 / (1 + e^E) without overflow."""
+    shrink = math.exp(-epsilon)
+    return shrink / (1.0 + shrink)
+
+
+def _scores(values: ArrayLike, name: str) -> FloatArray:
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.ndim != 1 or not scores.size:
+        raise ValueError(f"{name} had shape {scores.shape}, but it must be (rounds,) with one round at least.")
+    if np.isnan(scores).any():
+        raise ValueError(f"{name} held NaN, but every round needs a score. Use -inf for a round without evidence.")
+    return scores
+
+
+def _level(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence was {confidence}, but it must be in (0, 1), such as 0.95.")
+    return confidence
+
+
+def _dkw(rates: FloatArray, n_rounds: int, alpha: float) -> RateBand:
+    half = math.sqrt(math.log(2.0 / alpha) / (2.0 * n_rounds))
+    return RateBand(np.maximum(rates - half, 0.0), np.minimum(rates + half, 1.0))
+
+
+def _lengths(vectors: Points) -> FloatArray:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
