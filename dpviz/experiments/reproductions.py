@@ -11,7 +11,7 @@ from joblib import parallel_config  # type: ignore[import-untyped]  # joblib shi
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.experiments import convergent_kmeans, dpm, morse
+from dpviz.experiments import convergent_kmeans, dpm, morse, nd_laplace, source_target
 from dpviz.experiments.tables import Report, ResultTable
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures hang on
@@ -28,6 +28,7 @@ class Reproduction:
     source: str
     make: Maker
     runs: int  # unless said otherwise
+    libraries: tuple[str, ...] = LIBRARIES
 
 
 REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(
@@ -44,6 +45,19 @@ REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(
             morse.SOURCE,
             morse.tables,
             morse.RUNS,
+        ),
+        "nd_laplace": Reproduction(
+            "nD-Laplace: the thesis's tables and figures, made again",
+            nd_laplace.SOURCE,
+            nd_laplace.tables,
+            nd_laplace.RUNS,
+        ),
+        "source_target": Reproduction(
+            "Source-target clustering: the paper's experiments, made again",
+            source_target.SOURCE,
+            source_target.tables,
+            source_target.RUNS,
+            (*LIBRARIES, "kmedoids"),
         ),
     }
 )
@@ -73,7 +87,7 @@ def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs:
         versions={
             "dpviz": __version__,
             "python": platform.python_version(),
-            **{library: version(library) for library in LIBRARIES},
+            **{library: version(library) for library in chosen.libraries},
         },
         tables=tables,
     )
