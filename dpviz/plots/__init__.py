@@ -1,5 +1,6 @@
 """Pictures: arrays in, frozen descriptions out. No Streamlit, no input or output, no statistics."""
 
+from dpviz.plots.drawn_table import csv_text
 from dpviz.plots.scene import (
     Audience,
     Axis,
@@ -12,7 +13,9 @@ from dpviz.plots.scene import (
     pack,
     read_header,
     rows_at,
+    scene_hash,
 )
+from dpviz.plots.svg import svg
 
 __all__ = [
     "Audience",
@@ -23,7 +26,10 @@ __all__ = [
     "Role",
     "Scene",
     "always",
+    "csv_text",
     "pack",
     "read_header",
     "rows_at",
+    "scene_hash",
+    "svg",
 ]

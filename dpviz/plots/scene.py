@@ -115,13 +115,14 @@ class Layer:
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock
     size: float = 6.0  # CSS pixels: symbol's diameter or line's width
     dash: bool = False
-    fill: float = 0.0  # opacity of a circle's or bar's inside
+    fill: float = 0.0  # opacity of a circle's or bar's inside; of a curve's in a solid picture, which then hides others
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
     shown: bool = True  # False: in the legend, but off until the reader asks for it
     isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
     hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
     pick: str = ""  # what a click on the layer reports to the page; "": nothing
+    total: int = 0  # of points that are an even sample: of how many; 0: nothing was left out
 
     def __post_init__(self) -> None:
         """Raise ValueError for missing arrays or rows that do not exist."""
@@ -153,6 +154,9 @@ class Scene:
     scrubber: bool = True  # False for a chart that follows another picture's frames
     group_names: tuple[str, ...] = ()  # clusters, for legend and hover
     public_caption: str = ""  # the caption of what is left for the public, where it differs
+    pace: float = 700.0  # ms from one frame to the next while playing
+    solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
+    hint: str = ""  # what a reader can do with the live picture; no file says it
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
     def public(self) -> "Scene":
@@ -164,9 +168,25 @@ class Scene:
         return replace(self, layers=kept, caption=self.public_caption or self.caption)
 
     @property
+    def words(self) -> str:
+        """The caption, and what part of the points is drawn: of the layers that are left, so public where they are."""
+        samples = [layer for layer in self.layers if layer.total > _n_marks(layer)]
+        parts = [f"Drawing {_n_marks(layer):,} of {layer.total:,} points." for layer in samples[:1]]
+        return " ".join([*([self.caption] if self.caption else []), *parts])
+
+    @property
+    def live_words(self) -> str:
+        """The words, and what a reader can do."""
+        return " ".join(part for part in (self.words, self.hint) if part)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing but a cursor is left to draw."""
         return all(layer.kind is Kind.CURSOR for layer in self.layers)
+
+
+def _n_marks(layer: Layer) -> int:
+    return int(next(iter(layer.arrays.values())).shape[1]) if layer.kind is not Kind.CURSOR else 1
 
 
 def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:
@@ -209,6 +229,11 @@ def pack(scene: Scene) -> bytes:
     return len(text).to_bytes(4, "little") + text + body
 
 
+def scene_hash(scene: Scene) -> str:
+    """Return the SHA-256 that stands for a picture: equal hashes, equal pictures."""
+    return str(read_header(pack(scene))["hash"])
+
+
 def read_header(packed: bytes) -> dict[str, Any]:
     """Return the JSON directory of `pack`'s bytes: titles, axes, layers, `hash`."""
     length = int.from_bytes(packed[:4], "little")
@@ -238,13 +263,15 @@ def _scene_header(scene: Scene) -> dict[str, Any]:
         "version": PACK_VERSION,
         "title": scene.title,
         "alt": scene.alt,
-        "caption": scene.caption,
+        "caption": scene.live_words,
         "x": _axis_header(scene.x),
         "y": _axis_header(scene.y),
         "frames": [[frame.label, frame.detail] for frame in scene.frames],
         "start_frame": scene.start_frame,
         "equal": scene.equal,
         "scrubber": scene.scrubber,
+        "pace": float(scene.pace),
+        "solid": None if scene.solid is None else _numbers(scene.solid),
         "group_names": list(scene.group_names),
     }
 
@@ -266,5 +293,6 @@ def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
         "isolate": layer.isolate,
         "hue": layer.hue,
         "pick": layer.pick,
+        "total": layer.total,
         "arrays": arrays,
     }

@@ -148,6 +148,7 @@ OTHER = {  # another value for each field of a layer and of a scene
         "pick": "other",
         "hue": 3,
         "shown": False,
+        "total": 7,
     },
     "scene": {
         "title": "other",
@@ -161,6 +162,9 @@ OTHER = {  # another value for each field of a layer and of a scene
         "equal": False,
         "scrubber": False,
         "group_names": ("two", "one"),
+        "pace": 100.0,
+        "solid": (30.0, 20.0),
+        "hint": "other",
     },
 }
 

@@ -1,0 +1,122 @@
+"""Colors and symbols of a picture on paper: the tables of the live picture, and which of them a mark wears."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.plots.scene import Audience, Layer, Role
+
+NO_GROUP = 255  # a mark that belongs to no cluster
+DEFAULT_SIZE = 6.0  # Layer.size when a story does not say: each kind then has its own width
+SHAPED_POINTS = 6000  # up to here points have shapes, beyond they are dots
+GROUP_SYMBOLS = ("circle", "square", "triangle", "diamond", "plus", "cross", "down", "star")
+STROKED = frozenset({"ring", "cross", "plus"})
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """One set of colors, #rrggbb; `points` is the opacity of records."""
+
+    name: str
+    background: str
+    text: str
+    roles: dict[Role, str]
+    clusters: tuple[str, ...]
+    grid: float  # opacity of the text's color in grid lines
+    points: float
+
+    def color(self, layer: Layer, group: int) -> str:
+        """Return the color of a layer's mark; `group` is what a cluster's color goes by, from the layer's hue on."""
+        if layer.role is Role.CLUSTER:
+            return (
+                self.roles[Role.EXACT] if group == NO_GROUP else self.clusters[(group + layer.hue) % len(self.clusters)]
+            )
+        return self.roles.get(layer.role, self.text)
+
+
+LIGHT = Theme(
+    "light",
+    "#ffffff",
+    "#1c2430",
+    {
+        Role.EXACT: "#6b7280",
+        Role.RELEASED: "#0072b2",
+        Role.NOISE: "#e07b00",
+        Role.PUBLIC: "#12875d",
+        Role.VIOLATION: "#c8102e",
+    },
+    (
+        *("#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#4fb296"),
+        *("#8f7fc9", "#a98058", "#7b97b8", "#b3597f", "#8fa63a"),
+    ),
+    grid=0.08,
+    points=0.78,
+)
+DARK = Theme(
+    "dark",
+    "#12161c",
+    "#e6e9ee",
+    {
+        Role.EXACT: "#a3aab5",
+        Role.RELEASED: "#4aa8e0",
+        Role.NOISE: "#f5a13d",
+        Role.PUBLIC: "#3fbf90",
+        Role.VIOLATION: "#ff6b73",
+    },
+    (
+        *("#b8749a", "#5390b5", "#a3923a", "#ad7654", "#4a947f"),
+        *("#8377b5", "#8f7355", "#70859f", "#9c5675", "#7b8d3f"),
+    ),
+    grid=0.1,
+    points=0.85,
+)
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def rgb(color: str) -> tuple[int, int, int]:
+    """Return red, green, blue of #rrggbb."""
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def is_dashed(layer: Layer) -> bool:
+    """Whether a layer's lines are dashed: what is exact always is."""
+    return layer.dash or layer.role is Role.EXACT
+
+
+def stroke_width(layer: Layer) -> float:
+    """Return the width of a layer's lines, pixels."""
+    return 1.75 if layer.size == DEFAULT_SIZE else layer.size
+
+
+def mark_size(layer: Layer) -> float:
+    """Return the diameter of a layer's symbols, pixels."""
+    return 11.0 if layer.size == DEFAULT_SIZE else layer.size
+
+
+def point_size(layer: Layer, n: int) -> float:
+    """Return the diameter of a record, pixels: the more there are, the smaller."""
+    if layer.size != DEFAULT_SIZE:
+        return min(layer.size, 3.0) if n > SHAPED_POINTS else layer.size
+    steps = ((600, 6.5), (1500, 5.5), (SHAPED_POINTS, 4.5), (12_000, 2.5))
+    return next((size for most, size in steps if n <= most), 2.0)
+
+
+def legend_words(layer: Layer) -> str:
+    """Return a layer's name for a legend that has no lock to draw."""
+    return f"{layer.name} (secret)" if layer.audience is Audience.CURATOR else layer.name
+
+
+def value_colors(
+    value: NDArray[np.uint8], group: NDArray[np.uint8] | None, layer: Layer, theme: Theme, own: int, strength: float
+) -> NDArray[np.uint8]:
+    """Return cells (gy, gx) as colors (gy, gx, 4): the more a cell has, the more opaque, `strength` at most.
+
+    `own` is the group of a mark whose cells have none of their own.
+    """
+    table = np.array([rgb(theme.color(layer, each)) for each in range(256)], dtype=np.uint8)
+    groups = np.full(value.shape, own % 255, dtype=np.uint8) if group is None else group
+    alpha = np.rint(strength * value.astype(np.float64))
+    if group is not None:
+        alpha[group == NO_GROUP] = 0.0
+    return np.concatenate([table[groups], alpha[..., None].astype(np.uint8)], axis=-1)
