@@ -2,7 +2,7 @@
 
 from types import MappingProxyType, ModuleType
 
-from dpviz.stories import convergent_kmeans, dpm, morse
+from dpviz.stories import convergent_kmeans, dpm, morse, nd_laplace, source_target
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.view import View, Words
 
@@ -11,6 +11,8 @@ CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
         "convergent_kmeans": convergent_kmeans,
         "dpm": dpm,
         "morse": morse,
+        "nd_laplace": nd_laplace,
+        "source_target": source_target,
     }
 )
 

@@ -40,7 +40,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the release, events and the public seed."""
     step = told.result.trace[0]
     stage, end = Stage(plane, CLOCK), CLOCK.release
-    labels = assign(told.unit, told.final)
+    labels = told.nonprivate_labels
     averaged = {CLOCK.frame(0, "mean"): 0, CLOCK.frame(0, "noise"): 0, end: 0}
     noisy = {CLOCK.frame(0, "noise"): 0}
     scale = np.full((1, len(told.final)), noise_scales(told.result, EVENT)[0])
@@ -106,8 +106,7 @@ def alt(told: Told) -> str:
 def _block_layer(told: Told, stage: Stage) -> Layer:
     """The records in their block's color."""
     blocks = told.result.trace[0].nonprivate_blocks
-    every = ground.thinning(len(blocks), 1)
-    names = tuple(f"block {block + 1}" for block in blocks[::every])
+    names = tuple(f"block {block + 1}" for block in blocks[ground.sample(len(blocks))])
     rows = {CLOCK.frame(0, "blocks"): 0}
     return ground.record_layer(
         told.unit, (blocks % N_COLORS,), rows, stage, name="Records by block", names=names, isolate=False

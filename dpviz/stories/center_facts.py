@@ -3,8 +3,7 @@
 import math
 
 from dpviz.core import Adjacency, CentersRelease, Claim, Step, attacker_odds
-from dpviz.metrics import matched_distance, nonprivate_cost
-from dpviz.solvers import assign
+from dpviz.metrics import matched_distance
 from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.telling import Telling
 
@@ -47,7 +46,7 @@ def distance_share(told: Telling[CentersRelease, Step]) -> float:
 
 def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
     """Return cost and distance beside Lloyd's: exact, so the curator's; `start` says where Lloyd starts."""
-    cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
+    cost = told.nonprivate_cost
     best = float(told.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
     off = number(round(100.0 * distance_share(told), 9))  # rounding errors are no distance

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
 from dpviz.core import FloatArray, Points, Result
-from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Scene
-from dpviz.solvers import LloydRun, assign, lloyd
-from dpviz.stories import center_facts, charts
+from dpviz.solvers import LloydRun, lloyd
+from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
 from dpviz.stories import zone_layers as draw
 from dpviz.stories.center_facts import allowed, not_established
@@ -114,8 +113,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = stand(result)
-    labels, exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
-    groups = (None, *(step.nonprivate_labels for step in trace), labels)
+    exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
+    groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_labels)
     rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
     rays = [draw.ray_layer(told.final, stage)] if not told.repaired and told.words.box.d > 1 else []
     layers = [
@@ -197,14 +196,13 @@ def risk(told: Context) -> tuple[Fact, ...]:
 
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    colors = np.clip(np.rint(told.result.release.centers), 0, 255).astype(np.uint8)
-    return colors[assign(told.unit, told.final)].reshape(shape)
+    return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
 
 
 def _costs(told: Context) -> FloatArray:
     """Return the cost of the start and of the centers after each iteration, with everybody at their nearest center."""
     before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
-    return np.array([*before, nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))])
+    return np.array([*before, told.nonprivate_cost])
 
 
 def _stopped(told: Context) -> str:

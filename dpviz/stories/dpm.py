@@ -12,7 +12,7 @@ from dpviz.core import Labels, Points, Result, attacker_odds
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
-from dpviz.stories import center_facts, charts, dpm_layers
+from dpviz.stories import center_facts, charts, dpm_layers, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.dpm_context import Context, Yardstick, ratio
 from dpviz.stories.dpm_layers import PHASES, clock_of
@@ -70,6 +70,9 @@ DETAILS = {
     "count": "Both sides are counted with noise. A cut with a side of at most {least} records is refused.",
 }
 
+TURN = "Drag the box to turn it, or set the angles under Axes. "
+LOOK = "Click a cut to look into it below."
+
 
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker; delta is too small to be seen in it."""
@@ -109,6 +112,7 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
         alt=_alt(told),
         caption=_caption(told, plane, public=False),
         public_caption=_caption(told, plane, public=True),
+        hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
         x=plane.projection.x,
         y=plane.projection.y,
         layers=dpm_layers.layers(told, plane),
@@ -219,8 +223,7 @@ def risk(told: Context) -> tuple[Fact, ...]:
 
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    colors = np.clip(np.rint(told.result.release.centers), 0, 255).astype(np.uint8)
-    return colors[told.last.nonprivate_labels].reshape(shape)
+    return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
 
 
 def _classes(classes: Labels) -> str:
@@ -283,9 +286,9 @@ def _caption(told: Context, plane: Plane, *, public: bool) -> str:
     elif shown < d:
         parts.append(f"{('Two', 'Three')[shown - 2]} of {d} features. A diamond is a cut along one that is not shown.")
     if shown == 3:
-        parts.append(f"Its edges: {plane.projection.x.label}. Turn it with the angles under Axes.")
+        parts.append(f"Its edges: {plane.projection.x.label}.")
     if public:
         parts.append("Blue is released, orange is noise, green is public, red is refused.")
     elif d < 3:
         parts.append("Colors are clusters. Grey is secret, blue released, orange noise, green public, red refused.")
-    return " ".join([*parts, "Click a cut to look into it below."])
+    return " ".join(parts)

@@ -59,7 +59,8 @@ def tree_chart(told: Context) -> Scene:
     return Scene(
         title="Split tree",
         alt=f"Tree of {m} subsets: {n_cuts} cut in two, {n_refused} cuts refused, {n_leaves} clusters.",
-        caption="From all records at the top to the clusters. Click a node to look into it.",
+        caption="From all records at the top to the clusters.",
+        hint="Click a node to look into it.",
         x=Axis("", view=(-0.7, n_leaves - 0.3), ticks=False),
         y=Axis(
             "level",

@@ -73,7 +73,8 @@ def _chart(
     return Scene(
         title=title,
         alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
-        caption="Lines are medians, bands hold 90 of 100 runs. 1 is Lloyd's cost from the same start. Click a line.",
+        caption="Lines are medians, bands hold 90 of 100 runs. 1 is Lloyd's cost from the same start.",
+        hint="Click a line to see its method.",
         x=x,
         y=Axis("cost", "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),
         axes_public=False,  # the axes end at exact costs

@@ -41,7 +41,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     picked = _picked(told)  # (R, m', k, d)
     held = {**clock.during("candidates", offset=-1), **clock.during("pick")}
     best = np.stack([step.population[step.nonprivate_scores.argmax()] for step in trace])
-    true = ground.exact_means(told.unit, assign(told.unit, told.final), told.final)
+    true = ground.exact_means(told.unit, told.nonprivate_labels, told.final)
     beside = picked[:-1, 1:]
     others = beside.reshape(len(beside), beside.shape[1] * beside.shape[2], beside.shape[3])
     parents = {frame: row for frame, row in held.items() if row < clock.n_steps - 1}
@@ -107,10 +107,10 @@ def _picked(told: Told) -> FloatArray:
 def _records(told: Told, firsts: FloatArray, stage: Stage) -> Layer:
     """The records in the colors of the nearest center of the first pick, (R, k, d)."""
     clock = stage.clock
-    drawn = told.unit[:: ground.thinning(len(told.unit), clock.n_steps + 1)]
+    drawn = told.unit[ground.sample(len(told.unit), clock.n_steps + 1)]
     groups = (None, *(assign(drawn, centers) for centers in firsts))
     rows = {0: 0, **clock.during("candidates"), **clock.during("pick", offset=1), clock.release: clock.n_steps}
-    return ground.record_layer(drawn, groups, rows, stage)
+    return ground.record_layer(drawn, groups, rows, stage, total=len(told.unit))
 
 
 def _candidates(trace: tuple[GeneStep, ...], stage: Stage) -> Layer:

@@ -38,7 +38,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     clock = stage.clock
     _, path = _stops(told)
     walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
-    labels = assign(told.unit, told.final)
+    labels = told.nonprivate_labels
     true = ground.exact_means(told.unit, labels, told.final)
     return (
         *ground.box_layer(stage, public=told.words.box_public),

@@ -12,7 +12,7 @@ from dpviz.solvers import cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
 from dpviz.stories.view import spread
 
-MOST_DRAWN = 20_000  # records; every record is computed on, the rest are left out evenly
+MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
 MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
 WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
 NO_GROUP = 255  # a record without a cluster
@@ -30,21 +30,27 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
     return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
 
 
-def thinning(n: int, n_rows: int) -> int:
-    """Return m so that every m-th of n records is drawn, with `n_rows` rows of colors."""
-    return max(1, -(-n // min(MOST_DRAWN, max(1, MOST_COLORED // n_rows))))
+def sample(n: int, n_rows: int = 1) -> NDArray[np.intp]:
+    """Return which of n records are drawn, evenly spread over them, with `n_rows` rows of colors."""
+    most = min(n, MOST_DRAWN, max(1, MOST_COLORED // max(1, n_rows)))
+    return np.arange(most) * n // max(1, most)
 
 
 def record_layer(
     unit: Points, groups: Sequence[Labels | None], rows: Mapping[int, int], stage: Stage, **style: Any
 ) -> Layer:
     """The records (n, d), colored by `groups`, one (n,) a row; None is a row without color."""
-    every = thinning(len(unit), len(groups))
-    group = np.full((len(groups), len(unit[::every])), NO_GROUP, dtype=np.uint8)  # (R, m)
+    drawn = sample(len(unit), len(groups))
+    group = np.full((len(groups), len(drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
     for row, labels in zip(group, groups, strict=True):
         if labels is not None:
-            row[:] = labels[::every]
-    arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None, ::every], "group": group}
+            row[:] = labels[drawn]
+    return drawn_records(unit[drawn], group, rows, stage, **{"total": len(unit), **style})
+
+
+def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
+    """Draw records (m, d) in the colors of `group`, (R, m)."""
+    arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
     options = {"name": "Records", "size": 4.0, **style}
     return stage.layer(
         kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options

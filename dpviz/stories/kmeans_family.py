@@ -16,8 +16,8 @@ from dpviz.baselines.gupt import BlocksRelease
 from dpviz.baselines.privgene import GeneRelease
 from dpviz.core import CentersRelease, Points, Result, Step
 from dpviz.plots import Layer, Scene
-from dpviz.solvers import LloydRun, assign, lloyd, public_start
-from dpviz.stories import blocks_layers, center_facts, charts, gene_layers, grid_layers, lloyd_layers
+from dpviz.solvers import LloydRun, lloyd, public_start
+from dpviz.stories import blocks_layers, center_facts, charts, gene_layers, grid_layers, lloyd_layers, recoloring
 from dpviz.stories.center_facts import allowed, not_established
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
@@ -116,13 +116,14 @@ def reference(points: Points, words: Words, result: Result[CentersRelease, Step]
     """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
 
     It starts where the method starts. EUGkM and PrivGene start anywhere: then from the sphere packing of
-    `params.start_seed`, of seed 0 without `params` or without a seed.
+    `params.start_seed`, of seed 0 without `params` or without a seed. GUPT starts there, too, in an order of its own:
+    with a seed it takes the packing's, so that a run kept for one method is to the bit that of any other.
     """
     unit = words.box.to_unit(words.box.clip(points))
     first: Any = result.trace[0]
     if isinstance(result.release, LloydFamilyRelease):
         return lloyd(unit, first.previous_centers)
-    if isinstance(result.release, BlocksRelease):
+    if isinstance(result.release, BlocksRelease) and (params is None or params.start_seed is None):
         return lloyd(unit, first.start)
     seed = 0 if params is None or params.start_seed is None else params.start_seed
     return lloyd(unit, public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed)))
@@ -202,8 +203,7 @@ def risk(told: Context) -> tuple[Fact, ...]:
 
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    colors = np.clip(np.rint(told.result.release.centers), 0, 255).astype(np.uint8)
-    return colors[assign(told.unit, told.final)].reshape(shape)
+    return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
 
 
 def _exact(told: Context) -> bool:

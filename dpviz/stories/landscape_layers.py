@@ -10,6 +10,7 @@ from dpviz.solvers import assign_basins
 from dpviz.solvers.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories import landscape_plane as land
 from dpviz.stories.landscape_stage import NO_GROUP, Arrays, Colors, Context, Level, cut_colors, levels, share
+from dpviz.stories.landscape_surface import Raised
 from dpviz.stories.stage import Stage
 from dpviz.stories.string_search import pair_of
 
@@ -18,12 +19,15 @@ STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
 HILL = 0.12  # least strength of a region's color, and the rest is the density's
 RELEASED, SECRET = Audience.RELEASED, Audience.CURATOR
 
-Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2) the plane
+Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2), on a surface (..., 3)
 
 
 def placing(told: Context, stage: Stage) -> Place:
-    """Return the map from the mixture's units to the plane; a single feature's height is the density."""
+    """Return the map from the mixture's units to the plane, or onto a surface; one feature's height is the density."""
     plane, mixture = stage.projection, told.result.release.mixture
+    if isinstance(stage, Raised):
+        surface = stage.surface
+        return lambda places: surface.place(plane(land.unsigned(places)))
     if plane.d > 1:
         return lambda places: plane(land.unsigned(places))
 
@@ -200,7 +204,7 @@ def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool 
 def _edge_layer(told: Context, stage: Stage, groups: Colors, peaks: FloatArray, place: Place) -> Layer:
     """Peak to pass to peak, for every merge that the cut has made."""
     tree, n = told.tree, told.tree.n_leaves
-    xy = np.full((told.n_cuts, len(tree.linkage), 3, 2), np.nan)
+    xy = np.full((told.n_cuts, len(tree.linkage), 3, peaks.shape[-1]), np.nan)
     for merge, row in enumerate(tree.passes):
         if row < 0:
             continue

@@ -7,10 +7,11 @@ it shows the marginal, which is a mixture again and is drawn exactly, while basi
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers import Mixture, assign_basins
+from dpviz.solvers import Mixture, basins_by_lattice, lattice_basins
+from dpviz.solvers.descent import eigen
+from dpviz.solvers.strings import quick_log_density
 from dpviz.stories.view import Projection
 
 LABELLED = 48  # cells a side whose basin is computed
@@ -78,35 +79,20 @@ def lattice(plane: Projection, n: int) -> FloatArray:
 def relief(shown: Mixture, plane: Projection) -> Relief:
     """Return the density of the marginal `shown` over the plane."""
     cells = lattice(plane, CELLS)
-    logs = shown.log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
+    logs = quick_log_density(shown, cells.reshape(-1, 2)).reshape(CELLS, CELLS)
     return Relief(frozen(cells[0, :, 0].copy()), frozen(logs - logs.max()), float(logs.max()))
 
 
 def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
 
-    Where a cell and its eight neighbours agree, the records inside take their minimum; all others flow by themselves.
-    No basin is as thin as a cell, because the eigenvalues of covariances have a floor.
+    Labels are those of `lattice_basins` and `basins_by_lattice`. No basin is as thin as a cell, because the eigenvalues
+    of covariances have a floor.
     """
     if n_minima == 1:
         return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
-    share = (np.arange(LABELLED) + 0.5) / LABELLED
-    middles = np.stack(np.meshgrid(share, share), axis=-1)
-    cells = assign_basins(mixture, signed(middles.reshape(-1, 2))).reshape(LABELLED, LABELLED)
-    column, row = np.minimum((unit * LABELLED).astype(np.intp), LABELLED - 1).T
-    records = cells[row, column]
-    near_border = np.flatnonzero(~_agreeing(cells)[row, column])
-    if len(near_border):
-        records[near_border] = assign_basins(mixture, signed(unit[near_border]))
-    return Regions(frozen(cells), frozen(records))
-
-
-def _agreeing(labels: Labels) -> NDArray[np.bool_]:
-    """Say which cells (g, g) have eight neighbours of their own label; the edge continues outwards."""
-    padded = np.pad(labels, 1, mode="edge")
-    g = len(labels)
-    shifted = [padded[i : i + g, j : j + g] == labels for i in range(3) for j in range(3)]
-    return np.asarray(np.all(shifted, axis=0))
+    cells = lattice_basins(mixture, LABELLED)
+    return Regions(frozen(cells), frozen(basins_by_lattice(mixture, signed(unit), cells)))
 
 
 def contour_levels() -> FloatArray:
@@ -117,38 +103,37 @@ def contour_levels() -> FloatArray:
 def contours(found: Relief, levels: FloatArray, plane: Projection) -> FloatArray:
     """Return the curves where the density has `levels` (m,), as (m, p, 2) of pieces a, b, NaN: marching squares."""
     xs, ys = found.middles, lattice(plane, CELLS)[:, 0, 1]
-    pieces = [_pieces(found.log_share, level, xs, ys) for level in levels]
-    longest = max((len(piece) for piece in pieces), default=0)
-    made = np.full((len(pieces), max(3 * longest, 1), 2), np.nan)
-    for row, piece in zip(made, pieces, strict=True):
-        row[0 : 3 * len(piece) : 3] = piece[:, 0]
-        row[1 : 3 * len(piece) : 3] = piece[:, 1]
-    return made
+    numbers, pieces = _pieces(found.log_share, levels, xs, ys)
+    order = np.argsort(numbers, kind="stable")
+    counts = np.bincount(numbers, minlength=len(levels))
+    within = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    made = np.full((len(levels), max(int(counts.max(initial=0)), 1), 3, 2), np.nan)
+    made[numbers[order], within, :2] = pieces[order]
+    return made.reshape(len(levels), -1, 2)
 
 
 # Corners of a cell counted around: low left, low right, high right, high left; side i joins corners i and i + 1.
 _CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))  # (row, column)
 
 
-def _pieces(values: FloatArray, level: float, xs: FloatArray, ys: FloatArray) -> FloatArray:
-    """Return the straight pieces (s, 2, 2) of one contour; two pieces in a cell whose corners alternate."""
+def _pieces(values: FloatArray, levels: FloatArray, xs: FloatArray, ys: FloatArray) -> tuple[Labels, FloatArray]:
+    """Return each straight piece's level (s,) and ends (s, 2, 2); there are two in a cell whose corners alternate."""
     g, h = values.shape[0] - 1, values.shape[1] - 1
-    at = [values[i : i + g, j : j + h] for i, j in _CORNERS]
-    places = [np.stack(np.meshgrid(xs[j : j + h], ys[i : i + g]), axis=-1) for i, j in _CORNERS]
-    crossed = np.stack([(at[i] > level) != (at[(i + 1) % 4] > level) for i in range(4)])  # (4, g, h)
-    rows, columns = np.nonzero(crossed.any(axis=0))
+    over = values > levels[:, None, None]
+    below, left = over[:, :, :-1] != over[:, :, 1:], over[:, :-1] != over[:, 1:]  # which edges each level crosses
+    numbers, rows, columns = np.nonzero(below[:, :g] | below[:, 1:] | left[:, :, :h] | left[:, :, 1:])
     if not len(rows):
-        return np.empty((0, 2, 2))
-    ends = np.empty((len(rows), 4, 2))
-    for i in range(4):
-        a, b = at[i][rows, columns], at[(i + 1) % 4][rows, columns]
-        share = np.clip((level - a) / np.where(a == b, 1.0, b - a), 0.0, 1.0)[:, None]
-        ends[:, i] = (1 - share) * places[i][rows, columns] + share * places[(i + 1) % 4][rows, columns]
-    sides = crossed[:, rows, columns].T  # (s, 4): two or all four
+        return rows, np.empty((0, 2, 2))
+    at = np.stack([values[rows + i, columns + j] for i, j in _CORNERS], axis=1)  # (s, 4)
+    places = np.stack([np.stack([xs[columns + j], ys[rows + i]], axis=1) for i, j in _CORNERS], axis=1)
+    following, level = np.roll(at, -1, axis=1), levels[numbers, None]
+    share = np.clip((level - at) / np.where(at == following, 1.0, following - at), 0.0, 1.0)[..., None]
+    ends = (1 - share) * places + share * np.roll(places, -1, axis=1)
+    sides = (at > level) != (following > level)  # (s, 4): two or all four
     order = np.argsort(~sides, axis=1, kind="stable")  # crossed sides first
     picked = np.take_along_axis(ends, order[..., None], axis=1)
     twice = sides.all(axis=1)
-    return np.concatenate([picked[:, :2], picked[twice, 2:]])
+    return np.concatenate([numbers, numbers[twice]]), np.concatenate([picked[:, :2], picked[twice, 2:]])
 
 
 def ellipses(shown: Mixture) -> FloatArray:
@@ -171,9 +156,9 @@ def paths(mixture: Mixture, starts: Points) -> FloatArray:
     for step in range(PATH_STEPS):
         made[active, step] = places[active]
         here = mixture.quick_at(places[active])
-        values, vectors = np.linalg.eigh(here.hessian)
+        values, vectors = eigen(here.hessian)
         slopes = np.einsum("nij,ni->nj", vectors, here.gradient)
-        speed = np.sqrt(np.einsum("ni,nij,nj->n", here.gradient, here.metric, here.gradient))
+        speed = np.sqrt(np.einsum("ni,ni->n", here.gradient, np.einsum("nij,nj->ni", here.metric, here.gradient)))
         # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
         reach = np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * here.log_density, 0.0)))
         time = np.minimum(reach / np.maximum(speed, 1e-300), 1.0 / np.maximum(values[:, -1], 1e-300))
@@ -181,7 +166,7 @@ def paths(mixture: Mixture, starts: Points) -> FloatArray:
         flat = np.abs(exponent) < 1e-9
         share = np.where(flat, np.minimum(time, 1e300)[:, None], np.expm1(exponent) / np.where(flat, 1.0, values))
         moves = np.einsum("nij,nj->ni", vectors, share * slopes)
-        moving = np.einsum("ni,nij,nj->n", moves, here.metric, moves) > 1e-6
+        moving = np.einsum("ni,ni->n", moves, np.einsum("nij,nj->ni", here.metric, moves)) > 1e-6
         places[active] += moves
         active = active[moving]
         if not len(active):

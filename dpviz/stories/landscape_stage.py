@@ -22,6 +22,7 @@ MOST_CUTS = 20  # stops of the cut
 MOST_LEVELS = 60  # stops of the level
 NO_GROUP = 255
 LAST_COLOR = 254
+MOST_NAMED = 24  # clusters
 SLACK = 1e-9  # of a height: a stop at an event comes just after it
 GAP = 0.35  # of ln p: wider gaps between events have a stop in their middle
 BELOW = (0.7, 1.5, 2.5)  # of ln p, stops below the last event
@@ -72,6 +73,11 @@ class Context:
     def n_clusters(self) -> int:
         """How many clusters the cut gives: what was asked for, at most as many as minima."""
         return min(self.params.n_clusters, self.tree.n_leaves)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """What the clusters are called in legends."""
+        return tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

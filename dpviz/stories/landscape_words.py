@@ -1,8 +1,11 @@
 """The words of a landscape's picture: its terms, its description, its caption; public."""
 
+import numpy as np
+
 from dpviz.core import FloatArray
 from dpviz.stories import landscape_plane as land
 from dpviz.stories.landscape_stage import Context
+from dpviz.stories.landscape_surface import AXIS, Surface
 from dpviz.stories.panel import number
 from dpviz.stories.view import Projection
 
@@ -28,6 +31,7 @@ TERMS = (
     ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
 )
+HINT = "Click a transition point to see its search."
 
 
 def alt(told: Context) -> str:
@@ -54,4 +58,24 @@ def caption(told: Context, plane: Projection) -> str:
         )
     if d == 1:
         return "One feature. The curve is the density; records are spread out so that they can be seen."
-    return "All of it is computed from the released mixture, for free. Click a transition point to see its search."
+    return "All of it is computed from the released mixture, for free."
+
+
+def surface_caption(told: Context, plane: Projection, surface: Surface, edges: str) -> str:
+    """Say what the height is, its range, where it is cut off, and where the `edges` point; public facts only."""
+    if plane.nonprivate:
+        return caption(told, plane)
+    what = "the released mixture" if plane.d == 2 else f"the exact marginal of two of {plane.d} features"
+    range_ = f"from {_height(surface.low)} at the lowest minimum to {_height(surface.cut)}"
+    times = f", {number(surface.multiple)} × as high as the highest pass or minimum"
+    cut = times if np.isfinite(surface.multiple) else ""
+    colors = "Colors are the merged basins. " if told.regions is not None else "Basins have no borders in a marginal. "
+    levels = "Grey is thinner than the level. " if told.regions is not None and told.look.moves == "level" else ""
+    return (
+        f"Height is {AXIS} of {what}, {range_}, where it is cut off{cut}. Density peaks are valleys. {colors}{levels}"
+        f"Marks are seen through the surface. Edges of the box: {edges}."
+    )
+
+
+def _height(f: float) -> str:
+    return f"{f:.2f}".replace("-", "−")

@@ -4,9 +4,8 @@ import numpy as np
 
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.core import FloatArray
-from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Layer
-from dpviz.solvers import EMPTY_SCALES, assign
+from dpviz.solvers import EMPTY_SCALES
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
@@ -65,7 +64,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     stage = Stage(plane, clock_of(told))
     clock, seen = stage.clock, SECRET if exact else RELEASED
     start = trace[0].previous_centers if release.start is None else release.start
-    groups = (None, *(step.nonprivate_labels for step in trace), assign(told.unit, told.final))
+    groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_labels)
     rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
     last_mean = None if exact else trace[-1].nonprivate_mean
     return (
@@ -83,8 +82,7 @@ def costs(told: Told) -> CostLine:
     """Return the exact cost of the start and of the centers after each iteration."""
     clock = clock_of(told)
     before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
-    last = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
-    return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, last]), clock.when)
+    return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, told.nonprivate_cost]), clock.when)
 
 
 def facts(told: Told) -> tuple[Fact, ...]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # scikit-learn ships no types
 
 from dpviz.accounting import zcdp_rho
 from dpviz.algorithms._morse_budget import Scheme, noise_scale
@@ -15,7 +14,7 @@ from dpviz.algorithms.morse import MorseRelease, Params, Step
 from dpviz.core import Budget, Labels, Points, Result
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign_basins, merge_tree
-from dpviz.stories import center_facts, charts, dendrogram
+from dpviz.stories import center_facts, charts, dendrogram, surface_scene
 from dpviz.stories import landscape_layers as draw
 from dpviz.stories import landscape_plane as land
 from dpviz.stories import landscape_words as saying
@@ -90,7 +89,23 @@ def with_classes(told: Context, classes: Labels | None) -> Context:
     """Add how well the clusters agree with the records' true classes (n,), where the data set knows them."""
     if classes is None or not len(classes):
         return told
-    return replace(told, nonprivate_ari=float(adjusted_rand_score(classes, _clusters(told))))
+    return replace(told, nonprivate_ari=adjusted_rand(classes, _clusters(told)))
+
+
+def adjusted_rand(first: Labels, second: Labels) -> float:
+    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
+
+    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
+    """
+    n_second = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
+    table = joint.reshape(-1, n_second)
+    both, rows, columns, every = (
+        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
+    )
+    expected = rows * columns / every if every else 0.0
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
 def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
@@ -98,6 +113,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     del rng
     look = told.look
     plane = project(view, told.words, told.unit)
+    if view.surface and plane.d > 1:
+        return surface_scene.scene(told, plane, view, *_frames(told))
     frames, start = _frames(told)
     stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
     groups = draw.group_rows(told, look.moves)
@@ -118,13 +135,14 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
         title=told.words.title,
         alt=saying.alt(told),
         caption=saying.caption(told, plane),
+        hint="" if plane.nonprivate else saying.HINT,
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,
         layers=tuple(layers),
         frames=frames,
         start_frame=start,
-        group_names=tuple(f"cluster {i + 1}" for i in range(min(told.n_cuts, 24))),
+        group_names=told.group_names,
     )
 
 

@@ -8,7 +8,7 @@ from dpviz.core import FloatArray
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.solvers import Mixture, assign_basins
 from dpviz.stories import landscape_plane as land
-from dpviz.stories.ground_layers import MOST_DRAWN
+from dpviz.stories.ground_layers import sample
 from dpviz.stories.landscape_layers import RELEASED, SECRET, everywhere, placing, rows_of
 from dpviz.stories.landscape_stage import Arrays, Colors, Context
 from dpviz.stories.panel import number
@@ -85,9 +85,9 @@ def exact_means(told: Context) -> FloatArray | None:
 
 def record_layer(told: Context, stage: Stage, groups: Colors) -> Layer:
     """The records in their clusters' colors: the curator's."""
-    every = max(1, -(-len(told.unit) // MOST_DRAWN))
-    group = groups[:, told.nonprivate_basins[::every]]
-    xy = spread(told.unit, stage.projection)[None, ::every]
+    drawn = sample(len(told.unit), len(groups))
+    group = groups[:, told.nonprivate_basins[drawn]]
+    xy = spread(told.unit[drawn], stage.projection)[None]
     arrays: Arrays = {"xy": xy, "group": group}
     return Layer(
         "Records",
@@ -97,6 +97,7 @@ def record_layer(told: Context, stage: Stage, groups: Colors) -> Layer:
         arrays,
         rows_of(stage, groups),
         size=2.0 if len(told.unit) > FEW_RECORDS else 4.0,
+        total=len(told.unit),
     )
 
 

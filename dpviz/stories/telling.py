@@ -1,10 +1,12 @@
 """A run with its records and Lloyd's run, for any method that releases centers: what pictures and numbers need."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from dpviz.core import CentersRelease, FloatArray, Points, Result, Step
-from dpviz.solvers import LloydRun
+from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step
+from dpviz.metrics import nonprivate_cost
+from dpviz.solvers import LloydRun, assign
 from dpviz.stories.view import Words
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -13,7 +15,7 @@ R_co = TypeVar("R_co", bound=CentersRelease, covariant=True)
 S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Telling(Generic[R_co, S_co]):
     """A run and everything its picture and numbers need, computed once."""
 
@@ -27,6 +29,16 @@ class Telling(Generic[R_co, S_co]):
     def final(self) -> FloatArray:
         """The released centers (k, d), box units."""
         return self.words.box.to_unit(self.result.release.centers)
+
+    @cached_property
+    def nonprivate_labels(self) -> Labels:
+        """The nearest released center (n,) of every record."""
+        return assign(self.unit, self.final)
+
+    @cached_property
+    def nonprivate_cost(self) -> float:
+        """The sum of squared distances of the records to the nearest released center, box units squared."""
+        return nonprivate_cost(self.unit, self.final, self.nonprivate_labels)
 
     @property
     def proved(self) -> bool:

@@ -159,10 +159,9 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     )
 
 
-def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> tuple[NDArray[np.intp], Centers]:
-    """Return the final clusters (n,) and the exact means (k, d) that the release hides (curator only)."""
-    labels = assign(unit, final)
+def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> Centers:
+    """Return the exact means (k, d) that the release hides (curator only)."""
     if repaired:
-        return labels, last.nonprivate_mean
+        return last.nonprivate_mean
     released_from = assign(unit, last.released_centers)  # the clusters whose sums the published release divides
-    return labels, exact_means(unit, released_from, final)
+    return exact_means(unit, released_from, final)

@@ -24,7 +24,7 @@ RELEASE_DETAILS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Context(Telling[ZonesRelease, Step]):
     """A run and everything its picture and numbers need, computed once; Lloyd's run is from the same start."""
 

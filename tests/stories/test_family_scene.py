@@ -18,7 +18,7 @@ from dpviz.stories import View, Words
 from dpviz.stories import convergent_kmeans as zones
 from dpviz.stories import kmeans_family as story
 from dpviz.stories.grid_layers import marginal
-from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDEST, noise_length, thinning
+from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDEST, noise_length, sample
 from dpviz.stories.panel import number
 from dpviz.stories.view import project
 
@@ -330,6 +330,8 @@ def test_the_cost_chart_shows_exact_costs_beside_lloyds(tell_family, name, d):
 def test_lloyds_run_starts_where_the_method_does(tell_family):
     ends = {name: tell_family(name).reference.nonprivate_costs[-1] for name in NAMES}
     assert list(ends.values()) == pytest.approx([ends["lloyd"]] * len(NAMES), rel=1e-9), "one public start for all"
+    centers = {tell_family(name).reference.nonprivate_centers.tobytes() for name in NAMES}
+    assert len(centers) == 1, "and in one order: a page keeps one run for all methods"
     keys = {story.reference_key(tell_family(name).params) for name in NAMES}
     assert keys == {(4, "packing", 0)}
     told = tell_family("eugkm", start_seed=3)
@@ -413,8 +415,10 @@ def test_other_runs_and_too_many_clusters_are_refused(tell, tell_family):
 
 @given(st.integers(0, 10**7), st.integers(1, 1000))
 def test_few_enough_records_are_drawn(n, rows):
-    every = thinning(n, rows)
-    drawn = -(-n // every)
-    assert drawn <= MOST_DRAWN
-    assert drawn * rows <= MOST_COLORED
-    assert every == 1 or -(-n // (every - 1)) > min(MOST_DRAWN, MOST_COLORED // rows), "no fewer than need be"
+    drawn = sample(n, rows)
+    assert len(drawn) == min(n, MOST_DRAWN, MOST_COLORED // rows)
+    if len(drawn):
+        steps = np.diff([*drawn, n])
+        assert drawn[0] == 0
+        assert steps.min() >= 1
+        assert steps.max() - steps.min() <= 1, "evenly spread"

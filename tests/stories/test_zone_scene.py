@@ -146,12 +146,15 @@ def test_records_wear_the_cluster_they_are_in(tell, show, options, d):
 def test_of_many_records_an_even_part_is_drawn(tell, show):
     told = tell(n=50_000)
     records = named(show(told))["Records"]
-    n_drawn = records.arrays["xy"].shape[1]
-    assert MOST_DRAWN / 2 < n_drawn <= MOST_DRAWN
-    every = math.ceil(50_000 / MOST_DRAWN)
+    assert records.arrays["xy"].shape[1] == MOST_DRAWN
+    every = 50_000 // MOST_DRAWN
     assert np.array_equal(records.arrays["xy"][0], told.unit[::every])
     assert np.array_equal(shown(records, 1, "group"), told.result.trace[0].nonprivate_labels[::every])
-    assert named(show(tell(n=MOST_DRAWN)))["Records"].arrays["xy"].shape[1] == MOST_DRAWN
+    assert show(told).words.endswith(" Drawing 10,000 of 50,000 points.")
+    assert "50,000" not in show(told).public().words, "how many there are is the curator's"
+    few = show(tell(n=MOST_DRAWN))
+    assert named(few)["Records"].arrays["xy"].shape[1] == MOST_DRAWN
+    assert few.words == few.caption
 
 
 def law(place, mean, controller, lam, epsilon):

@@ -1,0 +1,136 @@
+"""One method at every budget, with the same random numbers: a picture whose stops are values of epsilon.
+
+Every stop is one more release, so that all of it is the curator's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Centers, FloatArray, Points, frozen
+from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
+from dpviz.stories import ground_layers as ground
+from dpviz.stories.panel import number
+from dpviz.stories.stage import SECRET, Clock, Seen, Stage
+from dpviz.stories.view import MARGIN, View, Words, project
+
+PACE_MS = 160.0  # from one budget to the next, so that centers are seen to glide
+SAME_NOISE = "The same random numbers at every ε."
+HIGHEST, LOWEST = 1e6, 1e-3  # ratios of costs that the chart still shows
+UNPAID = Seen(Role.RELEASED, Audience.CURATOR)  # a release that nobody has paid for: it is not published
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A run at one budget: its release in box units, and the records that are drawn in their clusters."""
+
+    epsilon: float
+    centers: Centers  # (k, d) released, box units
+    nonprivate_labels: NDArray[np.uint8]  # (m,) nearest released center of each drawn record
+    nonprivate_cost: float  # of all records, box units squared
+
+
+def scene(
+    states: Sequence[State], unit: Points, lloyd: Centers | None, words: Words, view: View, *, start: float
+) -> Scene:
+    """Return the moving picture of `states`, epsilon growing, over the records (n, d), box units: the curator's.
+
+    `lloyd` (k, d) are the centers without privacy, box units, None where there are none to compare with; the picture
+    begins at the epsilon nearest to `start`.
+    """
+    stops = _epsilons(states)
+    stage = Stage(project(view, words, unit), Clock(len(states) - 2, ("stop",)))  # as many frames as states
+    rows = {frame: frame for frame in range(len(states))}
+    centers = np.stack([state.centers for state in states])  # (E, k, d)
+    drawn = ground.sample(len(unit), len(states))
+    labels = np.stack([state.nonprivate_labels for state in states])
+    every = stage.clock.always()
+    lloyds = (
+        []
+        if lloyd is None
+        else [stage.marks("Lloyd's centers, no privacy", SECRET, every, lloyd[None], symbol="cross", isolate=False)]
+    )
+    layers = [
+        *ground.box_layer(stage, public=words.box_public),
+        ground.drawn_records(unit[drawn], labels, rows, stage, total=len(unit)),
+        *ground.border_layer("Borders", UNPAID, rows, centers, stage),
+        stage.layer(
+            "Path as ε grows",
+            Kind.TRAILS,
+            UNPAID.role,
+            UNPAID.audience,
+            rows,
+            {"xy": stage.projection(centers)},
+            size=1.5,
+        ),
+        *lloyds,
+        stage.marks("Center at this ε", UNPAID, rows, centers, size=12.0),
+    ]
+    return Scene(
+        title="",
+        alt=f"{words.title}: {centers.shape[1]} cluster centers at {len(states)} values of ε from "
+        f"{number(stops[0])} to {number(stops[-1])}, with the same noise.",
+        caption="ε grows, the random numbers stay. Every stop would be one more release.",
+        hint="Play, or drag the slider.",
+        x=stage.projection.x,
+        y=stage.projection.y,
+        axes_public=False,
+        layers=tuple(layers),
+        frames=_frames(states),
+        start_frame=nearest(stops, start),
+        group_names=tuple(f"cluster {i + 1}" for i in range(centers.shape[1])),
+        pace=PACE_MS,
+    )
+
+
+def cost_chart(states: Sequence[State], floor: float) -> Scene:
+    """Return the exact cost against epsilon, beside `floor`, Lloyd's; it follows the picture's stops."""
+    stops = _epsilons(states)
+    values = (float(np.log10(stops[0])), float(np.log10(stops[-1])))
+    x = (np.log10(stops) - values[0]) / (values[1] - values[0])
+    ratios = [state.nonprivate_cost / floor if floor > 0 else 1.0 for state in states]
+    y = np.log10(np.clip(ratios, LOWEST, HIGHEST))
+    low, high = min(0.0, float(y.min())), max(0.3, float(y.max()))
+    pad = 0.06 * (high - low)
+    shown = always(len(states))
+    secret: dict[str, Any] = {"audience": Audience.CURATOR, "isolate": False}
+    level = np.array([[-MARGIN, 0.0], [1.0 + MARGIN, 0.0]])[None, None]
+    moving = np.arange(len(states), dtype=np.int16)
+    curve = np.stack([x, y], axis=1)
+    return Scene(
+        title="Cost at each ε",
+        alt="Line chart of the clustering cost against ε.",
+        caption="1 is Lloyd's cost. One run: other noise would draw another line.",
+        x=Axis("ε", "", (-MARGIN, 1.0 + MARGIN), values, log=True),
+        y=Axis("cost", "× Lloyd's", (low - pad, high + pad), log=True),
+        axes_public=False,
+        layers=(
+            Layer("Lloyd's cost", Kind.LINES, Role.REFERENCE, arrays={"xy": level}, rows=shown, size=1.0, **secret),
+            Layer("Cost", Kind.LINES, Role.EXACT, arrays={"xy": curve[None, None]}, rows=shown, size=2.0, **secret),
+            Layer("Now", Kind.MARKS, Role.RELEASED, arrays={"xy": curve[:, None]}, rows=moving, size=9.0, **secret),
+            Layer("ε", Kind.CURSOR, Role.REFERENCE, arrays={"x": x}, rows=moving, legend=False, **secret),
+        ),
+        frames=_frames(states),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def nearest(stops: FloatArray, epsilon: float) -> int:
+    """Return the index of the stop nearest to epsilon in ratio; the lowest where epsilon is not positive."""
+    return int(np.abs(np.log(stops) - np.log(max(epsilon, 1e-12))).argmin())
+
+
+def _epsilons(states: Sequence[State]) -> FloatArray:
+    """Return the stops (E,); raises ValueError for fewer than two, or where they do not grow."""
+    stops = np.array([state.epsilon for state in states])
+    if len(stops) < 2 or not (np.diff(stops) > 0).all() or stops[0] <= 0:
+        raise ValueError(f"The stops were {stops.tolist()}, but there must be two or more that grow from above 0.")
+    return frozen(stops)
+
+
+def _frames(states: Sequence[State]) -> tuple[Frame, ...]:
+    return tuple(Frame(f"ε = {number(state.epsilon)}", SAME_NOISE) for state in states)

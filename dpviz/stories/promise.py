@@ -1,0 +1,44 @@
+"""What a run promises, in one line that travels with every picture of it."""
+
+import math
+from typing import Any
+
+from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.stories.panel import number
+
+NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
+
+
+def promise(guarantee: Guarantee) -> str:
+    """Say the published claim and the proved guarantee in one line; what is not established is never a number alone."""
+    stated, proved = guarantee.published, guarantee.proved
+    if proved is None:
+        return f"Claimed, not established: {_words(stated)}. Proved: nothing."
+    return f"Stated: {_words(stated)}. Proved: {_words(proved)}."
+
+
+def described(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee as plain values for a file: both claims, caveats, and `promise`'s line."""
+    proved = guarantee.proved
+    return {
+        "line": promise(guarantee),
+        "published": _claim(guarantee.published),
+        "proved": None if proved is None else _claim(proved),
+        "caveats": list(guarantee.caveats),
+    }
+
+
+def _words(claim: Claim) -> str:
+    delta = f", δ = {number(claim.delta)}" if claim.delta > 0 else ""
+    per = " per unit of distance" if claim.per_distance else ""
+    return f"ε = {number(claim.epsilon)}{per}{delta} for {NEIGHBORS[claim.adjacency]} ({claim.reference.rstrip('.')})"
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "epsilon": claim.epsilon if math.isfinite(claim.epsilon) else "infinite",  # JSON has no infinity
+        "per_distance": claim.per_distance,
+        "delta": claim.delta,
+        "adjacency": claim.adjacency.value,
+        "reference": claim.reference,
+    }

@@ -1,0 +1,259 @@
+"""A picture as a Python script: the calls that load the data, run the method with its seeds, and draw it again."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from dpviz.stories.view import View
+
+UPLOAD = "people.csv"  # stands for the file that only its owner has
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Where records come from: a named set with its knobs, or the columns of a file."""
+
+    name: str = ""
+    n: int = 0
+    seed: int = 0
+    knobs: tuple[tuple[str, Any], ...] = ()
+    features: tuple[str, ...] = ()  # of a file; nothing else then counts
+    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,); None: taken from the data
+    missing: str = "error"
+    digest: str = ""  # of the file; '' where the public is not to know it
+    drawn: bool = False  # by hand: `name` is its title, `features` and `bounds` are its own
+    points: tuple[tuple[float, float, int], ...] | None = None  # of a drawing: across, up, class; None: they stay
+    pair: bool = False  # the named set is a source that comes with its targets and ball
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How targets were spread over the source's box."""
+
+    n: int
+    spread: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One run: which module with which parameters, and what its page adds to the telling."""
+
+    module: str  # "dpviz.algorithms.dpm"
+    story: str
+    params: Any
+    title: str = ""  # instead of the data's, where two pictures stand beside each other
+    chosen: int | None = None  # DPM: the subset that is looked into
+    look: Any = None  # what only the page knows of the picture; written down as it prints itself
+    trail: tuple[Any, ...] = ()  # the same parameters at other budgets
+    spread: Spread | None = None  # of targets that did not come with their source
+    record: int | None = None  # source-target: the row that is looked at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """Everything that a picture follows from."""
+
+    data: Data
+    runs: tuple[Run, ...]  # one, or two beside each other
+    noise_seed: int | None  # None: secret, so that the script draws other noise
+    view: View
+    public: bool
+    frame: int = 0
+    hidden: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def script(recipe: Recipe) -> str:
+    """Return a script that makes the picture, prints its hash and writes it as a page.
+
+    Every word of a file or a knob stands in it as a Python literal, so that no name is ever code.
+    """
+    return "\n".join([*_head(recipe), *_load(recipe.data), *_draw(recipe), *_end(recipe), ""])
+
+
+def _head(recipe: Recipe) -> list[str]:
+    named = [name for run in recipe.runs for name in (run.module, run.story)]
+    split = sorted({tuple(name.rsplit(".", 1)) for name in named})
+    aliases = {name: _alias(name) for name in named}
+    lines = ['"""Makes a picture of dpviz again. Run it where dpviz can be imported: python this_file.py"""', ""]
+    lines += ["import dataclasses", "", "import numpy as np", ""]
+    lines += [f"from {package} import {module} as {aliases[f'{package}.{module}']}" for package, module in split]
+    lines += ["from dpviz.core import Box" if recipe.data.features else "", *_loader(recipe.data)]
+    lines += ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page"]
+    lines.append("from dpviz.stories import View, Words")
+    lines += [f"from {name} import {', '.join(kept)}" for name, kept in _more(recipe).items()]
+    return [*filter(None, lines[:2]), "", *[line for line in lines[2:] if line], ""]
+
+
+def _alias(name: str) -> str:
+    return f"{name.rsplit('.', 1)[1]}{'_story' if '.stories.' in name else ''}"
+
+
+def _loader(data: Data) -> list[str]:
+    if data.pair:
+        return []  # `_more` names what loads it
+    return [f"from dpviz.data import {'Dataset' if data.drawn else 'read_table' if data.features else 'load'}"]
+
+
+def _more(recipe: Recipe) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    stories = [*(["pair"] if len(recipe.runs) > 1 else []), *(["solid"] if recipe.view.z is not None else [])]
+    if stories:
+        found["dpviz.stories"] = stories
+    targets = ["load_pair", "source_of"] if recipe.data.pair else []
+    targets += ["spread_targets"] if any(run.spread for run in recipe.runs) else []
+    if targets:
+        found["dpviz.data.target_pairs"] = targets
+    for run in recipe.runs:
+        if run.look is not None:
+            found[type(run.look).__module__] = [type(run.look).__name__]
+    return found
+
+
+def _load(data: Data) -> list[str]:
+    if data.drawn:
+        return [*_drawing(data), *_WORDS]
+    if not data.features:
+        knobs = "".join(f", {name}={value!r}" for name, value in data.knobs)
+        given = f"{data.name!r}, n={data.n!r}, seed={data.seed!r}{knobs}"
+        if data.pair:
+            return [f"problem = load_pair({given})", f"dataset = source_of({data.name!r}, problem)", *_WORDS]
+        return [f"dataset = load({given})", *_WORDS]
+    where = f"# Put your file beside this script under the name {UPLOAD}, or change the next line."
+    known = [f"# The first 16 digits of its SHA-256 were {data.digest!r}."] if data.digest else []
+    box = "None" if data.bounds is None else f"Box({data.bounds[0]!r}, {data.bounds[1]!r})"
+    private = [] if data.bounds else ["# Bounds from the data are not private: no guarantee holds."]
+    table = [
+        f"table = read_table({UPLOAD!r})",
+        f"dataset = table.dataset({data.features!r}, box={box}, missing={data.missing!r})",
+    ]
+    return [where, *known, *private, *table, *_WORDS]
+
+
+def _drawing(data: Data) -> list[str]:
+    """Write the points of a drawing as numbers, or say where to put them."""
+    low, high = data.bounds or ((), ())
+    points = data.points or ()
+    rows = [f"    {', '.join(f'{list(row)!r}' for row in points[i : i + 4])}," for i in range(0, len(points), 4)]
+    lines = ["# Each point: across, up, class.", "drawn = np.array([", *rows, "]).reshape(-1, 3)"]
+    if data.points is None:
+        lines[:1] = [
+            "# The drawn points are not in this file: it was saved in the public view.",
+            f"# Put [across, up, class] for each point between the brackets, inside {low!r} to {high!r}.",
+        ]
+        lines.append('if not len(drawn):\n    raise SystemExit("Put the points into this file first: drawn is empty.")')
+    box = f"Box({low!r}, {high!r})"
+    call = f"drawn[:, :2], drawn[:, 2].astype(int), {box}, {data.features!r}, {data.name!r}"
+    return [*lines, f"dataset = Dataset({call})"]
+
+
+_WORDS = (
+    "public_box = not dataset.bounds_from_data",
+    "words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box)",
+    "",
+)
+
+
+def _params(params: Any, module: str, known: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write parameters that differ from their defaults, as a call; nested ones, too, and the `known` by their names."""
+    parts = []
+    for field in dataclasses.fields(params):
+        if field.name in known:
+            parts.append(f"{field.name}={known[field.name]}")
+            continue
+        value = getattr(params, field.name)
+        if field.default is not dataclasses.MISSING and value == field.default and type(value) is type(field.default):
+            continue
+        nested = dataclasses.is_dataclass(value)
+        parts.append(f"{field.name}={_params(value, module) if nested else repr(value)}")
+    return f"{module}.{type(params).__name__}({', '.join(parts)})"
+
+
+def _noise(recipe: Recipe) -> str:
+    return f"np.random.default_rng({'' if recipe.noise_seed is None else recipe.noise_seed})"
+
+
+def _draw(recipe: Recipe) -> list[str]:
+    view = (
+        f"View({', '.join(f'{field.name}={getattr(recipe.view, field.name)!r}' for field in dataclasses.fields(View))})"
+    )
+    lines = [f"view = {view}", "scenes = []"]
+    if recipe.noise_seed is None:
+        lines.append("# The noise of the picture was secret and is not stored: this draws other noise.")
+    for run in recipe.runs:
+        lines += _run(recipe, run)
+    if len(recipe.runs) > 1:
+        lines.append("scenes = pair.together(*scenes)")
+    titles = [run.title for run in recipe.runs]
+    if any(titles):
+        lines.append(f"titles = {titles!r}")
+        lines.append("scenes = [dataclasses.replace(s, title=t) for s, t in zip(scenes, titles, strict=True)]")
+    if recipe.public:
+        lines.append("scenes = [scene.public() for scene in scenes]  # what the public sees")
+    return lines
+
+
+def _targets(data: Data, spread: Spread | None) -> tuple[list[str], dict[str, str]]:
+    """Return the lines that make the targets, and by which names parameters then go that are too long to write down."""
+    if data.pair:
+        return [], {"targets": "problem.targets", "ball": "problem.ball"}
+    if spread is None:
+        return [], {}
+    seeded = f"rng=np.random.default_rng({spread.seed!r})"
+    line = f"targets = spread_targets(dataset.box, {spread.n!r}, {spread.spread!r}, {seeded})"
+    return [line], {"targets": "targets"}
+
+
+def _run(recipe: Recipe, run: Run) -> list[str]:
+    module, story = _alias(run.module), _alias(run.story)
+    targets, known = _targets(recipe.data, run.spread)
+    lines = [
+        "",
+        *targets,
+        f"params = {_params(run.params, module, known)}",
+        f"result = {module}.fit(dataset.points, dataset.box, params, rng={_noise(recipe)})",
+        f"reference = {story}.reference(dataset.points, words, result, params)",
+        f"told = {story}.context(result, params, dataset.points, words, reference)",
+    ]
+    if run.chosen is not None:
+        lines.append(f"told = dataclasses.replace(told, chosen={run.chosen!r})")
+    if run.look is not None:
+        lines.append(f"told = dataclasses.replace(told, look={run.look!r})")
+    if known:
+        lines.append("told = dataclasses.replace(told, targets_public=public_box)")
+    if run.record is not None:
+        lines.append(f"told = dataclasses.replace(told, record={run.record!r})")
+    lines.append(f"scene = {story}.scene(told, view, rng=np.random.default_rng(0))")
+    if recipe.view.z is not None:
+        lines.append(f"above = {story}.scene(told, solid.from_above(view), rng=np.random.default_rng(0))")
+        lines.append("scene = solid.with_depth(scene, above, view)")
+    if run.trail:
+        lines += ["trail = [", *(f"    {_params(each, module)}," for each in run.trail), "]"]
+        lines += [
+            "centers = np.stack([",
+            "    dataset.box.to_unit(",
+            f"        {module}.fit(dataset.points, dataset.box, each, rng={_noise(recipe)}).release.centers",
+            "    )",
+            "    for each in trail",
+            "])",
+            "scene = pair.with_trail(scene, told, view, centers)",
+        ]
+    return [*lines, "scenes.append(scene)"]
+
+
+def _end(recipe: Recipe) -> list[str]:
+    same = recipe.noise_seed is not None and recipe.hashes
+    lines = ["", "for scene in scenes:", "    print(scene_hash(scene))"]
+    lines += [f"# The picture's own: {recipe.hashes!r}"] if same else []
+    notes: Sequence[str] = recipe.notes
+    frame = f"min({recipe.frame!r}, len(scenes[0].frames) - 1)"
+    options = f"frame={frame}, hidden={list(recipe.hidden)!r}, notes={list(notes)!r}"
+    return [
+        *lines,
+        'with open("picture.html", "w", encoding="utf-8") as file:',
+        f"    file.write(page(scenes, {options}))",
+    ]

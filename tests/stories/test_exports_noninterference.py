@@ -1,0 +1,128 @@
+"""With the public switch on, every file follows from the release: another trace under it, and no byte moves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.algorithms import convergent_kmeans, dpm, morse
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.data import Dataset
+from dpviz.experiments.kmeans_family import METHODS
+from dpviz.plots import Audience
+from dpviz.stories import View
+from dpviz.stories import convergent_kmeans as zones
+from dpviz.stories import dpm as dpm_story
+from dpviz.stories import kmeans_family as family
+from dpviz.stories import morse as morse_story
+from dpviz.ui.export_files import FORMATS, Wish, make
+from dpviz.ui.picker import Source
+from dpviz.ui.runs import Noise
+from dpviz.ui.sheet import Sheet
+from dpviz.ui.show import Method
+from dpviz.ui.shown import Shown
+
+from . import test_dpm_noninterference as of_dpm
+from . import test_family_noninterference as of_family
+from . import test_morse_story as of_morse
+from . import test_noninterference as of_zones
+
+LINK = (("data", "blobs"), ("n", "300"), ("data_seed", "0"), ("data_n_clusters", "5"), ("data_overlap", "0.35"))
+LINK = (*LINK, ("data_imbalance", "0.0"), ("data_n_features", "2"))
+NAMES = ["repaired", "published", "dpm", "dpm published", "morse", *sorted(set(BASELINES) & set(METHODS) - {"lloyd"})]
+
+
+def worlds(name, tell, tell_dpm, tell_family, d=2):
+    """Return module, story, a run, and another trace under the same release."""
+    if name in ("repaired", "published"):
+        told = tell(d, mode=name)
+        return convergent_kmeans, zones, told, of_zones.other_world(told, 123)
+    if name.startswith("dpm"):
+        told = of_dpm.with_classes(tell_dpm(d, calibration="published" if "published" in name else "repaired"))
+        return dpm, dpm_story, told, of_dpm.other_world(told, 123)
+    if name == "morse":
+        told = of_morse.tell(d)
+        return morse, morse_story, told, of_morse.other_world(told, 77)
+    told = tell_family(name, d)
+    return BASELINES[name], family, told, of_family.other_world(told, 123)
+
+
+def on_screen(module, story, told, *, public, uploaded, view=None, leak="", drawn=False):
+    """Put a run on screen, as the page does."""
+    view = view or View()
+    scene = story.scene(told, view, rng=np.random.default_rng(0))
+    if leak:
+        layers = [
+            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == leak else one for one in scene.layers
+        ]
+        scene = dataclasses.replace(scene, layers=tuple(layers))
+    words = told.words
+    points = words.box.clip(words.box.from_unit(told.unit))
+    dataset = Dataset(
+        points, None, words.box, words.feature_names, words.title, units=words.units, nonprivate_n_clipped=len(points)
+    )
+    link = (("data", "upload" if public else "upload:0123456789abcdef"),) if uploaded else LINK
+    link = (("data", "draw"), ("drawing", "one")) if drawn else link
+    sheet = Sheet(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
+    dataset = dataclasses.replace(dataset, labels=sheet.classes if sheet else None)
+    source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
+    method = Method(module, story, told.params)
+    address = f"data={link[0][1]}&epsilon=1.0"
+    return Shown(source, (method,), (told,), (scene,), Noise(None if uploaded else 3), view, public, address)
+
+
+def files(shown, frame, *, formats=tuple(FORMATS)):
+    return {kind: make(shown, "dpm", Wish(kind, frame)).content for kind in formats}
+
+
+@pytest.mark.parametrize("uploaded", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_public_files_follow_from_the_release(tell, tell_dpm, tell_family, name, uploaded):
+    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family)
+    assert changed.result.release is told.result.release
+    here, there = (on_screen(module, story, each, public=True, uploaded=uploaded) for each in (told, changed))
+    assert files(here, 10**6) == files(there, 10**6)
+    here, there = (on_screen(module, story, each, public=False, uploaded=uploaded) for each in (told, changed))
+    for kind in ("svg", "html", "csv", "json"):
+        assert files(here, 10**6, formats=(kind,)) != files(there, 10**6, formats=(kind,)), "the curator's do change"
+
+
+@pytest.mark.parametrize("name", ["repaired", "dpm", "morse"])
+def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family, name):
+    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family)
+    screens = [on_screen(module, story, each, public=True, uploaded=False, drawn=True) for each in (told, changed)]
+    assert files(screens[0], 0) == files(screens[1], 0)
+    screens = [on_screen(module, story, each, public=False, uploaded=False, drawn=True) for each in (told, changed)]
+    for kind in ("json", "py"):
+        here, there = (files(each, 0, formats=(kind,))[kind] for each in screens)
+        assert here != there, "the curator's file has the points"
+
+
+@pytest.mark.parametrize("name", ["repaired", "dpm", "su"])
+def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, name):
+    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family, d=5)
+    view = View(3, 1, z=0) if name == "dpm" else View(principal=True)
+    screens = [on_screen(module, story, each, public=True, uploaded=True, view=view) for each in (told, changed)]
+    assert files(screens[0], 0) == files(screens[1], 0)
+    if view.principal:
+        assert screens[0].scenes[0].layers == ()
+        assert files(screens[0], 0, formats=("csv",))["csv"].count(b"\r\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "html", "csv", "json"])
+def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
+    module, story, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
+    screens = [on_screen(module, story, each, public=True, uploaded=True, leak="Records") for each in (told, changed)]
+    assert files(screens[0], 0, formats=(kind,)) != files(screens[1], 0, formats=(kind,))
+
+
+def test_an_uploads_fingerprint_and_number_of_records_are_not_public(tell, tell_dpm, tell_family):
+    module, story, told, _ = worlds("dpm", tell, tell_dpm, tell_family)
+    for public in (True, False):
+        shown = on_screen(module, story, told, public=public, uploaded=True)
+        for kind in ("json", "py"):
+            content = files(shown, 0, formats=(kind,))[kind]
+            assert (b"0123456789abcdef" in content) is not public
+            assert b"default_rng(3)" not in content
+        for content in files(shown, 0).values():
+            assert not public or f"{len(told.unit)} records".encode() not in content

@@ -1,0 +1,154 @@
+"""A script says what a picture follows from, and no word of a file is ever code in it."""
+
+import ast
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpviz.algorithms import convergent_kmeans, dpm, source_target
+from dpviz.core import Adjacency, Box, Claim, Guarantee
+from dpviz.data import read_table
+from dpviz.data.target_pairs import spread_targets
+from dpviz.plots import scene_hash
+from dpviz.stories import View, Words
+from dpviz.stories import dpm as dpm_story
+from dpviz.stories import source_target as target_story
+from dpviz.stories.promise import described, promise
+from dpviz.stories.recipe import UPLOAD, Data, Recipe, Run, Spread, script
+
+ROOT = Path(__file__).resolve().parents[2]
+EVIL = [
+    "'); import os; os.system('touch stolen') #",
+    '"""\nopen("stolen", "w")\n"""',
+    "\\",
+    "{0}",
+    "a\r\nopen('stolen','w')",
+    "é\u2028x",
+]
+MODULE, STORY = "dpviz.algorithms.dpm", "dpviz.stories.dpm"
+TARGET = ("dpviz.algorithms.source_target", "dpviz.stories.source_target")
+
+
+def made(data, params=None, **changes):
+    run = Run(MODULE, STORY, params or dpm.Params())
+    return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
+
+
+def run_in(folder, text):
+    (folder / "made.py").write_text(text, "utf-8")
+    command = [sys.executable, "made.py"]
+    done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_hostile_names_run_as_names(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [*EVIL[:1], "=1+1", EVIL[3], EVIL[2]]
+    pd.DataFrame(rng.random((300, len(names))), columns=names).to_csv(tmp_path / UPLOAD, index=False)
+    table = read_table(tmp_path / UPLOAD)
+    features = tuple(table.numeric_columns)
+    dataset = table.dataset(features, box=None, missing="drop")
+    bounds = (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
+    data = Data(features=features, bounds=bounds, missing="drop", digest=EVIL[1])
+    text = script(made(data, hidden=tuple(EVIL), notes=tuple(EVIL), hashes=tuple(EVIL)))
+    params = dpm.Params()
+    result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
+    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
+    reference = dpm_story.reference(dataset.points, words, result, params)
+    told = dpm_story.context(result, params, dataset.points, words, reference)
+    assert run_in(tmp_path, text) == [scene_hash(dpm_story.scene(told, View(), rng=np.random.default_rng(0)))]
+    assert not (tmp_path / "stolen").exists()
+
+
+@pytest.mark.parametrize("bounds", [((0.0, 0.0), (1.0, 1.25)), None])
+def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, bounds):
+    places = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
+    places.to_csv(tmp_path / UPLOAD, index=False)
+    box = None if bounds is None else Box(*bounds)
+    dataset = read_table(tmp_path / UPLOAD).dataset(("a", "b"), box=box, missing="drop")
+    targets = spread_targets(dataset.box, 40, "even", rng=np.random.default_rng(5))
+    params = source_target.Params(targets=targets, epsilon=1.0)
+    result = source_target.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
+    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, bounds is not None)
+    reference = target_story.reference(dataset.points, words, result, params)
+    told = target_story.context(result, params, dataset.points, words, reference)
+    told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
+    run = Run(*TARGET, params, spread=Spread(40, "even", 5), record=0)
+    text = script(made(Data(features=("a", "b"), bounds=bounds, missing="drop"), runs=(run,)))
+    scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
+    assert run_in(tmp_path, text) == [scene_hash(scene)]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_no_word_is_ever_code(evil):
+    harmless, hostile = (
+        made(
+            Data(features=(word,), digest=word, missing=word),
+            hashes=(word,),
+            notes=(word,),
+            hidden=(word,),
+            runs=(Run(MODULE, STORY, dpm.Params(), title=word),) * 2,
+        )
+        for word in ("word", evil)
+    )
+    trees = [ast.parse(script(each)) for each in (harmless, hostile)]
+    shapes = [[type(node) for node in ast.walk(tree)] for tree in trees]
+    assert shapes[0] == shapes[1]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize("pair", [False, True])
+def test_no_word_of_a_pair_or_its_targets_is_ever_code(evil, pair):
+    params = source_target.Params(targets=np.zeros((1, 2)), epsilon=1.0)
+    texts = [
+        script(
+            made(
+                Data(word, 300, 1, (("n_targets", word),), pair=pair),
+                runs=(Run(*TARGET, params, spread=None if pair else Spread(60, word, 0), record=0),),
+            )
+        )
+        for word in ("word", evil)
+    ]
+    shapes = [[type(node) for node in ast.walk(ast.parse(text))] for text in texts]
+    assert shapes[0] == shapes[1]
+    assert "array" not in texts[0], "targets are made again, not written down"
+
+
+def test_only_what_differs_from_the_defaults_is_said():
+    shares = dpm.Shares(interval=0.1, counts=0.2, splits=0.3, averages=0.4)
+    text = script(made(Data("blobs", 300, 1), dpm.Params(epsilon=0.3, shares=shares)))
+    assert "dpm.Params(epsilon=0.3, shares=dpm.Shares(interval=0.1, counts=0.2, splits=0.3, averages=0.4))" in text
+    assert "load('blobs', n=300, seed=1)" in text
+
+
+def test_secret_noise_is_said_and_drawn_anew():
+    text = script(made(Data("blobs", 300, 1), noise_seed=None, hashes=("0" * 64,)))
+    assert "np.random.default_rng()" in text
+    assert "secret" in text
+    assert "0" * 64 not in text
+
+
+def test_a_public_script_draws_the_public_picture(tmp_path):
+    lines = [script(made(Data("blobs", 300, 1), public=public)) for public in (False, True)]
+    hashes = [run_in(tmp_path, text) for text in lines]
+    assert hashes[0] != hashes[1]
+
+
+def test_a_promise_names_both_accounts():
+    stated = Claim(1.0, 0.0, Adjacency.ADD_REMOVE, "theorem 1.")
+    proved = Claim(2.0, 1e-5, Adjacency.REPLACE, "lemma")
+    line = promise(Guarantee(stated, proved))
+    assert line == (
+        "Stated: ε = 1 for one record added or removed (theorem 1). "
+        "Proved: ε = 2, δ = 1.00e-05 for one record changed (lemma)."
+    )
+    assert promise(Guarantee(stated, None)).startswith("Claimed, not established")
+    endless = dataclasses.replace(stated, epsilon=float("inf"))
+    assert described(Guarantee(endless, None))["published"]["epsilon"] == "infinite"
+    assert convergent_kmeans.TITLE
