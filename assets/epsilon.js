@@ -3,6 +3,7 @@
 
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
+const AHEAD_MS = 250; // how long the page waits for a picture that comes ahead of it
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
 const REACH_PX = 16; // how near to a mark the pointer must be
@@ -59,6 +60,7 @@ class Slider {
   constructor(parent) {
     this.data = null;
     this.lastMove = null; // the last move sent, answered when the page's data carry it
+    this.told = 0; // number of the last move that the page knows of
     this.lastSent = 0;
     this.dragging = false;
     this.build(parent);
@@ -117,7 +119,7 @@ class Slider {
     const answered = this.lastMove === null || data.move === this.lastMove;
     if (answered && !this.dragging) this.put(data.index);
     else this.show();
-    if (answered) this.answered = true;
+    if (answered || data.move === this.told) this.answered = true;
   }
 
   get index() {
@@ -145,8 +147,20 @@ class Slider {
 
   onInput() {
     this.show();
+    this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
     this.unsent = true;
+    this.announce();
     this.sendSoon();
+  }
+
+  /** Let a picture that can come ahead of the page do so; the two would hold each other up. */
+  announce() {
+    const { index, lastMove: number, data: { key: slider } } = this;
+    const pictures = [];
+    const detail = { slider, index, number, wait: (picture) => pictures.push(picture) };
+    window.dispatchEvent(new CustomEvent("dpviz:moving", { detail }));
+    const late = new Promise((resolve) => { setTimeout(resolve, AHEAD_MS); });
+    this.pictures = pictures.length > 0 ? Promise.race([Promise.all(pictures), late]) : null;
   }
 
   onChange() { // released, or a key: always the last word
@@ -167,8 +181,14 @@ class Slider {
     this.unsent = false;
     this.answered = false;
     this.lastSent = performance.now();
-    this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
-    this.setStateValue("moved", [this.index, this.lastMove]);
+    const { index, lastMove: number } = this;
+    const tell = () => {
+      if (number <= this.told) return; // a later move has overtaken this one
+      this.told = number;
+      this.setStateValue("moved", [index, number]);
+    };
+    if (this.pictures) this.pictures.then(tell);
+    else tell();
   }
 
   // -- Marks of real deployments --

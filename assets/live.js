@@ -1,127 +1,25 @@
-// The live picture, second part: its elements and state.
+// The live picture: its elements and state.
 // A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
 
-import {
-  GROUP_SYMBOLS, NO_GROUP, STROKED, clamp, colourOf, disc, drawScene, easeInOut, frameAfter, groupCount, hit,
-  isDashed, pickAt, readHeader, readTheme, strokeWidth, symbolPath, tablesOf, tooltipLines, unpack,
-} from "./live_draw.js";
+import { clamp, easeInOut, frameAfter, groupCount, readHeader, readTheme, unpack } from "./live_base.js";
+import { drawScene } from "./live_draw.js";
+import { turned } from "./live_turn.js";
+import { tablesOf } from "./live_table.js";
+import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, make, tableElement } from "./live_parts.js";
+import { HOME } from "./live_hands.js";
+import { Tools } from "./live_tools.js";
+import { Ahead } from "./ahead.js";
 
-const PLAY_MS = 700; // between two frames while playing
-const EASE_MS = 200; // from one frame's marks to the next
-const SCROLL_MS = 300; // a wheel that scrolled the page so recently does not zoom
+const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const LEGEND_PX = 190; // room a legend needs beside the picture
-const MAX_ZOOM = 200;
-const SVG = "http://www.w3.org/2000/svg";
-
 const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
 const instances = new WeakMap(); // parentElement -> Live
 
-// ---- DOM -------------------------------------------------------------------------------------------------------
-
-/** An element with a class, text and attributes; text is only ever text. */
-function make(tag, className = "", text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
-
-function svg(size, shapes, attributes = {}) {
-  const root = document.createElementNS(SVG, "svg");
-  const all = { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes };
-  for (const [name, value] of Object.entries(all)) root.setAttribute(name, value);
-  for (const { tag = "path", ...rest } of shapes) {
-    const shape = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(rest)) shape.setAttribute(name, value);
-    root.append(shape);
-  }
-  return root;
-}
-
-const ICONS = {
-  first: "M4 3h1.6v10H4zM13 3v10L6.4 8z",
-  back: "M11.5 3v10L4.5 8z",
-  play: "M4.5 2.5v11l9-5.5z",
-  pause: "M4 3h3v10H4zM9 3h3v10H9z",
-  forward: "M4.5 3v10l7-5z",
-  last: "M10.4 3H12v10h-1.6zM3 3v10l6.6-5z",
-  plus: "M7.2 3h1.6v4.2H13v1.6H8.8V13H7.2V8.8H3V7.2h4.2z",
-  minus: "M3 7.2h10v1.6H3z",
-  reset: "M3 3h4v1.5H4.5V7H3zM9 3h4v4h-1.5V4.5H9zM3 9h1.5v2.5H7V13H3zM11.5 9H13v4H9v-1.5h2.5z",
-};
-const icon = (name) => svg(16, [{ d: ICONS[name], fill: "currentColor" }]);
-const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "translate(8 8)", fill: "currentColor" }],
-  { class: "lock", width: 12, height: 12 });
-
-function iconButton(name, label, onClick) {
-  const button = make("button", `icon ${name}`, "", { type: "button", "aria-label": label, title: label });
-  button.append(icon(name));
-  button.addEventListener("click", onClick);
-  return button;
-}
-
-/** A layer's symbol for the legend. */
-function legendSymbol(layer, theme) {
-  const colour = colourOf(theme, layer, 0);
-  const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
-  const stroke = { fill: "none", stroke: colour, "stroke-width": 1.8, ...dashed };
-  switch (layer.kind) {
-    case "points": return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
-      d: symbolPath(layer.role === "cluster" ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
-      ...(layer.role === "exact" ? { fill: "none", stroke: colour } : { fill: colourOf(theme, layer, g) }) })));
-    case "marks": {
-      const hollow = STROKED.has(layer.symbol) || (layer.role === "exact" && layer.symbol !== "lock");
-      return svg(18, [{ d: symbolPath(layer.symbol, 5), transform: "translate(9 9)",
-        ...(hollow ? { fill: "none", stroke: colour, "stroke-width": 2 } : { fill: colour }) }]);
-    }
-    case "circles": return svg(18, [{ ...stroke, d: disc(7), transform: "translate(9 9)", fill: colour,
-      "fill-opacity": layer.fill }]);
-    case "heat": return svg(18, [8, 5.5, 3].map((r) => ({ d: disc(r), transform: "translate(9 9)", fill: colour,
-      "fill-opacity": 0.3 })));
-    case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: colour }]);
-    case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: colour,
-      "fill-opacity": layer.fill, "stroke-width": 1.2 }]);
-    case "bands": return svg(18, [{ d: "M1 7Q6 2 17 3V12Q8 11 1 16Z", fill: colour,
-      "fill-opacity": Math.max(0.25, layer.fill) }]);
-    case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({
-      d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: colour, "fill-opacity": opacity })));
-    case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
-    case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
-    default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
-      "stroke-opacity": layer.role === "reference" ? 0.55 : 1 }]);
-  }
-}
-
-const groupSymbol = (group, theme, coloured) => svg(14, [{
-  d: symbolPath(coloured ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : "circle", 4), transform: "translate(7 7)",
-  ...(coloured && !STROKED.has(GROUP_SYMBOLS[group % GROUP_SYMBOLS.length])
-    ? { fill: theme.clusters[group % theme.clusters.length] }
-    : { fill: "none", stroke: coloured ? theme.clusters[group % theme.clusters.length] : theme.text, "stroke-width": 2 }),
-}]);
-
-function tableElement({ caption, head, rows, total, which = "first" }) {
-  const table = make("table");
-  const said = total > rows.length ? `${caption} (${which} ${rows.length} of ${total} rows)` : caption;
-  table.append(make("caption", "", said));
-  const headRow = table.createTHead().insertRow();
-  for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));
-  const body = table.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    for (const cell of row) line.insertCell().textContent = cell;
-  }
-  const scroller = make("div", "scroll", "", { tabindex: "0", role: "region", "aria-label": said });
-  scroller.append(table);
-  return scroller;
-}
-
 // ---- State -----------------------------------------------------------------------------------------------------
 
-const HOME = { k: 1, x: 0.5, y: 0.5 };
-
-class Live {
+class Live extends Tools {
   constructor(parent) {
+    super();
     this.scene = null;
     this.options = {};
     this.frame = 0;
@@ -138,6 +36,9 @@ class Live {
     this.lifted = null; // the {name, pick, i} that a click would pick
     this.picks = 0; // number of the last pick
     this.counters = { drawn: 0, frames: 0 };
+    this.ahead = new Ahead();
+    this.aheadSlider = null; // the slider that has moved it, and
+    this.aheadMove = 0; // number of the slider's move that this picture shows ahead of the page
     this.pending = false; // new data not drawn yet: the picture had no size
     this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -151,7 +52,7 @@ class Live {
     this.picture = make("div", "picture");
     this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
     const keys = make("span", "unseen", "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, "
-      + "Escape ends isolation. The numbers are in the data table.", { id: "keys" });
+      + "Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys" });
     this.ctx = this.canvas.getContext("2d");
     this.tip = make("div", "tip", "", { "aria-hidden": "true" });
     this.tip.hidden = true;
@@ -160,7 +61,10 @@ class Live {
       iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
       iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
       iconButton("reset", "Reset view", () => this.setZoom(HOME)));
-    this.picture.append(this.canvas, keys, zoomers, this.tip);
+    this.buildTools();
+    const bar = make("div", "bar");
+    bar.append(this.tools, zoomers);
+    this.picture.append(this.canvas, keys, bar, this.tip);
     this.buildScrubber();
     this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
     this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
@@ -174,7 +78,7 @@ class Live {
     this.problem.hidden = true;
     const foot = make("div", "foot");
     foot.append(this.caption, this.tableButton, this.tables, this.problem);
-    this.root.append(this.title, this.picture, this.side, this.scrubber, foot);
+    this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, foot);
     parent.append(this.root);
   }
 
@@ -210,6 +114,11 @@ class Live {
     on(document, "dpviz:frame", ({ detail }) => {
       if (detail && this.options.follow && detail.key === this.options.follow) this.follow(detail.frame, detail.ease);
     });
+    on(window, "dpviz:moving", ({ detail }) => {
+      const { ahead } = this.options;
+      if (ahead && detail.slider === ahead.slider) detail.wait(this.ahead.follow(ahead.address, detail));
+    });
+    on(document, "dpviz:ahead", ({ detail }) => this.updateAhead(detail));
     on(this.motion, "change", () => this.schedule());
     this.listenToPointer(on);
     this.observer = new ResizeObserver(() => this.resize());
@@ -221,20 +130,26 @@ class Live {
     this.scrolled = -Infinity; // when the wheel last scrolled the page: a scroll that arrives here goes on
     const { canvas } = this;
     on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
-    on(canvas, "dblclick", () => this.setZoom(HOME));
+    on(canvas, "dblclick", () => { if (!this.tool) this.setZoom(HOME); });
     on(canvas, "pointerdown", (event) => {
       if (event.button !== 0) return;
       this.pointers.set(event.pointerId, event);
       this.moved = this.pointers.size > 1;
+      if (this.moved) this.toolCancel();
+      else this.toolDown(event);
       try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
     });
     on(canvas, "pointermove", (event) => this.onPointerMove(event));
     on(canvas, "pointerup", (event) => {
       const down = this.pointers.delete(event.pointerId);
-      if (down && !this.moved && this.pointers.size === 0) this.onClick(event);
       this.root.classList.remove("dragging");
+      if (this.stroke && !this.stroke.keyed) return void this.toolUp();
+      if (down && !this.tool && !this.moved && this.pointers.size === 0) this.onClick(event);
     });
-    on(canvas, "pointercancel", (event) => this.pointers.delete(event.pointerId));
+    on(canvas, "pointercancel", (event) => {
+      this.pointers.delete(event.pointerId);
+      this.toolCancel();
+    });
     on(canvas, "pointerleave", () => {
       this.tip.hidden = true;
       this.lift(null);
@@ -256,11 +171,23 @@ class Live {
     this.picks = Math.max(this.picks, options.picks ?? 0);
     this.theme = readTheme(this.root);
     this.root.classList.toggle("dark", this.theme.name === "dark");
-    if (hash !== this.scene?.hash) this.load(unpack(body));
+    // Another method has another slider: its moves say nothing of this one's.
+    const overtaken = !first && options.ahead?.slider === this.aheadSlider && (options.ahead?.move ?? 0) < this.aheadMove;
+    if (hash !== this.scene?.hash && !overtaken) this.load(unpack(body));
     else if (this.themeName !== this.themeKey()) { this.buildLegend(); this.draw(); }
     else if (!sameHeight) this.resize();
     this.themeName = this.themeKey();
+    this.updateTools(first);
     setQuery(options.query);
+  }
+
+  /** Draw what came ahead of the page, unless it came later than that. */
+  updateAhead({ move, scenes }) {
+    const body = scenes.get(this.options.key);
+    if (!body || !this.scene || move < this.aheadMove) return;
+    this.aheadMove = move;
+    this.aheadSlider = this.options.ahead?.slider;
+    if (readHeader(body).header.hash !== this.scene.hash) this.load(unpack(body));
   }
 
   themeKey() {
@@ -270,6 +197,8 @@ class Live {
   load(scene) {
     const old = this.scene;
     this.scene = scene;
+    this.angles = null; // where the reader has turned a solid picture, until the server has drawn it so
+    this.root.classList.toggle("solid", Boolean(scene.solid));
     for (const { name, shown } of scene.layers) {
       if (shown === false && !this.offered.has(name)) this.hidden.add(name);
       if (shown === false) this.offered.add(name);
@@ -293,6 +222,7 @@ class Live {
     this.showFrame();
     this.announce(false);
     this.layOut();
+    this.patch();
     this.draw();
   }
 
@@ -352,10 +282,10 @@ class Live {
       if (this.frame >= this.scene.frames.length - 1) this.pause();
       else {
         this.go(this.frame + 1);
-        this.timer = setTimeout(advance, PLAY_MS);
+        this.timer = setTimeout(advance, this.scene.pace);
       }
     };
-    this.timer = setTimeout(advance, PLAY_MS);
+    this.timer = setTimeout(advance, this.scene.pace);
   }
 
   pause() {
@@ -381,6 +311,7 @@ class Live {
     setText(this.frameDetail, detail);
     this.root.dataset.dpvizFrame = String(this.frame);
     this.buildLegend();
+    if (this.toolButtons) this.showTools();
     if (!this.tables.hidden) this.buildTables();
   }
 
@@ -393,7 +324,7 @@ class Live {
   tick(now) {
     this.request = undefined;
     this.easeStart ??= now;
-    const t = this.easing ? clamp((now - this.easeStart) / EASE_MS, 0, 1) : 1;
+    const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
     this.easing = t < 1;
     this.draw(easeInOut(t));
     this.counters.frames += 1;
@@ -406,7 +337,9 @@ class Live {
     const dpr = devicePixelRatio || 1;
     const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
     if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
-    Object.assign(this, drawScene(this.ctx, this.scene, this.view(t, dpr)));
+    const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
+    Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr)));
+    this.drawTools(this.ctx);
     if (!this.pending) return;
     this.pending = false;
     this.counters.drawn += 1;
@@ -560,138 +493,6 @@ class Live {
     this.drawSoon();
   }
 
-  // -- Pointer, wheel and keys --
-
-  position(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
-  onClick(event) {
-    this.canvas.focus({ preventScroll: true });
-    if (!this.scale) return;
-    const at = this.position(event);
-    const picked = pickAt(this.scene, this.view(), this.scale, ...at);
-    const found = hit(this.scene, this.view(), this.scale, ...at, { clusters: true });
-    if (picked && !(found && !found.layer.pick && found.distance < picked.distance)) {
-      return void this.pick(picked.layer, picked.i);
-    }
-    const group = found && found.group !== NO_GROUP ? found.group : null;
-    this.isolate(group === this.isolated ? null : group);
-  }
-
-  onPointerMove(event) {
-    const before = this.pointers.get(event.pointerId);
-    if (!before) {
-      if (event.pointerType !== "touch") this.hover(event);
-      return;
-    }
-    const [dx, dy] = [event.clientX - before.clientX, event.clientY - before.clientY];
-    if (!this.moved && Math.hypot(dx, dy) < 4) return;
-    this.moved = true;
-    this.tip.hidden = true;
-    this.root.classList.add("dragging");
-    if (this.pointers.size === 2) this.pinch(event);
-    else if (event.pointerType !== "touch" || this.zoom.k > 1) this.panBy(dx, dy);
-    this.pointers.set(event.pointerId, event);
-  }
-
-  pinch(event) {
-    const spread = (a, b) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
-    const [a, b] = [...this.pointers.values()];
-    const other = a.pointerId === event.pointerId ? b : a;
-    const before = a.pointerId === event.pointerId ? a : b;
-    const factor = spread(event, other) / Math.max(1, spread(before, other));
-    const box = this.canvas.getBoundingClientRect();
-    this.zoomBy(factor, (event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top);
-  }
-
-  hover(event) {
-    this.hoverAt = this.position(event);
-    this.hovering ??= requestAnimationFrame(() => {
-      this.hovering = undefined;
-      if (!this.scale || this.pointers.size) return;
-      const found = hit(this.scene, this.view(), this.scale, ...this.hoverAt);
-      const picked = pickAt(this.scene, this.view(), this.scale, ...this.hoverAt);
-      this.lift(picked);
-      this.tip.hidden = !found;
-      this.canvas.style.cursor = found || picked ? "pointer" : "";
-      if (found) this.showTip(found);
-    });
-  }
-
-  showTip(found) {
-    const lines = tooltipLines(this.scene, found);
-    this.tip.replaceChildren(...lines.map((text, i) => make("div", i === 0 ? "name" : "", text)));
-    const [x, y] = [this.scale.x(found.x), this.scale.y(found.y)];
-    const { offsetWidth: w, offsetHeight: h } = this.tip;
-    const left = x + 14 + w > this.width ? x - 14 - w : x + 14;
-    this.tip.style.left = `${clamp(left, 0, Math.max(0, this.width - w))}px`;
-    this.tip.style.top = `${clamp(y - h / 2, 0, Math.max(0, this.height - h))}px`;
-  }
-
-  onWheel(event) {
-    const scrolling = event.timeStamp - this.scrolled < SCROLL_MS || (event.deltaY > 0 && this.zoom.k <= 1);
-    if (scrolling && !event.ctrlKey) return; // with ctrl it is a pinch
-    event.preventDefault();
-    const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-    this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * (event.ctrlKey ? 0.01 : 0.002)), ...this.position(event));
-  }
-
-  /** Zoom so that the scene stays put under a pixel (the middle, unless told). */
-  zoomBy(factor, px = null, py = null) {
-    if (!this.scale) return;
-    const { plot, scale, scene, zoom } = this;
-    const k = clamp(zoom.k * factor, 1, MAX_ZOOM);
-    if (k === 1) return void this.setZoom(HOME);
-    const x = scale.left(px ?? plot.left + plot.width / 2);
-    const y = scale.up(py ?? plot.top + plot.height / 2);
-    const keep = (axis, middle, at) => {
-      const home = (at - axis.view[0]) / (axis.view[1] - axis.view[0]);
-      return home + ((middle - home) * zoom.k) / k;
-    };
-    this.setZoom({ k, x: keep(scene.x, zoom.x, x), y: keep(scene.y, zoom.y, y) });
-  }
-
-  panBy(dx, dy) {
-    const { scale, scene, zoom } = this;
-    const span = (axis) => axis.view[1] - axis.view[0];
-    this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / span(scene.x), y: zoom.y + dy / scale.ky / span(scene.y) });
-  }
-
-  setZoom(zoom) {
-    this.zoom = { k: zoom.k, x: clamp(zoom.x, -0.25, 1.25), y: clamp(zoom.y, -0.25, 1.25) };
-    this.root.classList.toggle("zoomed", zoom !== HOME);
-    this.root.dataset.dpvizZoom = this.zoom.k.toFixed(3);
-    this.drawSoon();
-  }
-
-  drawSoon() {
-    this.redraw ??= requestAnimationFrame(() => {
-      this.redraw = undefined;
-      this.draw();
-    });
-  }
-
-  onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
-    const onPicture = event.composedPath()[0] === this.canvas;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const pan = event.shiftKey && onPicture ? arrows[event.key] : undefined;
-    const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-    const zooms = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "_": 1 / 1.5 };
-    if (event.key === "Escape" && this.isolated !== null) this.isolate(null);
-    else if (this.stepped && (event.key === "k" || (event.key === " " && onPicture))) this.togglePlay();
-    else if (!onPicture) return;
-    else if (pan) this.panBy(-40 * pan[0], 40 * pan[1]);
-    else if (event.key in zooms) this.zoomBy(zooms[event.key]);
-    else if (event.key === "0") this.setZoom(HOME);
-    else if (event.key in steps && !event.shiftKey && this.stepped) this.step(steps[event.key]);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
   // -- The end --
 
   fail(error) {
@@ -704,6 +505,8 @@ class Live {
     this.observer.disconnect();
     clearTimeout(this.timer);
     clearTimeout(this.reporting);
+    clearTimeout(this.spraying);
+    clearTimeout(this.turning);
     for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);
     latestFrames.delete(this.options.key);
     this.root.remove();

@@ -2,13 +2,29 @@
 
 const PATIENCE_MS = 2500; // without an answer
 const TRIES = 5;
+const LEAVING_MS = 2000; // after which a link has led nowhere
+const BUSY_MS = 100; // until the page is looked at again
 const instances = new WeakMap(); // parentElement -> Wait
+
+// A question of the page that the reader leaves would bring that page back, or none: Streamlit's messages name their page.
+let left = -Infinity; // when the reader last followed a link
+document.addEventListener("click", (event) => {
+  if (event.target instanceof Element && event.target.closest("a[href]")) left = performance.now();
+}, true);
+window.addEventListener("popstate", () => { left = performance.now(); });
+
+/** Whether the page is being made, or about to be left. */
+const isBusy = () => {
+  const state = document.querySelector("[data-test-script-state]")?.getAttribute("data-test-script-state");
+  return performance.now() - left < LEAVING_MS || (state !== undefined && state !== null && state !== "notRunning");
+};
 
 /** What the line reads: done of all, or nothing when there is nothing to wait for. */
 export const progressText = ({ done, all, what }) => (done < all ? `${what}: ${done} of ${all}` : "");
 
 class Wait {
   constructor(root) {
+    left = -Infinity; // this is the page that the link led to
     this.line = document.createElement("div");
     this.line.className = "dpviz-wait";
     this.line.setAttribute("role", "progressbar");
@@ -26,6 +42,10 @@ class Wait {
   ask(after, tries = TRIES) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      if (isBusy()) {
+        this.ask(BUSY_MS, tries);
+        return;
+      }
       this.trigger("tick", Date.now());
       if (tries > 1) this.ask(PATIENCE_MS, tries - 1);
     }, after);

@@ -11,9 +11,9 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import controls, family, frame, reproduction, state
+from dpviz.ui import controls, family, frame, play, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import TRAIL, Method, refusals, show, show_pair
+from dpviz.ui.show import Method, Slider, along, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 
@@ -31,8 +31,7 @@ with page.more:
     own_link = family.draw_knobs(chosen)
     noise = frame.seeds(page)
     view = frame.view(page)
-link = [("mode", chosen), ("orientation", orientation), *own_link]
-link.append(("tab", state.value(family.TAB)))
+link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
 link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
@@ -58,9 +57,15 @@ def baseline(epsilon: float) -> Method:
     return Method(module, kmeans_family, params, METHODS[chosen])
 
 
-def along(method: Any) -> tuple[Any, ...]:
-    """Return the parameters over the trail's budgets."""
-    return tuple(method(epsilon).params for epsilon in TRAIL)
+told = repaired if chosen in ("repaired", "both") else baseline
+
+
+def side_by_side(epsilon: float) -> tuple[Method, Method]:
+    """Return both modes, each with the trail of its centers over the budgets."""
+    return (
+        replace(repaired(epsilon), trail=along(repaired)),
+        replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
+    )
 
 
 def moved(**epsilons: float) -> list[tuple[str, str]]:
@@ -81,31 +86,32 @@ def epsilon_and_picture() -> None:
             hint="Triangles: the paper's experiments.",
         )
         counts = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
-        show(page, published(step, counts), noise, view, moved(epsilon_per_iteration=step, epsilon_counts=counts))
+        slider = Slider(KNOBS["epsilon_per_iteration"], lambda each: (published(each, counts),))
+        show(page, slider, step, noise, view, moved(epsilon_per_iteration=step, epsilon_counts=counts))
         return
     note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
-    with refusals(page):
-        if chosen == "both":
-            pair = (
-                replace(repaired(epsilon), trail=along(repaired)),
-                replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
-            )
-            show_pair(page, pair, noise, view, moved(epsilon=epsilon))
-        else:
-            method = (repaired if chosen == "repaired" else baseline)(epsilon)
-            show(page, method, noise, view, moved(epsilon=epsilon))
+    if chosen == "both":
+        show_pair(page, Slider(KNOBS["epsilon"], side_by_side), epsilon, noise, view, moved(epsilon=epsilon))
+    else:
+        slider = Slider(KNOBS["epsilon"], lambda each: (told(each),))
+        show(page, slider, epsilon, noise, view, moved(epsilon=epsilon))
 
 
 with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    methods, budgets, tables = controls.tabs(family.TAB)
+    methods, over, budgets, tables = controls.tabs(family.TAB)
 if methods.open:
     with methods:
         sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
         family.all_methods(page, asked, noise, sliders, chosen)
+if over.open:
+    with over:
+        counts = float(state.value(KNOBS["epsilon_counts"]))
+        stepwise = (lambda step: published(step, counts)), KNOBS["epsilon_per_iteration"]
+        play.over(page, *(stepwise if chosen == "published" else (told, KNOBS["epsilon"])), noise, view)
 if budgets.open:
     with budgets:
         family.budgets(page, asked, noise, KNOBS["epsilon"])

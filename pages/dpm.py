@@ -10,7 +10,7 @@ from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
 from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import Method, impossible, recalled, show
+from dpviz.ui.show import Method, Slider, impossible, recalled, show
 
 page = frame.start(algorithm.TITLE, story.TERMS)
 with page.first:
@@ -22,21 +22,26 @@ with page.more:
 dataset = page.source.dataset
 
 
-def prepare(told: Context) -> Context:
-    """Add what only this page knows: the known classes, and the subset that is looked into."""
-    return replace(told, classes=dataset.labels, chosen=int(state.value(dpm_knobs.NODE)))
-
-
-def method(epsilon: float) -> Method:
-    """Describe DPM with these knobs; raises ValueError where they are impossible together."""
+def method(epsilon: float, node: int) -> Method:
+    """Describe DPM with these knobs, looking into that node; raises ValueError where they are impossible together."""
     params = algorithm.Params(epsilon=epsilon, calibration=calibration, **chosen)
+
+    def prepare(told: Context) -> Context:
+        """Add what only this page knows: the known classes, and the subset that is looked into."""
+        return replace(told, classes=dataset.labels, chosen=node)
+
     return Method(algorithm, story, params, prepare=prepare)
+
+
+def looked_into() -> int:
+    """Return the subset that the strips and the picture look into."""
+    return int(state.value(dpm_knobs.NODE))
 
 
 def recall() -> Any:
     """Return the run that the picture shows, None where there is none."""
     try:
-        return recalled(page, method(float(state.value(dpm_knobs.KNOBS["epsilon"]))), noise)
+        return recalled(page, method(float(state.value(dpm_knobs.KNOBS["epsilon"])), looked_into()), noise)
     except ValueError:
         return None  # the place of the picture says why
 
@@ -47,15 +52,17 @@ def epsilon_and_picture() -> None:
     unproved = page.source.dataset.bounds_from_data or (calibration == "published" and dataset.d > 1)
     note = story.not_established if dataset.bounds_from_data else story.unproved if unproved else story.allowed
     epsilon = controls.log_slider(dpm_knobs.KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
+    node = looked_into()
     try:
-        described = method(epsilon)
+        method(epsilon, node)
     except ValueError as error:
         impossible(page, str(error))
         return
     link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
     link.append((dpm_tabs.TAB.name, state.value(dpm_tabs.TAB)))
     dpm_tabs.remember_looked()
-    picture = show(page, described, noise, view, link)
+    slider = Slider(dpm_knobs.KNOBS["epsilon"], lambda each: (method(each, node),))
+    picture = show(page, slider, epsilon, noise, view, link)
     if picture is not None:
         dpm_tabs.follow_click(picture, "picture")
 

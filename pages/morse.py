@@ -10,7 +10,7 @@ from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
 from dpviz.ui import controls, frame, morse, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import Method, show
+from dpviz.ui.show import Method, Slider, show
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
@@ -39,7 +39,8 @@ with page.more:
     noise = frame.seeds(page, start=False)
     view = frame.view(page)
 look = morse.look(page, chosen["n_components"])
-link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link()]
+view = morse.raised(page, view)
+link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
 proved = not page.source.dataset.bounds_from_data
 
 
@@ -48,14 +49,19 @@ def prepare(told: story.Context) -> story.Context:
     return story.with_classes(replace(told, look=look), page.source.dataset.labels)
 
 
+def method(epsilon: float) -> Method:
+    """Describe Morse processing with these knobs."""
+    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
+
+
 @st.fragment
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     note = story.allowed if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
-    method = Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
+    slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
-    morse.follow_click(show(page, method, noise, view, moved))
+    morse.follow_click(show(page, slider, epsilon, noise, view, moved))
 
 
 with page.slider:

@@ -74,7 +74,7 @@ class Workshop:
         """
         names = [(source.key, job.task.__qualname__, job.arguments) for job in jobs]
         with self._lock:
-            kept = own if source.uploaded else self._shared
+            kept = own if source.own else self._shared
             _drop(own, keep=set(names))
             room = self._room - sum(name in kept and not kept[name].done() for name in names)
             futures: list[Future[Any] | None] = []
@@ -84,7 +84,7 @@ class Workshop:
                     room -= 1
                     known = kept[name] = self._submit(source, job)
                 futures.append(known)
-            if not source.uploaded:
+            if not source.own:
                 own.update((name, future) for name, future in zip(names, futures, strict=True) if future is not None)
                 while len(self._shared) > REMEMBERED:
                     self._shared.popitem(last=False)

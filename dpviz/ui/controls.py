@@ -81,9 +81,7 @@ def log_slider(
     hint: str = "Triangles mark real deployments.",
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
-    # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
-    kept = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
-    values = tuple(sorted({*friendly(knob.low, knob.high), kept}))
+    values = slider_values(knob)
     chosen = epsilon_slider(
         key=state.widget_key(knob.name),
         value=float(state.value(knob)),
@@ -97,6 +95,13 @@ def log_slider(
         hint=hint,
     )
     return float(state.remember(knob, chosen))
+
+
+def slider_values(knob: Knob) -> tuple[float, ...]:
+    """Return all values that `log_slider` offers for this knob."""
+    # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
+    kept = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
+    return tuple(sorted({*friendly(knob.low, knob.high), kept}))
 
 
 def friendly(low: float, high: float) -> tuple[float, ...]:

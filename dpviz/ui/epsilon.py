@@ -1,5 +1,6 @@
 """The slider of the privacy parameter: friendly values, named ends, real deployments as marks, live while dragging."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,7 @@ def epsilon_slider(
         memory = _Memory(memory.start, nearest(choices, wanted), None if sent is None else sent[1])
     st.session_state[_memory_key(key)] = memory
     data = {
+        "key": key,
         "label": label,
         "values": choices,
         "texts": [f"{choice:.3g}" for choice in choices],
@@ -75,6 +77,14 @@ def epsilon_slider(
 def set_epsilon(key: str, value: float) -> None:
     """Move the slider of that key when it is drawn next, as a preset or a reset does."""
     st.session_state[_wanted_key(key)] = value
+
+
+def last_move(key: str) -> float | None:
+    """Return the number of the reader's last move of the slider of that key, None before the first."""
+    state = st.session_state.get(key)
+    pair = state.get("moved") if isinstance(state, Mapping) else None
+    move = pair[1] if isinstance(pair, list | tuple) and len(pair) == 2 else None
+    return float(move) if isinstance(move, int | float) and math.isfinite(move) else None
 
 
 def nearest(values: Sequence[float], wanted: float) -> int:

@@ -59,7 +59,12 @@ TAB = Knob(
     "methods",
     "Under the picture",
     "",
-    choices=(("methods", "All methods"), ("budgets", "Budgets"), ("reproduction", "Reproduction")),
+    choices=(
+        ("methods", "All methods"),
+        ("play", "Play over ε"),
+        ("budgets", "Budgets"),
+        ("reproduction", "Reproduction"),
+    ),
 )
 RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)
 # 0 stands for the method's own rule: method -> (parameter, label, help, most)

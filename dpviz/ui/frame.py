@@ -1,7 +1,7 @@
 """The page frame: title, live sentence, picture, and what stands beside it; the same on every page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import controls, panel, state
-from dpviz.ui.picker import DEFAULT, Source, pick
+from dpviz.ui import ahead, controls, exports, panel, state
+from dpviz.ui.picker import DEFAULT, Shelf, Source, pick
 from dpviz.ui.runs import Noise, renew_secret
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
@@ -77,16 +77,25 @@ class Frame:
     below: DeltaGenerator
 
 
-def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) -> Frame:
+def start(
+    title: str,
+    terms: Sequence[tuple[str, str]],
+    *,
+    data: str = DEFAULT,
+    own: Shelf | None = None,
+    insider: str = "Curator",
+) -> Frame:
     """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data.
 
-    `data` names the gallery's set that the page opens with.
+    `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever sees
+    more than the public.
     """
+    ahead.withdraw()
     st.html(STYLE)
     st.title(title, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
-        source = pick(public=state.value(AUDIENCE) == "public", default=data)
+        source = pick(public=state.value(AUDIENCE) == "public", default=data, own=own)
         described = st.container()
         first, slider, more = st.container(), st.container(), st.container()
     state.note_whether_blank(source is None)
@@ -101,8 +110,10 @@ def start(title: str, terms: Sequence[tuple[str, str]], *, data: str = DEFAULT) 
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
     with left.container(horizontal=True, vertical_alignment="bottom"):
-        public = controls.control(AUDIENCE, width="content") == "public"
+        audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
+        public = controls.control(audience, width="content") == "public"
         panel.glossary(terms)
+        exports.menu()
     with described:
         _describe(source.dataset, public=public)
     choices, picture, more_pictures = left.container(), left.container(), left.container()
@@ -169,7 +180,8 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
     if not public:
         parts.insert(0, f"{dataset.n:,} records")
         if dataset.labels is not None and dataset.n:
-            parts.append(f"{len(np.unique(dataset.labels))} known classes")
+            n_classes = len(np.unique(dataset.labels))
+            parts.append(f"{n_classes} known {'class' if n_classes == 1 else 'classes'}")
         if dataset.nonprivate_n_clipped:
             parts.append(f"{dataset.nonprivate_n_clipped:,} moved onto the box's wall")
     st.caption(f"{', '.join(parts)}. {dataset.note}")

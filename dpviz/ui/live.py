@@ -1,8 +1,8 @@
 """The live picture: a scene on a canvas that is redrawn without being rebuilt, with its legend, scrubber and table."""
 
 import json
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,22 @@ from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.served import served
 
 _PICK_LENGTH = 80  # characters
-_LIVE = served("live", "live_draw")
+_MOST_CORNERS = 256  # of a region
+PARTS = (
+    "live_base",
+    "live_turn",
+    "live_axes",
+    "live_draw",
+    "live_hit",
+    "live_table",
+    "live_parts",
+    "live_hands",
+    "live_tools",
+    "ahead",
+)  # scripts, each after what it imports
+_LIVE = served("live", *PARTS)
+
+Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +38,10 @@ class LiveState:
     picked: str | None = None  # `Layer.pick` of the layer clicked last
     pick_count: int = 0  # grows with each click on such a layer, so that a page can tell a new click from an old one
     picked_mark: int | None = None  # which of that layer's marks was clicked; None for its words in the legend
+    region: Region = ()  # corners of what was selected by box or lasso, scene coordinates
+    region_number: int = 0  # grows with each selection
+    turned: tuple[float, float] | None = None  # yaw and pitch, degrees, that a solid picture was turned to last
+    turn_count: int = 0  # grows with each turn
 
 
 def live(
@@ -33,19 +52,32 @@ def live(
     audience_public: bool = False,
     query: str | None = None,
     follow: str | None = None,
+    inspect: Callable[[Region], Sequence[str]] | None = None,
+    drawing: Mapping[str, Any] | None = None,
+    ahead: Mapping[str, Any] | None = None,
 ) -> LiveState:
     """Draw a scene and return what the reader selected in it.
 
     `audience_public` leaves out all that only the curator may see, before anything travels to the browser. `query` is
     put into the page's address without a new history entry. `follow` names the live picture whose frames this one
-    shows; its scene has no scrubber of its own.
+    shows; its scene has no scrubber of its own. `ahead` says how the picture can come ahead of the page
+    (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
+    lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
+    `dpviz.ui.drawing`).
     """
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)
-    options = {"key": key, "height": height, "query": query, "follow": follow}
+    options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
     options |= {"selected": before.selected, "picks": before.pick_count}
+    if inspect is not None and not audience_public:
+        options["select"] = {"region": before.region, "number": before.region_number}
+        if before.region:
+            options["inspected"] = {"number": before.region_number, "lines": list(inspect(before.region))}
+    if drawing is not None and not audience_public:
+        options["drawing"] = drawing
     data = wrap(options, pack(shown))
-    return read_state(_LIVE(data=data, key=key, on_selected_change=_nothing, on_picked_change=_nothing), shown)
+    changes = {f"on_{name}_change": _nothing for name in ("selected", "picked", "region", "drawn", "turned")}
+    return read_state(_LIVE(data=data, key=key, **changes), shown)
 
 
 def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
@@ -67,22 +99,50 @@ def read_state(state: Any, scene: Scene) -> LiveState:
     told = sent.get("picked")
     pick, count, *mark = told if isinstance(told, list | tuple) and len(told) in (2, 3) else (None, None)
     picks = {layer.pick for layer in scene.layers if layer.pick}
+    region, region_number = _region(sent.get("region"))
+    turn = _numbers(sent.get("turned"), 3)
     known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
     return LiveState(
         selected=_index(sent.get("selected")),
         picked=pick if known else None,
         picked_mark=_index(mark[0]) if known and mark else None,
         pick_count=_index(count) or 0,
+        region=region,
+        region_number=region_number,
+        turned=(turn[1], turn[2]) if turn and abs(turn[1]) <= 180.0 and abs(turn[2]) <= 90.0 else None,
+        turn_count=(_index(turn[0]) or 0) if turn else 0,
     )
+
+
+def _region(sent: Any) -> tuple[Region, int]:
+    """Return a polygon and its number; nothing where either makes no sense."""
+    if not isinstance(sent, list | tuple) or len(sent) != 2 or not isinstance(sent[1], list | tuple):
+        return (), 0
+    number, corners = _index(sent[0]), sent[1]
+    if number is None or not 3 <= len(corners) <= _MOST_CORNERS or not all(_numbers(corner, 2) for corner in corners):
+        return (), 0
+    return tuple((float(x), float(y)) for x, y in corners), number
+
+
+def _numbers(value: Any, length: int) -> tuple[float, ...]:
+    """Return so many finite numbers, () for anything else."""
+    if not isinstance(value, list | tuple) or len(value) != length:
+        return ()
+    if not all(_finite(part) for part in value):
+        return ()
+    return tuple(float(part) for part in value)
 
 
 def _index(value: Any) -> int | None:
     """Return a whole number from 0 on, None for anything else."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    if not math.isfinite(value) or value < 0 or value != int(value):
+    if not _finite(value) or value < 0 or value != int(value):
         return None
     return int(value)
+
+
+def _finite(value: Any) -> bool:
+    # Compared, not converted: a browser can send a whole number that is too large for a float.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _nothing() -> None:

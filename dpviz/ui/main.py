@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpviz.algorithms import CATALOGUE
+from dpviz.ui.exports import begin
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
@@ -20,7 +21,9 @@ def run() -> None:
         st.switch_page(pages[0], query_params=dict(st.query_params))
 
     # A page that is the default has no address of its own, so the default is this hidden step to the first one.
-    st.navigation([st.Page(home, default=True, visibility="hidden"), *pages]).run()
+    page = st.navigation([st.Page(home, default=True, visibility="hidden"), *pages])
+    begin(page.url_path, dict(zip(CATALOGUE, pages, strict=True)))
+    page.run()
     _settle()
 
 

@@ -10,13 +10,14 @@ import streamlit as st
 
 from dpviz.algorithms.morse import Params
 from dpviz.core import Knob
+from dpviz.stories import View
 from dpviz.stories.dendrogram import lanes
 from dpviz.stories.landscape_stage import Look
 from dpviz.stories.morse_runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share
 from dpviz.stories.panel import number
 from dpviz.ui import controls, morse_tasks, state
 from dpviz.ui.background import Answers, Job, workshop
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PITCH, YAW, Frame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.wait import wait
@@ -36,7 +37,16 @@ MOVES = Knob(
 )
 FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
 SECOND = Knob("second", "int", 0, "To component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
-RUNS = Knob("n_morse_runs", "int", 10, "Runs at each ε", "More runs, steadier bands.", 5, 50, 5, 50)
+RELIEF = Knob(
+    "relief",
+    "choice",
+    "flat",
+    "Picture",
+    "The density from above, or f = −ln p as a surface that you can turn.",
+    choices=(("flat", "Flat"), ("surface", "Surface")),
+)
+RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
+TILT = replace(PITCH, default=50)  # valleys are seen from higher up
 _CLICK = "dpviz:morse-click"
 _OWN = "dpviz:morse-jobs"
 _SEED = "dpviz:morse-seed"
@@ -45,21 +55,33 @@ _SEED = "dpviz:morse-seed"
 def look(frame: Frame, n_components: int) -> Look:
     """Draw the choice of what is scrubbed, and of the pair whose search is shown."""
     with frame.choices:
-        left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-        with left:
+        with st.container(horizontal=True):
             moves = str(controls.control(MOVES, width="content"))
+            if frame.source.dataset.d > 1:
+                controls.control(RELIEF, width="content")
         if moves == "search":
             names = ["automatic", *(f"component {i}" for i in range(1, n_components + 1))]
-            with middle:
+            left, right = st.columns(2)
+            with left:
                 controls.picked(FIRST, names)
             with right:
                 controls.picked(SECOND, names)
     return Look(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
 
 
-def link() -> list[tuple[str, str]]:
+def raised(frame: Frame, view: View) -> View:
+    """Return the view as a surface where that is chosen, with its angles in the sidebar; one feature has none."""
+    if frame.source.dataset.d == 1 or state.value(RELIEF) == "flat":
+        return view
+    with frame.more, st.expander("Angles"):
+        yaw, pitch = float(controls.control(YAW)), float(controls.control(TILT))
+    return replace(view, surface=True, yaw=yaw, pitch=pitch)
+
+
+def link(view: View) -> list[tuple[str, str]]:
     """Return what this module adds to the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in (MOVES, FIRST, SECOND)]
+    angles = (YAW, TILT) if view.surface else ()
+    return [(knob.name, knob.format(state.value(knob))) for knob in (MOVES, FIRST, SECOND, RELIEF, *angles)]
 
 
 def follow_click(picture: LiveState | None) -> None:

@@ -10,6 +10,7 @@ from dpviz.stories import Fact, Sentence
 from dpviz.stories.panel import number
 
 LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
+UNIT = (1.0, "unit of distance")
 ADJACENCY = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
 
 
@@ -36,19 +37,20 @@ def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
     return f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>' if rows else ""
 
 
-def guarantee(promised: Guarantee, name: str = "") -> str:
+def guarantee(promised: Guarantee, name: str = "", distance: tuple[float, str] = UNIT) -> str:
     """Write the published claim and the proved guarantee side by side, with the reasons where they differ.
 
-    `name` says whose, where there are several on the page.
+    `name` says whose, where there are several on the page; `distance` is what an epsilon per distance is stated for, in
+    its own unit and in words.
     """
     proved = promised.proved
     published = _claim(
-        "Claimed" if proved is None else "Stated", promised.published, "claimed" if proved is None else ""
+        "Claimed" if proved is None else "Stated", promised.published, "claimed" if proved is None else "", distance
     )
     established = (
         '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
         if proved is None
-        else _claim("Proved", proved, "dpviz-proved")
+        else _claim("Proved", proved, "dpviz-proved", distance)
     )
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
     caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
@@ -65,10 +67,14 @@ def glossary(terms: Sequence[tuple[str, str]]) -> None:
         st.html(f'<dl class="dpviz-terms">{rows}</dl>')
 
 
-def _claim(title: str, claim: Claim, style: str) -> str:
+def _claim(title: str, claim: Claim, style: str, distance: tuple[float, str]) -> str:
     numbers = f"ε = {number(claim.epsilon)}"
+    if claim.per_distance:
+        numbers = f"ε = {number(claim.epsilon * distance[0])} per {escape(distance[1])}"
     if claim.delta > 0:
         numbers += f", δ = {number(claim.delta)}"
+    if claim.rho is not None:
+        numbers += f" (ρ = {number(claim.rho)})"
     return (
         f'<div class="dpviz-claim {style}"><h4>{title}</h4><p class="dpviz-number">{numbers}</p>'
         f"<p>{ADJACENCY[claim.adjacency]}</p><p class='dpviz-source'>{escape(claim.reference)}</p></div>"

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.core import FloatArray, Result
+from dpviz.core import Ball, FloatArray, Result, fingerprint
 from dpviz.stories import Words
 from dpviz.ui.picker import Source
 
 MOST_RUNS = 256  # remembered over all sessions
+MOST_TELLINGS = 64
 MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
 _SECRET = "dpviz:secret-run"
 _RELEASES = "dpviz:releases"
@@ -63,8 +64,7 @@ class _Job:
     @property
     def words(self) -> Words:
         """What the public knows of the data."""
-        dataset = self.source.dataset
-        return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
+        return words_of(self.source)
 
     def run(self, rng: np.random.Generator) -> Result[Any, Any]:
         """Run the algorithm with noise from `rng`."""
@@ -75,6 +75,26 @@ class _Job:
     def reference(self) -> Any:
         """Run the story's non-private reference from the start of `result`."""
         return self.story.reference(self.source.dataset.points, self.words, self.result, self.params)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Telling:
+    """A story of a run; the picture that comes ahead of the page and the page itself tell the same one."""
+
+    key: tuple[Any, ...]
+    job: _Job
+    result: Result[Any, Any]
+    reference: Any
+
+    def context(self) -> Any:
+        job = self.job
+        return job.story.context(self.result, job.params, job.source.dataset.points, job.words, self.reference)
+
+
+def words_of(source: Source) -> Words:
+    """Return what the public knows of the data."""
+    dataset = source.dataset
+    return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
 
 
 def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:
@@ -88,12 +108,13 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
         latest = _secret(job, place)
         result, n_releases = latest.result, latest.n_releases
     else:
-        result = _fit(job)
+        result = _private_fit(job) if source.own else _fit(job)
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
     start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params, result)
-    lloyd_run = _private_reference(start) if source.uploaded else _reference(start)
-    told = story.context(_honest(result, source, noise), params, source.dataset.points, job.words, lloyd_run)
-    return Run(told, n_releases)
+    lloyd_run = _private_reference(start) if source.own else _reference(start)
+    shared = noise.seed is not None and not source.own
+    telling = _Telling((story.__name__, *run_key), job, _honest(result, source, noise), lloyd_run)
+    return Run(_context(telling) if shared else telling.context(), n_releases)
 
 
 def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], noise: Noise) -> FloatArray:
@@ -105,12 +126,18 @@ def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], n
         _Job((source.key, algorithm.__name__, _scalars(each), noise.seed), algorithm, algorithm, source, each)
         for each in params
     ]
-    return np.stack([box.to_unit(_fit(job).release.centers) for job in jobs])
+    return np.stack([box.to_unit((_private_fit if source.own else _fit)(job).release.centers) for job in jobs])
 
 
 def _scalars(params: Any) -> tuple[Any, ...]:
-    """Return the parameters as a small frozen key; pages set no arrays."""
-    return tuple(getattr(params, field.name) for field in dataclasses.fields(params))
+    """Return the parameters as a small frozen key: what is no scalar by its fingerprint."""
+    return tuple(_scalar(getattr(params, field.name)) for field in dataclasses.fields(params))
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return fingerprint(value)
+    return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
 
 
 def _honest(result: Result[Any, Any], source: Source, noise: Noise) -> Result[Any, Any]:
@@ -147,12 +174,22 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job) -> tuple[Any, ...]:
+def _key(job: _Job | _Telling) -> tuple[Any, ...]:
     return job.key
+
+
+@st.cache_resource(max_entries=MOST_TELLINGS, show_spinner=False, hash_funcs={_Telling: _key})
+def _context(telling: _Telling) -> Any:
+    return telling.context()
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
 def _fit(job: _Job) -> Result[Any, Any]:
+    return job.run(np.random.default_rng(job.key[-1]))
+
+
+@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
+def _private_fit(job: _Job) -> Result[Any, Any]:
     return job.run(np.random.default_rng(job.key[-1]))
 
 

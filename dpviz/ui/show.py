@@ -1,7 +1,6 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -9,12 +8,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from dpviz.core import Knob
 from dpviz.plots import Scene
-from dpviz.stories import View, pair
-from dpviz.ui import panel, state
+from dpviz.plots.scene import pack
+from dpviz.stories import View, inspecting, pair, solid
+from dpviz.stories.recipe import Spread
+from dpviz.ui import ahead, controls, drawing, panel, state, turning
+from dpviz.ui.epsilon import last_move
 from dpviz.ui.frame import Frame, link, show_problems
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import Noise, Run, centers_over, tell
+from dpviz.ui.shown import Shown, keep
 
 PICTURE_HEIGHT = 560  # CSS pixels
 PAIR_HEIGHT = 430
@@ -29,6 +33,9 @@ NO_PUBLIC_PLANE = (
 IMPOSSIBLE = "These knobs are impossible together. The curator can see why."  # the reason can name a count
 
 
+KEYS = ("picture", "other")  # of the live pictures
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """What is run, with what, and who tells it."""
@@ -39,23 +46,51 @@ class Method:
     name: str = ""  # where the page's title does not say it
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
     prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
+    spread: Spread | None = None  # of targets that the page has spread
 
 
-def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]) -> LiveState | None:
-    """Run one method and fill every place; `pairs` are the page's part of the link.
+def along(method: Callable[[float], Method]) -> tuple[Any, ...]:
+    """Return a method's parameters over the trail's budgets."""
+    return tuple(method(epsilon).params for epsilon in TRAIL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slider:
+    """What the privacy slider moves: one method, or two side by side, for each of its values.
+
+    `methods` raises ValueError for parameters that are impossible together. It may be called outside of the page's run.
+    """
+
+    knob: Knob
+    methods: Callable[[float], tuple[Method, ...]]
+
+
+def show(
+    frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+) -> LiveState | None:
+    """Run one method at the slider's value and fill every place; `pairs` are the page's part of the link.
 
     Returns what the reader did to the picture, None where it could not be drawn.
     """
-    runs = _runs(frame, (method,), noise)
+    drawing.follow(drawn=frame.source.drawn)
+    runs = _runs(frame, slider, epsilon, noise)
     done = None
     if runs:
-        (run,) = runs
+        ((method, run),) = runs
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
             start = hasattr(method.params, "start_seed")
             address = _address(frame, pairs, noise, shown, start=start)
-            done = _picture(frame, _scene(method, run, shown), "picture", PICTURE_HEIGHT, query=address)
+            scene = _scene(method, run, shown)
+            options: dict[str, Any] = {"query": address, "ahead": _offer(frame, slider, (scene,), noise, shown)}
+            if not shown.surface:  # it has no records: nothing to select, nowhere to draw
+                options |= {"inspect": _inspecting(frame, method.story, run, shown)}
+                options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
+            done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
+            turning.follow(done)
+            keep(Shown(frame.source, (method,), (run.told,), (scene,), noise, shown, frame.public, address))
+            _recolored(frame, method, run)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
             for name, chart, height in story.lead_charts(told) if hasattr(story, "lead_charts") else ():
@@ -63,15 +98,19 @@ def show(frame: Frame, method: Method, noise: Noise, shown: View, pairs: Sequenc
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
                 panel.facts("Risk", story.risk(told), public=public),
-                panel.guarantee(told.result.guarantee),
+                panel.guarantee(told.result.guarantee, distance=_distance(story, told)),
             )
             for name, chart in _side_charts(method, run):
                 _chart(name, chart, public=public)
             _count_releases(run)
-        with frame.below:
-            _recolored(frame, method, run)
     _finish(frame)
     return done
+
+
+def _inspecting(frame: Frame, story: ModuleType, run: Run, shown: View) -> Callable[[Region], Sequence[str]]:
+    told, classes = run.told, frame.source.dataset.labels
+    plane = story.plane(told, shown) if hasattr(story, "plane") else None
+    return lambda region: inspecting.facts(region, told.unit, told.words, shown, classes, plane)
 
 
 def recalled(frame: Frame, method: Method, noise: Noise) -> Any:
@@ -88,45 +127,34 @@ def impossible(frame: Frame, why: str) -> None:
 
 
 def show_pair(
-    frame: Frame, methods: tuple[Method, Method], noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+    frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
 ) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
-    runs = _runs(frame, methods, noise)
+    runs = _runs(frame, slider, epsilon, noise)
     if runs:
+        told = [run.told for _, run in runs]
         with frame.lead:
-            panel.sentence(pair.sentence(*(run.told for run in runs)), public=frame.public)
-        scenes = pair.together(*(_trailed(frame, *each, noise, shown) for each in zip(methods, runs, strict=True)))
+            panel.sentence(pair.sentence(*told), public=frame.public)
+        scenes = _scenes(frame, runs, noise, shown)
         address = _address(frame, pairs, noise, shown)
+        methods = tuple(method for method, _ in runs)
+        keep(Shown(frame.source, methods, tuple(told), scenes, noise, shown, frame.public, address))
+        options: tuple[dict[str, Any], ...] = (
+            {"query": address, "ahead": _offer(frame, slider, scenes, noise, shown)},
+            {"follow": "picture"},
+        )
         with frame.picture:
             columns = st.columns(2, gap="small")
-            for i, (column, method, scene) in enumerate(zip(columns, methods, scenes, strict=True)):
+            for column, key, scene, given in zip(columns, KEYS, scenes, options, strict=True):
                 with column:
-                    scene = replace(scene, title=method.name)
-                    follows = {"query": address} if i == 0 else {"follow": "picture"}
-                    _picture(frame, scene, "picture" if i == 0 else "other", PAIR_HEIGHT, **follows)
+                    _picture(frame, scene, key, PAIR_HEIGHT, **given)
         with frame.side:
             panel.side(
-                panel.facts("What honesty costs", pair.facts(*(run.told for run in runs)), public=frame.public),
-                *(
-                    panel.guarantee(run.told.result.guarantee, method.name.lower())
-                    for method, run in zip(methods, runs, strict=True)
-                ),
+                panel.facts("What honesty costs", pair.facts(*told), public=frame.public),
+                *(panel.guarantee(run.told.result.guarantee, method.name.lower()) for method, run in runs),
             )
-            _count_releases(runs[-1])
+            _count_releases(runs[-1][1])
     _finish(frame)
-
-
-@contextmanager
-def refusals(frame: Frame) -> Iterator[None]:
-    """Say in the place of the picture why parameters cannot be: what knobs allow one by one can be impossible together.
-
-    Around everything that makes a `Method` from knobs.
-    """
-    try:
-        yield
-    except ValueError as error:
-        _refuse(frame, error)
-        _finish(frame)
 
 
 def _refuse(frame: Frame, error: ValueError) -> None:
@@ -134,24 +162,52 @@ def _refuse(frame: Frame, error: ValueError) -> None:
     _reserve(frame)
 
 
-def _runs(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[Run, ...]:
+def _runs(frame: Frame, slider: Slider, epsilon: float, noise: Noise) -> tuple[tuple[Method, Run], ...]:
     """Run the methods; nothing where one cannot run, and the place of the picture says why."""
     try:
-        runs = [
-            tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
-            for place, method in enumerate(methods)
-        ]
-        return tuple(
-            run if method.prepare is None else replace(run, told=method.prepare(run.told))
-            for run, method in zip(runs, methods, strict=True)
-        )
+        return _told(frame, slider.methods(epsilon), noise)
     except ValueError as error:
         _refuse(frame, error)
         return ()
 
 
+def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[tuple[Method, Run], ...]:
+    runs = [
+        tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
+        for place, method in enumerate(methods)
+    ]
+    return tuple(
+        (method, run if method.prepare is None else replace(run, told=method.prepare(run.told)))
+        for run, method in zip(runs, methods, strict=True)
+    )
+
+
+def _scenes(frame: Frame, runs: Sequence[tuple[Method, Run]], noise: Noise, shown: View) -> tuple[Scene, ...]:
+    """Return one method's scene, or those of two that are stepped together."""
+    if len(runs) == 1:
+        ((method, run),) = runs
+        return (_scene(method, run, shown),)
+    scenes = pair.together(*(_trailed(frame, method, run, noise, shown) for method, run in runs))
+    return tuple(replace(scene, title=method.name) for (method, _), scene in zip(runs, scenes, strict=True))
+
+
+def _offer(frame: Frame, slider: Slider, scenes: Sequence[Scene], noise: Noise, shown: View) -> dict[str, Any] | None:
+    """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
+    if noise.seed is None or frame.source.own or (frame.public and not all(scene.axes_public for scene in scenes)):
+        ahead.withdraw()
+        return None
+
+    def draw(epsilon: float) -> list[tuple[str, bytes]]:
+        drawn = _scenes(frame, _told(frame, slider.methods(epsilon), noise), noise, shown)
+        return [(key, pack(each.public() if frame.public else each)) for key, each in zip(KEYS, drawn, strict=False)]
+
+    key = state.widget_key(slider.knob.name)
+    return {"address": ahead.offer(controls.slider_values(slider.knob), draw), "slider": key, "move": last_move(key)}
+
+
 def _reserve(frame: Frame) -> None:
     """Hold the other places: a fragment may only write where the last whole run has written."""
+    keep(None)
     for place in (frame.lead, frame.side, frame.below):
         place.empty()
 
@@ -167,8 +223,13 @@ def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown
 
 
 def _scene(method: Method, run: Run, shown: View) -> Scene:
-    scene: Scene = method.story.scene(run.told, shown, rng=np.random.default_rng(ILLUSTRATION_SEED))
-    return scene
+    def seen(view: View) -> Scene:
+        made: Scene = method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED))
+        return made
+
+    if shown.z is None:
+        return seen(shown)
+    return solid.with_depth(seen(shown), seen(solid.from_above(shown)), shown)
 
 
 def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) -> Scene:
@@ -179,6 +240,12 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
         return scene
     centers = centers_over(method.algorithm, frame.source, method.trail, noise)
     return pair.with_trail(scene, run.told, shown, centers)
+
+
+def _distance(story: ModuleType, told: Any) -> tuple[float, str]:
+    """Return what an epsilon per distance is stated for, where the story knows it."""
+    stated: tuple[float, str] = story.distance(told) if hasattr(story, "distance") else panel.UNIT
+    return stated
 
 
 def _side_charts(method: Method, run: Run) -> Sequence[tuple[str, Scene]]:
@@ -220,4 +287,5 @@ def _recolored(frame: Frame, method: Method, run: Run) -> None:
         method.story.recolored(run.told, image.colours.shape),
         caption="Recolored with the released centers (curator view).",
         width="stretch",
+        output_format="PNG",  # a photograph's compression would blur the few colors
     )

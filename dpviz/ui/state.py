@@ -4,7 +4,7 @@ The URL is read when a session begins; every value in it is checked by its knob 
 widget would silently show its default instead of what the link promised. The picture writes the URL back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +21,7 @@ _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
 _BLANK = "dpviz:blank"
+_ORIGIN = "dpviz:query-origin"
 
 
 def opening_query() -> dict[str, str]:
@@ -47,6 +48,16 @@ def remember(knob: Knob, chosen: Value) -> Any:
     except KnobError as error:
         report(f"{error} It stays at {knob.format(value(knob))}.")
     return value(knob)
+
+
+def open_anew(query: Mapping[str, str], origin: str) -> None:
+    """Begin again with these parameters, as if a link had them; `origin` is what messages call it."""
+    for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
+        del st.session_state[key]
+    st.session_state[_VALUES] = {}
+    st.session_state[_QUERY] = dict(query)
+    st.session_state[_ORIGIN] = origin
+    st.session_state.pop(_PROBLEMS, None)
 
 
 def forget(names: Iterable[str]) -> None:
@@ -112,5 +123,8 @@ def _from_link(knob: Knob) -> Value:
     try:
         return knob.parse(text)
     except KnobError as error:
-        report(f"The link's {error} {knob.label} is {knob.format(knob.default)} instead.")
+        report(
+            f"The {st.session_state.get(_ORIGIN, 'link')}'s {error} "
+            f"{knob.label} is {knob.format(knob.default)} instead."
+        )
         return knob.default

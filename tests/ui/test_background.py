@@ -1,5 +1,6 @@
 """Long work in its own process: the same answers as here, shared when public, never for uploads, never in the way."""
 
+import dataclasses
 import os
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from dpviz.core import Box
 from dpviz.data import Dataset
 from dpviz.ui.background import Job, Workshop
+from dpviz.ui.drawing import started
 from dpviz.ui.picker import Source
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
@@ -65,6 +67,15 @@ def test_the_answer_is_that_of_the_task_and_comes_from_another_process(workshop)
         assert process != os.getpid()
     assert answers.n_done == 4
     assert not answers.problem
+
+
+def test_answers_on_drawn_records_stay_in_their_session(workshop):
+    mine = {}
+    drawn = dataclasses.replace(source("drawn"), sheet=started("one"))
+    jobs = [Job(total, (2.0,))]
+    finished(workshop, drawn, jobs, mine)
+    assert len(mine) == 1
+    assert workshop.ask(drawn, jobs, {}).n_done == 0
 
 
 def test_public_answers_are_shared_and_uploaded_ones_are_not(workshop):

@@ -32,7 +32,7 @@ def test_a_pick_of_eighty_characters_is_the_longest() -> None:
     assert read_state({"picked": ["o" * 80, 2]}, scene("o" * 80)).picked == "o" * 80
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), float("inf"), True, "1", None, [1]])
+@pytest.mark.parametrize("count", [-1, 10**400, 1.5, float("nan"), float("inf"), True, "1", None, [1]])
 def test_a_number_of_clicks_that_makes_no_sense_is_none_at_all(count: object) -> None:
     assert read_state({"picked": ["one", count]}, scene("one")).pick_count == 0
 
@@ -42,6 +42,34 @@ def test_a_state_that_makes_no_sense_is_the_first_one(state: object) -> None:
     assert read_state(state, scene("one")) == LiveState()
 
 
-@pytest.mark.parametrize("selected", [-1, 0.5, float("nan"), float("inf"), True, "1", None, [1]])
+@pytest.mark.parametrize("selected", [-1, 10**400, 0.5, float("nan"), float("inf"), True, "1", None, [1]])
 def test_a_cluster_that_makes_no_sense_is_not_selected(selected: object) -> None:
     assert read_state({"selected": selected}, scene()).selected is None
+
+
+def test_a_region_is_read_with_its_number() -> None:
+    state = read_state({"region": [7, [[0, 0], [1, 0.5], [0.25, 1]]]}, scene())
+    assert state.region == ((0.0, 0.0), (1.0, 0.5), (0.25, 1.0))
+    assert state.region_number == 7
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        None,
+        [],
+        [7],
+        [7, []],
+        [7, [[0, 0], [1, 1]]],
+        [-1, [[0, 0]] * 3],
+        [7, [[0, 0, 0]] * 3],
+        [7, [[0, "1"]] * 3],
+        [7, [[0, float("nan")]] * 3],
+        [7, [[0, True]] * 3],
+        [7, [[0, 0]] * 257],
+        [7, "abc"],
+        {"a": 1},
+    ],
+)
+def test_a_region_that_makes_no_sense_is_none(region: object) -> None:
+    assert read_state({"region": region}, scene()) == LiveState()

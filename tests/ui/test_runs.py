@@ -8,11 +8,13 @@ import pytest
 
 from dpviz.algorithms import CATALOGUE as ALGORITHMS
 from dpviz.algorithms import convergent_kmeans as algorithm
-from dpviz.core import Box
+from dpviz.algorithms import source_target
+from dpviz.core import Ball, Box
 from dpviz.data import Dataset
 from dpviz.stories import CATALOGUE as STORIES
 from dpviz.stories import convergent_kmeans as story
 from dpviz.ui import runs
+from dpviz.ui.drawing import started
 from dpviz.ui.picker import UPLOAD, Source
 
 SEEDED, SECRET = runs.Noise(0), runs.Noise(None)
@@ -47,6 +49,7 @@ def tell(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is
     )
     # A session's own cache needs a running session; here it is one that never remembers.
     monkeypatch.setattr(runs, "_private_reference", lambda job: job.reference())
+    monkeypatch.setattr(runs, "_private_fit", lambda job: job.run(np.random.default_rng(job.key[-1])))
 
     def make(given=None, noise=SEEDED, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
@@ -149,6 +152,13 @@ def test_secret_noise_never_reaches_the_shared_cache(tell, monkeypatch):
     tell(source(uploaded=True), noise=SECRET)
 
 
+def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(tell, monkeypatch):
+    monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a drawing was shared"))
+    monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("a drawing was shared"))
+    told = tell(dataclasses.replace(source(key=("draw", "digest")), sheet=started("one")), noise=SEEDED).told
+    assert runs.TEACHING in told.result.guarantee.caveats
+
+
 def test_uploads_never_reach_the_shared_caches(tell, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("an uploaded table was shared"))
     monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("an uploaded table was shared"))
@@ -196,3 +206,22 @@ def test_the_remembered_result_is_left_as_it_was(tell):
     assert first.told.result.guarantee.proved is None
     assert again.told.result.guarantee.proved is not None
     assert again.told.result.guarantee.caveats.count(runs.TEACHING) == 1
+
+
+def test_parameters_with_arrays_are_named_by_what_is_in_them():
+    targets = np.random.default_rng(0).random((20, 2))
+
+    def key(targets, ball=None, **options):
+        return runs._scalars(source_target.Params(targets=targets, ball=ball, epsilon=1.0, **options))
+
+    assert key(targets) == key(targets.copy())
+    assert hash(key(targets, Ball(np.zeros(2), 1.0))) == hash(key(targets.copy(), Ball(np.zeros(2), 1.0)))
+    others = [
+        key(targets[:-1]),
+        key(targets + 1e-12),
+        key(targets, t=7),
+        key(targets, Ball(np.zeros(2), 1.0)),
+        key(targets, Ball(np.ones(2), 1.0)),
+        key(targets, Ball(np.ones(2), 2.0)),
+    ]
+    assert len({key(targets), *others}) == 1 + len(others)

@@ -147,3 +147,16 @@ def test_problems_are_told_once():
     state.report("two")
     assert state.take_problems() == ["one", "two"]
     assert state.take_problems() == []
+
+
+def test_settings_of_a_file_begin_a_session_anew(session):
+    knob = Knob("k", "int", 3, "k", "", 0, 9, 0, 9)
+    session.update({"dpviz:values": {"k": 7}, "given:epsilon": 0.3, "other": 1})
+    state.open_anew({"k": "5"}, "file")
+    assert state.value(knob) == 5
+    assert session["other"] == 1
+    assert "given:epsilon" not in session
+    state.open_anew({"k": "99"}, "file")
+    assert state.value(knob) == 3
+    (said,) = state.take_problems()
+    assert said.startswith("The file's k was 99")

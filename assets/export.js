@@ -1,0 +1,144 @@
+// The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
+
+const SCALE = 2; // pixels of a PNG for each of the SVG's
+const PATIENCE_MS = 10000; // for an imported picture to be drawn
+const instances = new WeakMap(); // parentElement -> Export
+const done = new Set(); // imports that were answered
+
+/** The live picture of a key, through the shadow roots that components stand in. */
+export function findPicture(key, root = document) {
+  for (const found of root.querySelectorAll(".dpviz-live")) if (found.dataset.dpvizKey === key) return found;
+  for (const { shadowRoot } of root.querySelectorAll("*")) {
+    const found = shadowRoot && findPicture(key, shadowRoot);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** How a picture stands: its step, and which layers are switched off in its legend. */
+export function standing(picture) {
+  if (!picture) return { frame: 0, off: [], dark: false };
+  const off = [...picture.querySelectorAll('.chip[data-layer][aria-pressed="false"]')].map((chip) => chip.dataset.layer);
+  return { frame: Number(picture.dataset.dpvizFrame) || 0, off, dark: picture.classList.contains("dark") };
+}
+
+function split(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
+  return { options: JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))), body: bytes.slice(4 + length) };
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** The pixels of an SVG file. */
+async function rasterized(body) {
+  const address = URL.createObjectURL(new Blob([body], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.naturalWidth * SCALE, image.naturalHeight * SCALE];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((made, failed) => {
+      canvas.toBlob((blob) => (blob ? made(blob) : failed(new Error("the image is too large"))), "image/png");
+    });
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** Bring an imported picture's step and switches back, as a reader would, once it is drawn, and say what has come. */
+function restore({ scene, frame, off }, key, say, end = Date.now() + PATIENCE_MS) {
+  const picture = findPicture(key);
+  if (picture?.dataset.dpvizScene !== scene) {
+    if (Date.now() < end) setTimeout(() => restore({ scene, frame, off }, key, say, end), 100);
+    else say("The settings were taken over. The picture is another one: secret noise, other data or another version.");
+    return;
+  }
+  say("The settings were taken over: it is the same picture.");
+  const range = picture.querySelector("input[type=range]");
+  if (range && range.value !== String(frame)) {
+    range.value = String(frame);
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  const names = [...picture.querySelectorAll(".chip[data-layer]")].map((chip) => chip.dataset.layer);
+  for (const name of names) { // a click builds the legend anew
+    const chip = [...picture.querySelectorAll(".chip[data-layer]")].find((one) => one.dataset.layer === name);
+    if (chip && (chip.getAttribute("aria-pressed") === "false") !== off.includes(name)) chip.click();
+  }
+}
+
+class Export {
+  constructor(parent) {
+    this.asked = 0;
+    this.root = document.createElement("div");
+    this.root.className = "dpviz-export";
+    this.said = document.createElement("p");
+    this.said.setAttribute("role", "status");
+    parent.append(this.root);
+  }
+
+  update({ data, setTriggerValue }) {
+    const { options, body } = split(data);
+    this.trigger = setTriggerValue;
+    this.options = options;
+    if (!this.root.childElementCount) this.build(options.formats);
+    const { restore: wanted } = options;
+    const name = wanted && JSON.stringify(wanted);
+    if (wanted && !done.has(name)) {
+      done.add(name);
+      restore(wanted, options.picture, (text) => this.say(text));
+    }
+    if (this.asked && options.number === this.asked) this.receive(options, body);
+  }
+
+  build(formats) {
+    this.root.append(...formats.map(([format, words]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = words;
+      button.dataset.format = format;
+      button.addEventListener("click", () => this.ask(format));
+      return button;
+    }), this.said);
+  }
+
+  ask(format) {
+    this.asked = Date.now() % 1e9 + 1;
+    this.say("The file is being made.");
+    this.trigger("want", { format, number: this.asked, ...standing(findPicture(this.options.picture)) });
+  }
+
+  async receive({ problem, name, type, raster }, body) {
+    this.asked = 0;
+    if (problem) return void this.say(problem);
+    try {
+      save(raster ? await rasterized(body) : new Blob([body], { type }), name);
+      this.say(`${name} is saved.`);
+    } catch (error) {
+      this.say(`The file could not be made (${error.message}). Try another format.`);
+    }
+    return undefined;
+  }
+
+  say(text) {
+    this.said.textContent = text;
+  }
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  if (!data) return undefined;
+  if (!instances.has(parentElement)) instances.set(parentElement, new Export(parentElement));
+  const menu = instances.get(parentElement);
+  menu.update({ data, setTriggerValue });
+  return () => {
+    menu.root.remove();
+    instances.delete(parentElement);
+  };
+}

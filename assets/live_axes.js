@@ -1,0 +1,163 @@
+// The live picture: scales, ticks and axes.
+
+import { axisTitle, clamp, mix, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
+
+const MOST_LABEL = 0.4; // of the width that the names of lanes may take
+
+// ---- Scales and axes -------------------------------------------------------------------------------------------
+
+/** What of the scene is shown: the axes' first view, then the reader's zoom, then equal units if the scene asks. */
+export function windowOf(scene, zoom, width, height) {
+  const shown = [scene.x, scene.y].map((axis, i) => {
+    const span = (axis.view[1] - axis.view[0]) / zoom.k;
+    const middle = mix(axis.view[0], axis.view[1], i === 0 ? zoom.x : zoom.y);
+    return { span, middle };
+  });
+  if (scene.equal) {
+    const unit = Math.min(width / shown[0].span, height / shown[1].span);
+    shown[0].span = width / unit;
+    shown[1].span = height / unit;
+  }
+  return shown.map(({ span, middle }) => [middle - span / 2, middle + span / 2]);
+}
+
+/** Linear maps between scene coordinates and CSS pixels inside the plot rectangle. */
+export function scaleOf(scene, zoom, plot) {
+  const [[x0, x1], [y0, y1]] = windowOf(scene, zoom, plot.width, plot.height);
+  const kx = plot.width / (x1 - x0);
+  const ky = plot.height / (y1 - y0);
+  return {
+    window: [[x0, x1], [y0, y1]], kx, ky,
+    x: (at) => plot.left + (at - x0) * kx,
+    y: (at) => plot.top + plot.height - (at - y0) * ky,
+    left: (px) => x0 + (px - plot.left) / kx,
+    up: (px) => y0 + (plot.top + plot.height - px) / ky,
+  };
+}
+
+/** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
+export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
+  if (!axis.ticks) return [];
+  if (axis.names?.length > 0) return laneTicks(axis.names);
+  const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
+  if (axis.log && ticks.length > 1) {
+    const kept = axis.whole ? ticks.filter(({ value }) => Number.isInteger(value)) : ticks;
+    return kept.map(({ value, text }) => ({ at: toScene(axis, value), text }));
+  }
+  const { values, step } = axis.whole
+    ? wholeTicks(toData(axis, from), toData(axis, to), target)
+    : niceTicks(toData(axis, from), toData(axis, to), target);
+  const size = Math.max(step, ...values.map(Math.abs));
+  return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
+}
+
+/** A line under each lane, and its name in the middle, without a line. */
+function laneTicks(names) {
+  return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
+}
+
+/** Round values that are whole numbers. */
+function wholeTicks(from, to, target) {
+  const ticks = niceTicks(from, to, target);
+  if (ticks.step >= 1) return ticks;
+  const values = [];
+  for (let value = Math.ceil(Math.min(from, to)); value <= Math.max(from, to); value += 1) values.push(value);
+  return { values, step: 1 };
+}
+
+/**
+ * Ticks between two decimal logarithms: 1, 2, 5 in each decade, with words as far as there is room, at least the decades.
+ * One alone means that the window is so narrow that a linear axis has the better ones.
+ */
+export function logTicks(from, to, room) {
+  const [low, high] = from < to ? [from, to] : [to, from];
+  if (!(high > low) || !Number.isFinite(high - low)) return [];
+  const [decades, all] = [high - low, 3 * (high - low)];
+  const every = Math.max(1, Math.ceil(decades / room)); // decades from one word to the next
+  const spared = decades > 6 * room ? every : 1; // too many for a line each
+  const ticks = [];
+  for (let power = Math.floor(low); power <= Math.ceil(high); power += 1) {
+    if (power % spared !== 0) continue;
+    for (const digit of all <= 4 * room ? [1, 2, 5] : [1]) {
+      const value = Number(`${digit}e${power}`);
+      const place = power + Math.log10(digit);
+      if (place < low - 1e-9 || place > high + 1e-9 || !(value > 0) || value === Infinity) continue;
+      const said = digit === 1 ? power % every === 0 : all <= room;
+      ticks.push({ value, text: said ? threeDigits(value) : "" });
+    }
+  }
+  return ticks.length < 3 ? ticks.slice(0, 1) : ticks;
+}
+
+const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / 70, width / 42);
+const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(2.6, height / 60), height / 26);
+
+/** The plot rectangle: what margins leave after tick labels and axis titles. */
+export function plotOf(ctx, scene, zoom, width, height) {
+  const first = windowOf(scene, zoom, width, height)[1];
+  const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
+  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), 16, MOST_LABEL * width)) + 12 : 8;
+  const top = scene.y.ticks && scene.y.label ? 26 : 10;
+  const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
+  return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
+}
+
+export function drawAxes(ctx, scene, scale, plot, theme) {
+  const bottom = plot.top + plot.height;
+  const right = plot.left + plot.width;
+  const xs = xTicks(scene, scale.window[0], plot.width);
+  const ys = yTicks(scene, scale.window[1], plot.height);
+  ctx.lineWidth = 1;
+  ctx.strokeStyle = theme.grid;
+  ctx.beginPath();
+  for (const { at } of xs) line(ctx, crisp(scale.x(at)), plot.top, crisp(scale.x(at)), bottom);
+  for (const { at, bare } of ys) if (!bare) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
+  ctx.stroke();
+  ctx.fillStyle = theme.axis;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "top";
+  let end = -Infinity; // of the last word, so that none runs into the next
+  for (const { at, text } of xs) {
+    const half = ctx.measureText(text).width / 2;
+    const middle = clamp(scale.x(at), half, right + 16 - half);
+    if (text === "" || middle - half < end + 4) continue;
+    ctx.fillText(text, middle, bottom + 7);
+    end = middle + half;
+  }
+  ctx.textAlign = "right";
+  ctx.textBaseline = "middle";
+  for (const { at, text } of ys) ctx.fillText(shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at));
+  ctx.fillStyle = theme.text;
+  if (scene.x.ticks && scene.x.label) {
+    ctx.textAlign = "center";
+    ctx.textBaseline = "top";
+    ctx.fillText(shorten(ctx, axisTitle(scene.x), plot.width), plot.left + plot.width / 2, bottom + 25);
+  }
+  if (scene.y.ticks && scene.y.label) {
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    ctx.fillText(shorten(ctx, axisTitle(scene.y), plot.width), 2, 4);
+  }
+  if (!scene.equal) {
+    ctx.strokeStyle = theme.axis;
+    ctx.globalAlpha = 0.5;
+    ctx.beginPath();
+    if (scene.x.ticks) line(ctx, plot.left, crisp(bottom), right, crisp(bottom));
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  }
+}
+
+export const crisp = (px) => Math.round(px) + 0.5;
+
+export function line(ctx, x0, y0, x1, y1) {
+  ctx.moveTo(x0, y0);
+  ctx.lineTo(x1, y1);
+}
+
+function shorten(ctx, text, width) {
+  if (ctx.measureText(text).width <= width) return text;
+  let short = text;
+  while (short.length > 1 && ctx.measureText(`${short}\u2026`).width > width) short = short.slice(0, -1);
+  return `${short}\u2026`;
+}

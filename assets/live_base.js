@@ -1,0 +1,223 @@
+// The live picture: pure functions from packed bytes to numbers, colours and marks.
+
+export const NO_GROUP = 255; // a point that belongs to no cluster
+
+// ---- Bytes ----------------------------------------------------------------------------------------------------
+
+const TYPES = {
+  float32: Float32Array, float64: Float64Array, uint8: Uint8Array, int8: Int8Array, bool: Uint8Array,
+  uint16: Uint16Array, int16: Int16Array, uint32: Uint32Array, int32: Int32Array,
+};
+
+/** Split [4-byte length, JSON, rest] into the parsed JSON and the rest. */
+export function readHeader(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  return { header, body: bytes.subarray(4 + length) };
+}
+
+/** Read a packed scene: its header, with every array of every layer as {data, shape}, without copying. */
+export function unpack(bytes) {
+  const { header, body } = readHeader(bytes.byteOffset % 8 === 0 ? bytes : bytes.slice());
+  const layers = header.layers.map((layer) => {
+    const arrays = {};
+    for (const [name, { dtype, shape, offset }] of Object.entries(layer.arrays)) {
+      const length = shape.reduce((product, size) => product * size, 1);
+      arrays[name] = { data: new TYPES[dtype](body.buffer, body.byteOffset + offset, length), shape };
+    }
+    return { ...layer, arrays };
+  });
+  return { ...header, layers };
+}
+
+// ---- Numbers --------------------------------------------------------------------------------------------------
+
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+export const mix = (from, to, t) => from + (to - from) * t;
+export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+const withMinus = (text) => text.replace(/^-/, "\u2212");
+
+/** A number with three significant digits, as people write it. */
+export function threeDigits(value) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "none" : value > 0 ? "\u221e" : "\u2212\u221e";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+    const [digits, power] = value.toExponential(2).split("e");
+    return withMinus(`${Number(digits)}e${Number(power)}`).replace("e-", "e\u2212");
+  }
+  return withMinus(String(Number(value.toPrecision(3))));
+}
+
+/** Round values between two ends, about `target` of them, in steps of 1, 2 or 5 times a power of ten. */
+export function niceTicks(from, to, target) {
+  const [low, high] = from < to ? [from, to] : [to, from];
+  if (!(high > low) || !Number.isFinite(high - low)) return { values: [], step: 1 };
+  const rough = (high - low) / Math.max(1, target);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const values = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) values.push(i * step);
+  return { values, step };
+}
+
+/** A tick's label: as many decimals as the step needs, thousands as k and millions as M when the axis reaches them. */
+export function tickText(value, step, size = Math.abs(value)) {
+  if (Math.abs(value) < step * 1e-6) return "0";
+  if (size >= 1e9 || step < 1e-5) return threeDigits(value);
+  const [unit, suffix] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
+  const decimals = clamp(Math.ceil(-Math.log10(step / unit) - 1e-9), 0, 6);
+  return withMinus((value / unit).toFixed(decimals)) + suffix;
+}
+
+/** What an axis counts in: the data value, or its decimal logarithm. */
+export const toAxis = (axis, at) => mix(axis.values[0], axis.values[1], at);
+export const toData = (axis, at) => (axis.log ? 10 ** toAxis(axis, at) : toAxis(axis, at));
+export const toScene = (axis, value) =>
+  ((axis.log ? Math.log10(value) : value) - axis.values[0]) / (axis.values[1] - axis.values[0]);
+export const axisTitle = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
+export const withUnit = (axis, text) => `${text}${axis.unit ? ` ${axis.unit}` : ""}`;
+
+/** The data value of a scene coordinate as text; a whole number stays whole, whatever float32 made of it. */
+export function valueText(axis, at) {
+  const value = toData(axis, at);
+  const whole = axis.whole && Math.abs(value - Math.round(value)) < 1e-3 * Math.max(1, Math.abs(value) / 1e3);
+  return whole && Math.abs(value) < 1e6 ? withMinus(String(Math.round(value) + 0)) : threeDigits(value);
+}
+
+// ---- Colours --------------------------------------------------------------------------------------------------
+
+// One table for both themes. Clusters are Okabe and Ito's hues, softened so that a role's mark stays in front.
+export const THEMES = {
+  light: {
+    exact: "#6b7280", released: "#0072b2", noise: "#e07b00", public: "#12875d", violation: "#c8102e",
+    clusters: ["#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#4fb296", "#8f7fc9", "#a98058", "#7b97b8", "#b3597f",
+      "#8fa63a"],
+    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78,
+  },
+  dark: {
+    exact: "#a3aab5", released: "#4aa8e0", noise: "#f5a13d", public: "#3fbf90", violation: "#ff6b73",
+    clusters: ["#b8749a", "#5390b5", "#a3923a", "#ad7654", "#4a947f", "#8377b5", "#8f7355", "#70859f", "#9c5675",
+      "#7b8d3f"],
+    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85,
+  },
+};
+
+/** Red, green, blue of #rgb, #rrggbb or rgb(...), else null. */
+export function parseColour(text) {
+  const trimmed = text.trim();
+  const hex = /^#([0-9a-f]{3,8})$/i.exec(trimmed)?.[1];
+  if (hex) {
+    const long = hex.length < 6 ? [...hex].map((digit) => digit + digit).join("") : hex;
+    return [0, 2, 4].map((at) => parseInt(long.slice(at, at + 2), 16));
+  }
+  const numbers = /^rgba?\(([^)]+)\)/.exec(trimmed)?.[1].split(/[\s,/]+/).map(Number);
+  return numbers && numbers.length >= 3 ? numbers.slice(0, 3) : null;
+}
+
+/** The page's theme: the table for its background's lightness, with its own text colour and font. */
+export function readTheme(element) {
+  const style = getComputedStyle(element);
+  const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+  const background = read("--st-background-color", "#ffffff");
+  const [red, green, blue] = parseColour(background) ?? [255, 255, 255];
+  const name = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
+  return {
+    ...THEMES[name], name, background,
+    text: read("--st-text-color", name === "dark" ? "#e5e7eb" : "#1f2937"),
+    font: style.fontFamily || "sans-serif",
+  };
+}
+
+/** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
+export function colourOf(theme, layer, group) {
+  if (layer.role === "cluster") {
+    return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+  }
+  if (layer.role === "reference") return theme.text;
+  return theme[layer.role] ?? theme.text;
+}
+
+// ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
+
+export const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
+export const STROKED = new Set(["ring", "cross", "plus"]);
+const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
+const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
+  const angle = turn + (2 * Math.PI * i) / count;
+  const r = Array.isArray(radius) ? radius[i % radius.length] : radius;
+  return [r * Math.cos(angle), r * Math.sin(angle)];
+});
+export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
+
+const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
+  circle: disc,
+  ring: disc,
+  square: (r) => polygon(around(4, Math.PI / 4, r * 1.22)),
+  diamond: (r) => polygon(around(4, 0, r * 1.28)),
+  triangle: (r) => polygon(around(3, -Math.PI / 2, r * 1.38)),
+  down: (r) => polygon(around(3, Math.PI / 2, r * 1.38)),
+  star: (r) => polygon(around(10, -Math.PI / 2, [r * 1.4, r * 0.62])),
+  plus: (r) => `M${-r * 1.1} 0H${r * 1.1}M0 ${-r * 1.1}V${r * 1.1}`,
+  cross: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,
+  lock: (r) => `M${-r * 0.9} ${-r * 0.1}H${r * 0.9}V${r * 1.1}H${-r * 0.9}Z`
+    + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`
+    + `H${r * 0.3}V${-r * 0.5}A${r * 0.3} ${r * 0.3} 0 0 0 ${-r * 0.3} ${-r * 0.5}V${-r * 0.1}Z`,
+};
+export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
+
+// ---- Reading a layer at a frame --------------------------------------------------------------------------------
+
+/** Marks along axis 1: how many a layer has. */
+export function markCount(layer) {
+  const first = Object.values(layer.arrays)[0];
+  return layer.kind === "cursor" ? 1 : first.shape[1];
+}
+
+/** (i, c) -> component c of mark i in `row`, eased from row `from` when t < 1. */
+export function reader(array, row, from = -1, t = 1) {
+  const width = array.shape.slice(2).reduce((product, size) => product * size, 1);
+  const stride = (array.shape[1] ?? 1) * width;
+  const start = array.shape[0] === 1 ? 0 : row * stride;
+  const { data } = array;
+  if (t >= 1 || from < 0 || from === row || array.shape[0] === 1) return (i, c = 0) => data[start + i * width + c];
+  const before = from * stride;
+  return (i, c = 0) => {
+    const [a, b] = [data[before + i * width + c], data[start + i * width + c]];
+    return Number.isNaN(a) ? b : mix(a, b, t);
+  };
+}
+
+/** The cluster each mark belongs to: what the group array says, else its index. A grid's groups are its cells'. */
+export function groupReader(layer, row) {
+  if (!layer.arrays.group || layer.kind === "grid") return (i) => i;
+  const group = reader(layer.arrays.group, row);
+  return (i) => group(i);
+}
+
+/** How many clusters a scene can isolate. */
+export function groupCount(scene) {
+  let count = scene.group_names.length;
+  for (const layer of scene.layers) {
+    if (!layer.isolate) continue;
+    if (!layer.arrays.group) count = Math.max(count, markCount(layer));
+    else for (const group of layer.arrays.group.data) if (group !== NO_GROUP && group >= count) count = group + 1;
+  }
+  return count;
+}
+
+/** Which frame to show when a new scene replaces an old one. */
+export function frameAfter(old, scene, frame, touched) {
+  const last = scene.frames.length - 1;
+  if (!old || !touched) return clamp(scene.start_frame, 0, last);
+  const [before, now] = [old, scene].map(({ frames }) => frames.map(([label]) => label));
+  const stem = (label) => label.replace(/\d+/g, "");
+  const stems = new Set(before.map(stem));
+  const other = now.length !== before.length && !now.some((label) => stems.has(stem(label)));
+  if (other) return clamp(scene.start_frame, 0, last); // the stops of something else
+  const sameStops = now.length === before.length && now.every((label, i) => label === before[i]);
+  if (sameStops && old.start_frame !== scene.start_frame) return clamp(scene.start_frame, 0, last); // a knob chose one
+  if (old.frames.length === scene.frames.length) return clamp(frame, 0, last);
+  if (frame === old.frames.length - 1) return last;
+  const same = scene.frames.findIndex(([label]) => label !== "" && label === old.frames[frame]?.[0]);
+  return same >= 0 ? same : clamp(frame, 0, last);
+}

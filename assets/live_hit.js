@@ -1,0 +1,216 @@
+// The live picture: what is under the pointer, and its words.
+
+import {
+  clamp, groupReader, markCount, mix, NO_GROUP, reader, threeDigits, valueText, withUnit,
+} from "./live_base.js";
+
+const HOVER_PX = 12; // how near the pointer must be to a mark
+const CURVE_PX = 8; // and to a curve between its vertices
+
+// ---- Hits: what is under the pointer ---------------------------------------------------------------------------
+
+/** Positions (scene coordinates) by which a layer's marks are found: calls visit(i, x, y). */
+function eachAnchor(layer, row, visit) {
+  const count = markCount(layer);
+  const { arrays } = layer;
+  const simple = { points: "xy", marks: "xy", circles: "center", arrows: "head", heat: "center", trails: "xy" };
+  if (simple[layer.kind]) {
+    const at = reader(arrays[simple[layer.kind]], row);
+    for (let i = 0; i < count; i += 1) visit(i, at(i, 0), at(i, 1));
+  } else if (layer.kind === "segments") {
+    const at = reader(arrays.ends, row);
+    for (let i = 0; i < count; i += 1) visit(i, (at(i, 0) + at(i, 2)) / 2, (at(i, 1) + at(i, 3)) / 2);
+  } else if (layer.kind === "bars") {
+    const at = reader(arrays.rect, row);
+    for (let i = 0; i < count; i += 1) visit(i, (at(i, 0) + at(i, 2)) / 2, at(i, 3));
+  } else if (layer.kind === "lines") {
+    const at = reader(arrays.xy, row);
+    for (let i = 0; i < count; i += 1) for (let v = 0; v < arrays.xy.shape[2]; v += 1) visit(i, at(i, 2 * v), at(i, 2 * v + 1));
+  }
+}
+
+/** The nearest mark within reach of a pixel, marks before points; for clicks also the smallest circle around it. */
+export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
+  let best = null;
+  const visible = shownLayers(scene, view).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
+  for (const layer of visible) {
+    if (layer.kind === "lines" && !clusters) continue; // see nearestCurve
+    const row = layer.rows[view.frame];
+    const penalty = layer.kind === "points" ? 4 : layer.kind === "heat" || layer.kind === "trails" ? 2 : 0;
+    const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
+    eachAnchor(layer, row, (i, x, y) => {
+      let distance = Math.hypot(scale.x(x) - px, scale.y(y) - py);
+      if (bar && inside(bar, i, scale.left(px), scale.up(py))) distance = 0;
+      if (distance <= HOVER_PX && (best === null || distance + penalty <= best.distance)) {
+        best = { layer, row, i, x, y, distance: distance + penalty };
+      }
+    });
+  }
+  if (!clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
+  if (best === null) best = aroundPixel(visible, view, scale, px, py, clusters);
+  if (best === null) best = bandAround(visible, view, scale, px, py);
+  if (best === null && !clusters) best = cellAround(visible, view, scale, px, py);
+  if (best) best.group = groupReader(best.layer, best.row)(best.i);
+  return best;
+}
+
+function inside(rect, i, x, y) {
+  const [x0, y0, x1, y1] = [0, 1, 2, 3].map((c) => rect(i, c));
+  return x >= Math.min(x0, x1) && x <= Math.max(x0, x1) && y >= Math.min(y0, y1) && y <= Math.max(y0, y1);
+}
+
+/** The circle whose edge (hover) or inside (click) holds the pixel; the smallest one wins. */
+function aroundPixel(layers, view, scale, px, py, within) {
+  let best = null;
+  for (const layer of layers.filter(({ kind }) => kind === "circles")) {
+    const row = layer.rows[view.frame];
+    const center = reader(layer.arrays.center, row);
+    const radius = reader(layer.arrays.radius, row);
+    for (let i = 0; i < markCount(layer); i += 1) {
+      const distance = Math.hypot(scale.x(center(i, 0)) - px, scale.y(center(i, 1)) - py);
+      const edge = radius(i) * scale.kx;
+      const held = within ? distance <= edge : Math.abs(distance - edge) <= HOVER_PX / 2;
+      if (held && (best === null || edge < best.edge)) best = { layer, row, i, x: center(i, 0), y: center(i, 1), edge };
+    }
+  }
+  return best;
+}
+
+const shownLayers = (scene, view) =>
+  scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
+
+/** How far a pixel is from the line between two others. */
+export function segmentDistance(px, py, x0, y0, x1, y1) {
+  const [dx, dy] = [x1 - x0, y1 - y0];
+  const along = dx === 0 && dy === 0 ? 0 : clamp(((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy), 0, 1);
+  return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
+}
+
+/** A mark or a curve: the mark, unless the curve is clearly nearer. */
+const nearer = (mark, curve) => (mark === null || (curve !== null && curve.distance + 4 < mark.distance) ? curve : mark);
+
+/** The curve that passes within reach of the pixel, at its vertex nearest to the pixel. */
+function nearestCurve(layers, view, scale, px, py, reach) {
+  let best = null;
+  for (const layer of layers.filter(({ kind }) => kind === "lines")) {
+    const row = layer.rows[view.frame];
+    const xy = reader(layer.arrays.xy, row);
+    const [, m, p] = layer.arrays.xy.shape;
+    for (let i = 0; i < m; i += 1) {
+      let [x0, y0] = [NaN, NaN];
+      for (let v = 0; v < p; v += 1) {
+        const [x1, y1] = [scale.x(xy(i, 2 * v)), scale.y(xy(i, 2 * v + 1))];
+        const [toLast, toThis] = [Math.hypot(px - x0, py - y0), Math.hypot(px - x1, py - y1)];
+        const distance = Number.isNaN(toLast) ? toThis : segmentDistance(px, py, x0, y0, x1, y1);
+        if (distance <= reach && (best === null || distance <= best.distance)) {
+          const at = toLast < toThis ? v - 1 : v;
+          best = { layer, row, i, x: xy(i, 2 * at), y: xy(i, 2 * at + 1), distance };
+        }
+        [x0, y0] = [x1, y1];
+      }
+    }
+  }
+  return best;
+}
+
+/** The band that holds the pixel, the narrowest one, at its vertex nearest in x. */
+function bandAround(layers, view, scale, px, py) {
+  let best = null;
+  const [x, y] = [scale.left(px), scale.up(py)];
+  for (const layer of layers.filter(({ kind }) => kind === "bands")) {
+    const row = layer.rows[view.frame];
+    const edges = reader(layer.arrays.edges, row);
+    const [, m, p] = layer.arrays.edges.shape;
+    for (let i = 0; i < m; i += 1) {
+      const held = bandAt((v, c) => edges(i, 3 * v + c), p, x);
+      if (held === null || y < held.low || y > held.high || (best && held.high - held.low >= best.width)) continue;
+      const [at, low, high] = [0, 1, 2].map((c) => edges(i, 3 * held.v + c));
+      best = { layer, row, i, x: at, y: (low + high) / 2, low, high, width: held.high - held.low, distance: HOVER_PX };
+    }
+  }
+  return best;
+}
+
+/** Low and high of a band at x between two of its vertices, and the vertex nearer to x; null where there is no band. */
+export function bandAt(edge, count, x) {
+  for (let v = 1; v < count; v += 1) {
+    const [a, b] = [edge(v - 1, 0), edge(v, 0)];
+    if (!(x >= Math.min(a, b) && x <= Math.max(a, b))) continue;
+    const t = a === b ? 0 : (x - a) / (b - a);
+    const ends = [1, 2].map((c) => mix(edge(v - 1, c), edge(v, c), t));
+    if (ends.some((end) => !Number.isFinite(end))) continue;
+    return { v: t < 0.5 ? v - 1 : v, low: Math.min(...ends), high: Math.max(...ends) };
+  }
+  return null;
+}
+
+/** The filled cell of a grid that holds the pixel. */
+function cellAround(layers, view, scale, px, py) {
+  for (const layer of layers.filter(({ kind }) => kind === "grid").reverse()) {
+    const row = layer.rows[view.frame];
+    for (let i = 0; i < markCount(layer); i += 1) {
+      const cell = cellAt(layer, row, i, scale.left(px), scale.up(py));
+      if (cell && cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, cell };
+    }
+  }
+  return null;
+}
+
+function cellAt(layer, row, i, x, y) {
+  const rect = reader(layer.arrays.rect, row);
+  const [, , rows, columns] = layer.arrays.value.shape;
+  const across = Math.floor(((x - rect(i, 0)) / (rect(i, 2) - rect(i, 0))) * columns);
+  const up = Math.floor(((y - rect(i, 1)) / (rect(i, 3) - rect(i, 1))) * rows);
+  return across >= 0 && across < columns && up >= 0 && up < rows ? cellOf(layer, row, i, up * columns + across) : null;
+}
+
+/** Cell number `at` of grid i, counted along x from low y: its rectangle and value. */
+export function cellOf(layer, row, i, at) {
+  const rect = reader(layer.arrays.rect, row);
+  const [, , rows, columns] = layer.arrays.value.shape;
+  const [across, up] = [at % columns, Math.floor(at / columns)];
+  const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
+  const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
+  const group = layer.arrays.group ? reader(layer.arrays.group, row)(i, at) : null;
+  const value = group === NO_GROUP ? 0 : reader(layer.arrays.value, layer.arrays.value.shape[0] === 1 ? 0 : row)(i, at);
+  return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value, group };
+}
+
+export const share = (value) => threeDigits((100 * value) / 255);
+const PICKED_KINDS = new Set(["lines", "bands", "marks", "bars", "points"]);
+
+/** What a click would report: the nearest mark or curve of a layer that can be picked, then a point, a bar, a band. */
+export function pickAt(scene, view, scale, px, py) {
+  const layers = shownLayers(scene, view).filter(({ kind, pick }) => pick && PICKED_KINDS.has(kind));
+  if (layers.length === 0) return null;
+  const only = (kind) => hit({ ...scene, layers: layers.filter((layer) => layer.kind === kind) }, view, scale, px, py);
+  return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("points") ?? only("bars") ?? only("bands");
+}
+
+export const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.group_names[group] ?? `Cluster ${group + 1}`);
+
+export function markName(scene, layer, row, i) {
+  if (layer.names[i]) return layer.names[i];
+  if (layer.kind === "points" || (layer.arrays.group && layer.kind !== "grid")) return layer.role === "cluster" || layer.isolate ? groupName(scene, groupReader(layer, row)(i)) : "";
+  return layer.isolate && scene.group_names.length ? groupName(scene, i) : "";
+}
+
+/** The lines of a tooltip. */
+export function tooltipLines(scene, found) {
+  const { layer, row, i, x, y } = found;
+  const lines = [layer.name];
+  const name = markName(scene, layer, row, i);
+  if (name && name !== layer.name) lines.push(name);
+  const { low, high, cell } = found;
+  const along = (axis, from, to) => withUnit(axis, to === undefined || from === to
+    ? valueText(axis, from) : `${valueText(axis, from)} to ${valueText(axis, to)}`);
+  const parts = [];
+  if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${cell ? along(scene.x, cell.x0, cell.x1) : along(scene.x, x)}`);
+  if (scene.y.ticks) {
+    const said = cell ? along(scene.y, cell.y0, cell.y1) : low === undefined ? along(scene.y, y) : along(scene.y, low, high);
+    parts.push(`${scene.y.label || "y"} ${said}`);
+  }
+  if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
+  else if (cell) parts.push(`filled ${share(cell.value)} %`);
+  return [...lines, ...parts];
+}

@@ -1,0 +1,113 @@
+// The live picture: buttons, legend symbols and tables as elements.
+
+import { clamp, colourOf, disc, GROUP_SYMBOLS, STROKED, symbolPath } from "./live_base.js";
+import { isDashed, strokeWidth } from "./live_draw.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// ---- DOM -------------------------------------------------------------------------------------------------------
+
+/** An element with a class, text and attributes; text is only ever text. */
+export function make(tag, className = "", text = "", attributes = {}) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+function svg(size, shapes, attributes = {}) {
+  const root = document.createElementNS(SVG, "svg");
+  const all = { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes };
+  for (const [name, value] of Object.entries(all)) root.setAttribute(name, value);
+  for (const { tag = "path", ...rest } of shapes) {
+    const shape = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(rest)) shape.setAttribute(name, value);
+    root.append(shape);
+  }
+  return root;
+}
+
+const ICONS = {
+  first: "M4 3h1.6v10H4zM13 3v10L6.4 8z",
+  back: "M11.5 3v10L4.5 8z",
+  play: "M4.5 2.5v11l9-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  forward: "M4.5 3v10l7-5z",
+  last: "M10.4 3H12v10h-1.6zM3 3v10l6.6-5z",
+  plus: "M7.2 3h1.6v4.2H13v1.6H8.8V13H7.2V8.8H3V7.2h4.2z",
+  minus: "M3 7.2h10v1.6H3z",
+  box: "M2.5 2.5h3v1.4H3.9v1.6H2.5zM10.5 2.5h3v3h-1.4V3.9h-1.6zM2.5 10.5h1.4v1.6h1.6v1.4h-3zM12.1 10.5h1.4v3h-3v-1.4h1.6z"
+    + "M7 3.2h2v1H7zM7 11.8h2v1H7zM3.2 7h1v2h-1zM11.8 7h1v2h-1z",
+  lasso: "M8 2a6 4 0 1 0 .1 0ZM8 3.4a4.6 2.6 0 1 0 .1 0ZM4.4 9.4l1.3.5c-.5 1.3-.1 2.4 1.2 3.2l-.7 1.2C4.3 13.1 3.7 11.4 4.4 9.4Z",
+  pen: "M11.2 2l2.8 2.8-8 8L2.5 13.5l.7-3.5zM4.3 10.7l-.3 1.3 1.3-.3z",
+  spray: "M5 6h4v8H5zM6 3.5h2V5H6zM10 3h1.2v1.2H10zM12 1.8h1.2V3H12zM12 4.3h1.2v1.2H12zM14 3h1.2v1.2H14z",
+  erase: "M9.5 2.5l4 4-6.5 6.5H4.8L2.5 10.7zM8.8 5.1L5 8.9l2.1 2.1 3.8-3.8z",
+  undo: "M6.5 3v2.7H9.5a3.9 3.9 0 0 1 0 7.8H5v-1.5h4.5a2.4 2.4 0 0 0 0-4.8h-3V10L2.5 6.5z",
+  reset: "M3 3h4v1.5H4.5V7H3zM9 3h4v4h-1.5V4.5H9zM3 9h1.5v2.5H7V13H3zM11.5 9H13v4H9v-1.5h2.5z",
+};
+export const icon = (name) => svg(16, [{ d: ICONS[name], fill: "currentColor", "fill-rule": "evenodd" }]);
+export const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "translate(8 8)", fill: "currentColor" }],
+  { class: "lock", width: 12, height: 12 });
+
+export function iconButton(name, label, onClick) {
+  const button = make("button", `icon ${name}`, "", { type: "button", "aria-label": label, title: label });
+  button.append(icon(name));
+  button.addEventListener("click", onClick);
+  return button;
+}
+
+/** A layer's symbol for the legend. */
+export function legendSymbol(layer, theme) {
+  const colour = colourOf(theme, layer, 0);
+  const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
+  const stroke = { fill: "none", stroke: colour, "stroke-width": 1.8, ...dashed };
+  switch (layer.kind) {
+    case "points": return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
+      d: symbolPath(layer.role === "cluster" ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
+      ...(layer.role === "exact" ? { fill: "none", stroke: colour } : { fill: colourOf(theme, layer, g) }) })));
+    case "marks": {
+      const hollow = STROKED.has(layer.symbol) || (layer.role === "exact" && layer.symbol !== "lock");
+      return svg(18, [{ d: symbolPath(layer.symbol, 5), transform: "translate(9 9)",
+        ...(hollow ? { fill: "none", stroke: colour, "stroke-width": 2 } : { fill: colour }) }]);
+    }
+    case "circles": return svg(18, [{ ...stroke, d: disc(7), transform: "translate(9 9)", fill: colour,
+      "fill-opacity": layer.fill }]);
+    case "heat": return svg(18, [8, 5.5, 3].map((r) => ({ d: disc(r), transform: "translate(9 9)", fill: colour,
+      "fill-opacity": 0.3 })));
+    case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: colour }]);
+    case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: colour,
+      "fill-opacity": layer.fill, "stroke-width": 1.2 }]);
+    case "bands": return svg(18, [{ d: "M1 7Q6 2 17 3V12Q8 11 1 16Z", fill: colour,
+      "fill-opacity": Math.max(0.25, layer.fill) }]);
+    case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({
+      d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: colour, "fill-opacity": opacity })));
+    case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
+    case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
+    default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
+      "stroke-opacity": layer.role === "reference" ? 0.55 : 1 }]);
+  }
+}
+
+export const groupSymbol = (group, theme, coloured) => svg(14, [{
+  d: symbolPath(coloured ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : "circle", 4), transform: "translate(7 7)",
+  ...(coloured && !STROKED.has(GROUP_SYMBOLS[group % GROUP_SYMBOLS.length])
+    ? { fill: theme.clusters[group % theme.clusters.length] }
+    : { fill: "none", stroke: coloured ? theme.clusters[group % theme.clusters.length] : theme.text, "stroke-width": 2 }),
+}]);
+
+export function tableElement({ caption, head, rows, total, which = "first" }) {
+  const table = make("table");
+  const said = total > rows.length ? `${caption} (${which} ${rows.length} of ${total} rows)` : caption;
+  table.append(make("caption", "", said));
+  const headRow = table.createTHead().insertRow();
+  for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));
+  const body = table.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const cell of row) line.insertCell().textContent = cell;
+  }
+  const scroller = make("div", "scroll", "", { tabindex: "0", role: "region", "aria-label": said });
+  scroller.append(table);
+  return scroller;
+}

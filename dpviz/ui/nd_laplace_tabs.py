@@ -1,0 +1,56 @@
+"""The tabs under nD-Laplace's picture; only the open one is filled."""
+
+from collections.abc import Callable
+
+from dpviz.core import Knob
+from dpviz.stories import View
+from dpviz.ui import (
+    controls,
+    nd_laplace_attacks,
+    nd_laplace_clusters,
+    nd_laplace_law,
+    nd_laplace_play,
+    reproduction,
+    state,
+)
+from dpviz.ui.frame import Frame
+from dpviz.ui.nd_laplace_clusters import Recall
+from dpviz.ui.runs import Noise
+
+TABLES = (reproduction.FOLDER / "nd_laplace.json").is_file()
+TAB = Knob(
+    "under",
+    "choice",
+    "clusters",
+    "Under the picture",
+    "",
+    choices=(
+        ("clusters", "Clusters"),
+        ("attacks", "Attacks"),
+        ("play", "Play the attacker"),
+        ("walls", "Near the wall"),
+        ("dimensions", "High dimensions"),
+        *([("reproduction", "Reproduction")] if TABLES else []),
+    ),
+)
+
+
+def link() -> tuple[str, str]:
+    """Return which tab is open, for the link."""
+    return TAB.name, str(state.value(TAB))
+
+
+def below(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+    """Draw the tabs and fill the open one."""
+    fill: dict[str, Callable[[], None]] = {
+        "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
+        "attacks": lambda: nd_laplace_attacks.attacks(frame, recall, noise, shown),
+        "play": lambda: nd_laplace_play.game(frame, recall),
+        "walls": lambda: nd_laplace_law.walls(frame, recall),
+        "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),
+        "reproduction": lambda: reproduction.tables("nd_laplace"),
+    }
+    for (name, _), tab in zip(TAB.choices, controls.tabs(TAB), strict=True):
+        if tab.open:
+            with tab:
+                fill[name]()

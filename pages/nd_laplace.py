@@ -1,0 +1,63 @@
+"""nD-Laplace: move ε within a radius, and watch every person hide the own place before anybody sees it."""
+
+from dataclasses import replace
+from typing import cast
+
+import streamlit as st
+
+from dpviz.algorithms import nd_laplace as algorithm
+from dpviz.stories import nd_laplace as story
+from dpviz.ui import controls, frame, nd_laplace, nd_laplace_tabs, state
+from dpviz.ui.show import Method, Slider, recalled, show
+
+page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider="Each person")
+with page.first:
+    unit, measure, domain = nd_laplace.draw_first(page)
+with page.more:
+    chosen = {"unit": unit, "domain": domain, **nd_laplace.draw_more(page, domain)}
+    record = nd_laplace.draw_record(page)
+    noise = frame.seeds(page, start=False)
+    view = frame.view(page, solid=True)
+proved = not page.source.dataset.bounds_from_data
+note = story.allowed(measure, factor=2.0 if domain == "redraw" else 1.0) if proved else story.not_established
+
+
+def prepare(told: story.Context) -> story.Context:
+    """Add what only this page knows: the radius that ε is for, and whose record is looked at."""
+    return replace(told, look=story.look_at(measure, min(record, max(told.n - 1, 0))))
+
+
+def params(level: float) -> algorithm.Params:
+    """Return the parameters whose ε is the level over the radius."""
+    return algorithm.Params(epsilon=level / measure.radius, **chosen)
+
+
+def method(level: float) -> Method:
+    """Describe nD-Laplace with these knobs."""
+    return Method(algorithm, story, params(level), prepare=prepare)
+
+
+def recall() -> story.Context | None:
+    """Return the run that the picture shows, None where there is none."""
+    try:
+        told = recalled(page, method(float(state.value(nd_laplace.KNOBS["epsilon"]))), noise)
+    except ValueError:
+        return None  # the place of the picture says why
+    return cast(story.Context, told)
+
+
+@st.fragment
+def epsilon_and_picture() -> None:
+    """What ε moves, and nothing else, so that the picture answers at once."""
+    knob = nd_laplace.KNOBS["epsilon"]
+    level = controls.log_slider(knob, note=note, hint="")
+    moved = [*nd_laplace.link(), ("epsilon", knob.format(level)), nd_laplace_tabs.link()]
+    picture = show(page, Slider(knob, lambda each: (method(each),)), level, noise, view, moved)
+    nd_laplace.follow_click(picture, page.source.dataset.n)
+
+
+with page.slider:
+    epsilon_and_picture()
+
+with page.more_pictures:
+    nd_laplace_tabs.below(page, recall, noise, view)

@@ -1,0 +1,70 @@
+"""Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.algorithms import source_target as algorithm
+from dpviz.stories import source_target as story
+from dpviz.ui import controls, frame, reproduction, source_target, source_target_data, source_target_knobs, state
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.show import Method, Slider, show
+
+page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
+with page.first:
+    targets = source_target_data.targets(page.source)
+    first = source_target_knobs.first()
+with page.more:
+    chosen: dict[str, Any] = source_target_knobs.more(**first)
+    noise = frame.seeds(page, start=False)
+    view = frame.view(page)
+budget = source_target_knobs.SLIDERS[first["budget"]]
+record = None if page.public else source_target.looked_at(page)
+proved = not page.source.dataset.bounds_from_data
+classes = page.source.dataset.labels
+
+
+def params_at(value: float) -> algorithm.Params:
+    """Return these knobs' parameters at a budget."""
+    return algorithm.Params(targets=targets.points, ball=targets.ball, **{budget.name: value}, **chosen)
+
+
+def prepare(told: story.Context) -> story.Context:
+    """Add what only this page knows: the known classes, and the record that is looked at."""
+    told = replace(told, targets_public=targets.public, record=record)
+    return story.with_classes(told, classes, targets.classes)
+
+
+def method(value: float) -> Method:
+    """Return what is run at a budget."""
+    return Method(algorithm, story, params_at(value), prepare=prepare, spread=targets.spread)
+
+
+@st.fragment
+def budget_and_picture() -> None:
+    """What the budget moves, and nothing else, so that the picture answers at once."""
+    rho = budget.name == "rho"
+    note = story.not_established if not proved else story.rho_allowed if rho else story.allowed
+    value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
+    slider = Slider(budget, lambda each: (method(each),))
+    link = [*source_target_data.link(page.source), *source_target_knobs.link(), *source_target.link()]
+    picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
+    source_target.follow_click(page, picture)
+
+
+HINT = "Triangles mark real deployments."
+with page.slider:
+    budget_and_picture()
+
+with page.more_pictures:
+    costs, one, *tables = controls.tabs(source_target.TAB)
+if costs.open:
+    with costs:
+        source_target.costs(page, params_at(float(state.value(budget))), noise, budget)
+if one.open:
+    with one:
+        source_target.record(page, params_at, budget, noise, view)
+if tables and tables[0].open:
+    with tables[0]:
+        reproduction.tables("source_target")
