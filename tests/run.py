@@ -36,7 +36,7 @@ SUITES = {
     "format": "ruff format --check: layout of the code",
     "types": "mypy --strict on dpviz",
     "unit": "floors, unit and property tests, on two processes",
-    "pages": "every page in Streamlit's own test runner, without a browser",
+    "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium",
 }
 
@@ -266,16 +266,14 @@ def run(suite: str, *, slow: bool, browser: str | None) -> Outcome:
         return run_ruff(suite, ["format", "--check"])
     if suite == "types":
         return run_tool(suite, ["mypy", "--strict"])
-    if suite == "unit":
+    if suite in ("unit", "pages"):
         # Two processes on two cores: more threads in each would only take turns.
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        arguments = ["tests", "--ignore=tests/pages", "--ignore=tests/browser", "-n", "2"]
-        return run_pytest(suite, arguments, slow=slow, marker="not browser", environment=threads)
-    if suite == "pages":
-        return run_pytest(suite, ["tests/pages"], slow=slow, marker="not browser", environment={})
+        places = ["tests/pages"] if suite == "pages" else ["tests", "--ignore=tests/pages", "--ignore=tests/browser"]
+        return run_pytest(suite, [*places, "-n", "2"], slow=slow, marker="not browser", environment=threads)
     # Every browser test in the tree: what is marked browser elsewhere runs nowhere else.
-    places = {"DPVIZ_CHROMIUM": browser} if browser else {}
-    return run_pytest(suite, ["tests"], slow=slow, marker="browser", environment=places)
+    given = {"DPVIZ_CHROMIUM": browser} if browser else {}
+    return run_pytest(suite, ["tests"], slow=slow, marker="browser", environment=given)
 
 
 def run_all(suites: list[str], *, slow: bool) -> int:

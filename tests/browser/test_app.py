@@ -87,8 +87,9 @@ def tables(picture: Locator) -> dict[str, list[list[str]]]:
 
 
 def choose_data(page: Page, title: str) -> None:
-    """Choose an entry of the data list."""
+    """Choose an entry of the data list; a long list holds only what is near, so that the title is typed."""
     page.get_by_role("combobox", name="Data").click()
+    page.keyboard.type(title)
     page.get_by_role("option", name=title, exact=True).click()
 
 

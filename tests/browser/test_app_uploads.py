@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
+from dpviz.data import DATASETS
 from tests.browser.test_app import APP, SLOW, Server, choose_data, opened, picture_of, redrawn, scene_of, tables
+from tests.data.made import number_row, text_row, workbook
 
 pytestmark = pytest.mark.browser
 
@@ -140,3 +142,28 @@ def test_a_hostile_link_is_only_text(page: Page, server: Server) -> None:
     page.wait_for_timeout(500)
     assert page.evaluate("window.stolen") is None
     expect(page.locator("img[src=x]")).to_have_count(0)
+
+
+def test_a_workbook_becomes_a_picture(page: Page, server: Server) -> None:
+    rows = np.random.default_rng(0).uniform(0, 100, (50, 2)).round(2).tolist()
+    uploaded(page, server, workbook(text_row("height", "weight") + "".join(number_row(*row) for row in rows)))
+    expect(page.get_by_text("No record lies outside these bounds")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_set_is_taken_from_the_gallery(page: Page, server: Server, width: int) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    picture = opened(page, server)
+    page.set_viewport_size({"width": width, "height": 844})
+    if width < 700:
+        page.get_by_test_id("stExpandSidebarButton").click()
+    with redrawn(picture):
+        page.get_by_role("button", name="Gallery", exact=True).click()
+        pictures = page.locator(".dpviz-gallery img")
+        expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)
+        assert pictures.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("button", name="Use Wine").click()
+    assert parse_qs(urlsplit(page.url).query)["data"] == ["wine"]
+    assert not [url for url in asked if not url.startswith((server(APP), "data:", "blob:"))]

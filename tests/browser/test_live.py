@@ -1,135 +1,20 @@
-"""The live picture in a browser: what it reads, draws, keeps, reports and says to people who do not see it."""
+"""The live picture in a browser: what it draws, keeps and reports."""
 
-import base64
 import re
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from dpviz.plots import Scene, pack, read_header
-from dpviz.ui.live import wrap
+from dpviz.plots import pack, read_header
+from dpviz.ui.live import PARTS
 from dpviz.ui.served import script
-from tests.browser.apps.scenes import chart, everything, hostile
+from tests.browser.apps.scenes import everything
+from tests.browser.live_page import Server, centers, number, on_canvas, opened, pixels, slide
 
 pytestmark = pytest.mark.browser
 
-APP = "tests/browser/apps/picture.py"
-SCRIPT = script("live", "live_draw")
+SCRIPT = script("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
-
-Server = Callable[[str], str]
-
-
-def opened(page: Page, server: Server, query: str = "") -> Locator:
-    page.goto(f"{server(APP)}/?{query}")
-    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
-    expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=20_000)
-    return picture
-
-
-def number(picture: Locator, name: str) -> int:
-    return int(picture.get_attribute(f"data-dpviz-{name}") or 0)
-
-
-def slide(page: Page, key: str = "ArrowRight") -> None:
-    page.get_by_role("slider", name="Seed").press(key)
-
-
-def on_canvas(picture: Locator, x: float, y: float) -> tuple[float, float]:
-    """Return the page position of scene coordinates, measured on the axes' own scale in the picture."""
-    box = picture.locator("canvas").bounding_box()
-    assert box is not None
-    # the plot rectangle of the test scene: see plotOf in live.js; the view is -0.04..1.04 on both axes
-    left, right, top, bottom = 35.0, 16.0, 26.0, 44.0
-    width, height = box["width"] - left - right, box["height"] - top - bottom
-    unit = min(width, height) / 1.08
-    return box["x"] + left + width / 2 + (x - 0.5) * unit, box["y"] + top + height / 2 - (y - 0.5) * unit
-
-
-def centers(seed: int = 0, frame: int = 0) -> Any:
-    return next(layer for layer in everything(seed=seed).layers if layer.name == "Released centers").arrays["xy"][frame]
-
-
-def pixels(picture: Locator) -> str:
-    text: str = picture.locator("canvas").evaluate("canvas => canvas.toDataURL()")
-    return text
-
-
-@pytest.mark.parametrize("scene", [everything(), chart(), hostile()], ids=["scatter", "chart", "hostile"])
-def test_the_browser_reads_what_was_packed(page: Page, server: Server, scene: Scene) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
-    data = wrap({"key": "ε"}, pack(scene))
-    read = page.evaluate(
-        f"""async ([script, text]) => {{
-          {IMPORT}
-          const all = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-          const odd = new Uint8Array(all.length + 3); // as inside a message: at an offset that no array accepts
-          odd.set(all, 3);
-          const {{ header, body }} = live.readHeader(odd.subarray(3));
-          const scene = live.unpack(body);
-          const plain = ({{ shape, data }}) => ({{ shape, data: Array.from(data, (v) => (v === v ? v : null)) }});
-          const layers = scene.layers.map(({{ arrays }}) => Object.fromEntries(
-            Object.entries(arrays).map(([name, array]) => [name, plain(array)])));
-          return {{ key: header.key, hash: scene.hash, layers }};
-        }}""",
-        [SCRIPT, base64.b64encode(data).decode()],
-    )
-    assert read["key"] == "ε"
-    assert read["hash"] == read_header(pack(scene))["hash"]
-    for layer, arrays in zip(scene.layers, read["layers"], strict=True):
-        assert set(arrays) == set(layer.arrays)
-        for name, array in layer.arrays.items():
-            got = np.array([np.nan if v is None else v for v in arrays[name]["data"]]).reshape(arrays[name]["shape"])
-            wanted = array.astype(np.float32) if array.dtype.kind == "f" else array
-            np.testing.assert_array_equal(got, wanted)
-
-
-def test_numbers_are_written_as_people_write_them(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
-    got = page.evaluate(
-        f"""async (script) => {{
-          {IMPORT}
-          const axis = (from, to) => ({{ values: [from, to], ticks: true }});
-          const texts = (from, to, n) => live.axisTicks(axis(from, to), [0, 1], n).map(({{ text }}) => text);
-          return [[0, 1.2345, -1234.5, 0.00012345, 1.5e7, NaN].map(live.threeDigits), texts(0, 1, 5),
-            texts(0, 12000, 4), texts(-0.02, 0.02, 4), texts(60, 30, 3), texts(0, 3e6, 3)];
-        }}""",
-        SCRIPT,
-    )
-    assert got == [
-        ["0", "1.23", "\u22121230", "1.23e\u22124", "1.5e7", "none"],
-        ["0", "0.2", "0.4", "0.6", "0.8", "1.0"],
-        ["0", "5k", "10k"],
-        ["\u22120.02", "\u22120.01", "0", "0.01", "0.02"],
-        ["30", "40", "50", "60"],
-        ["0", "1M", "2M", "3M"],
-    ]
-
-
-def test_the_frame_survives_new_data_where_it_can(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
-    got = page.evaluate(
-        f"""async (script) => {{
-          {IMPORT}
-          const frames = (n, word) => Array.from({{ length: n }}, (_, i) => [`${{word}} ${{i}}`, ""]);
-          const scene = (n, {{ word = "step", start_frame = 0 }} = {{}}) =>
-            ({{ start_frame, frames: frames(n, word) }});
-          const after = live.frameAfter;
-          return [
-            after(null, scene(4, {{ start_frame: 3 }}), 0, false),
-            after(scene(4), scene(9), 3, true),
-            after(scene(9), scene(4), 7, true),
-            after(scene(9), scene(12), 5, true),
-            after(scene(9), scene(9, {{ word: "other" }}), 5, true),
-            after(scene(4), scene(9, {{ start_frame: 8 }}), 0, false),
-          ];
-        }}""",
-        SCRIPT,
-    )
-    assert got == [3, 8, 3, 5, 5, 8]
 
 
 def test_each_new_scene_is_drawn_once_and_an_equal_one_not_at_all(page: Page, server: Server) -> None:
@@ -287,64 +172,6 @@ def test_a_legend_chip_hides_its_layer(page: Page, server: Server) -> None:
     expect(picture.get_by_role("button", name="What may come out")).to_be_visible()
 
 
-def test_the_public_picture_knows_nothing_of_the_curator(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    picture.get_by_role("button", name="Data table").click()
-    expect(picture.locator("caption").filter(has_text="True means")).to_have_count(1)
-    page.get_by_text("What the public sees").click()
-    expect(picture).to_have_attribute("data-dpviz-drawn", "2")
-    secret = [layer.name for layer in everything().layers if layer.audience.value == "curator"]
-    text = picture.evaluate("root => root.outerHTML")
-    assert not [name for name in secret if name in text]
-    expect(picture.locator("[data-audience=curator]")).to_have_count(0)
-    assert picture.locator("caption").all_text_contents() == [
-        "Zones",
-        "Path of the centers",
-        "Pairs",
-        "Released centers",
-    ]
-
-
-def test_the_table_says_what_the_picture_shows(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    expect(picture.locator("table")).to_have_count(0)
-    picture.get_by_role("button", name="Data table").click()
-    table = picture.locator("table").filter(has=page.locator("caption", has_text="Released centers"))
-    assert table.locator("th").all_text_contents() == ["mark", "bill length (mm)", "flipper length (mm)"]
-    x, y = centers()[0]
-    first = table.locator("tbody tr").first.locator("td").all_text_contents()
-    assert first[0] == "Center 1"
-    assert float(first[1]) == pytest.approx(30 + 30 * x, rel=5e-3)
-    assert float(first[2]) == pytest.approx(170 + 65 * y, rel=5e-3)
-    points = picture.locator("table").filter(has=page.locator("caption", has_text="Records"))
-    expect(points.locator("caption")).to_have_text("Records (first 200 of 600 rows)")
-    expect(points.locator("tbody tr")).to_have_count(200)
-    picture.get_by_role("button", name="Last step").click()
-    expect(picture.locator("caption", has_text="A refused step")).to_have_count(1)
-
-
-def test_the_tooltip_names_the_nearest_mark(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    page.mouse.move(*on_canvas(picture, 0.02, 0.02))
-    page.mouse.move(*on_canvas(picture, *centers()[1]))
-    tip = picture.locator(".tip")
-    expect(tip).to_be_visible()
-    lines = tip.locator("div").all_text_contents()
-    assert lines[:2] == ["Released centers", "Center 2"]
-    assert re.fullmatch(r"bill length [\d.]+ mm", lines[2])
-
-
-def test_text_from_data_stays_text(page: Page, server: Server) -> None:
-    picture = opened(page, server, "scene=hostile")
-    picture.get_by_role("button", name="Data table").click()
-    page.mouse.move(*on_canvas(picture, 0.4, 0.5))
-    page.mouse.move(*on_canvas(picture, 0.5, 0.5))
-    expect(picture.locator(".tip")).to_be_visible()
-    assert picture.locator("img, script, b").count() == 0
-    assert page.evaluate("globalThis.hacked") is None
-    assert "<img" in (picture.locator("figcaption").text_content() or "")
-
-
 @pytest.mark.parametrize("width", [360, 800, 1280])
 def test_nothing_overflows(page: Page, server: Server, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -380,12 +207,6 @@ def test_dark_and_light_have_their_own_colours(page: Page, server: Server) -> No
     assert colours.get("0,114,178", 0) == 0
     assert colours.get("74,168,224", 0) > 100
     assert number(picture, "drawn") == 1
-
-
-def test_the_picture_has_words(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    expect(picture.get_by_role("img", name="600 records in five clusters and five released centers.")).to_be_visible()
-    expect(picture.locator("figcaption")).to_have_text("Five clusters. Grey is secret, blue is released.")
 
 
 def test_ten_thousand_points_are_scrubbed_smoothly(page: Page, server: Server) -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import dpm_tabs, family, morse
+from dpviz.ui import dpm_tabs, family, morse, nd_laplace_clusters, nd_laplace_membership, source_target
 from dpviz.ui.background import Answers
 
 
@@ -20,20 +20,23 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (family, dpm_tabs, morse):
+    for module in (family, dpm_tabs, morse, nd_laplace_clusters, nd_laplace_membership, source_target):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FIRST = next(iter(CATALOGUE))
-DPM, MORSE = "dpm", "morse"
+DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
 SOME_KNOB = {
     FIRST: ("Clusters k", "n_clusters", 8, 9),
     DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5),
     MORSE: ("Clusters K", "n_clusters", 8, 9),
+    LAPLACE: ("Radius that ε is for", "radius", 3, 6),
+    TARGET: ("Centers k", "n_centers", 8, 9),
 }
+SOME_KIND = {LAPLACE: "selectbox"}  # others are sliders
 
 
 def modes_of(name):
@@ -68,7 +71,10 @@ class Page:
         return self.run()
 
     def packed(self):
-        """Return {key: (options, scene's header, all bytes)} of every live picture on the page."""
+        """Return {key: (options, scene's header, packed scene)} of every live picture on the page.
+
+        The address of pictures that come ahead is each session's own, and no option that two sessions share.
+        """
         found = {}
         for element in self.app.get("bidi_component"):
             if element.proto.component_name == "dpviz.live":
@@ -76,7 +82,8 @@ class Page:
                 length = int.from_bytes(data[:4], "little")
                 options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
                 header = json.loads(rest[4 : 4 + int.from_bytes(rest[:4], "little")])
-                found[options["key"]] = (options, header, data)
+                options.pop("ahead", None)
+                found[options["key"]] = (options, header, rest)
         return found
 
     @property

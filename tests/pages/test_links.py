@@ -5,7 +5,7 @@ import pytest
 from dpviz.ui import runs
 from dpviz.ui.frame import NOISE_SEED
 
-from .conftest import DPM, FIRST, MORSE, PAGES, SOME_KNOB
+from .conftest import DPM, FIRST, LAPLACE, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET
 
 LINKS = [
     {},
@@ -37,8 +37,27 @@ OWN = {
         {"epsilon": "0.25", "n_clusters": "9", "n_components": "30", "n_iterations": "4", "delta": "1e-06"},
         {"base": "dpcube", "calibration": "published", "adjacency": "replace", "estimator": "plain"},
         {"moves": "search", "first": "3", "second": "5"},
+        {"relief": "surface", "yaw": "-75", "pitch": "40"},
+        {"relief": "surface", "data": "iris", "x": "3", "y": "1", "moves": "level", "audience": "public"},
         {"moves": "level", "data": "breast_cancer", "principal": "1"},
         {"data": "image", "n_clusters": "12"},
+    ],
+    LAPLACE: [
+        {"epsilon": "0.25", "radius": "3", "record": "17", "domain": "redraw"},
+        {"domain": "remap", "remap": "median", "distance": "range"},
+        {"data": "iris", "view": "solid", "x": "3", "y": "1", "z": "0", "domain": "clamp"},
+        {"data": "image", "domain": "clamp"},
+    ],
+    TARGET: [
+        {"epsilon": "0.25", "n_centers": "9", "method": "nas", "t": "75", "coreset_radius": "0.1"},
+        {"budget": "rho", "rho": "3.0", "noise": "gaussian", "method": "nas"},
+        {"noise": "gaussian", "delta": "1e-06", "gamma": "0.01", "solver": "akm"},
+        {"threshold": "lemma", "data": "synthetic_2", "n": "3000", "data_n_targets": "300"},
+        {"data": "digit_pair", "data_source_digit": "6", "data_target_digit": "9", "x": "2", "y": "5"},
+        {"data": "worst_case", "data_centers": "3", "data_with_record": "0", "coreset_radius": "0.0"},
+        {"data": "moons", "targets": "uniform", "n_targets": "250", "target_seed": "4"},
+        {"below": "record", "record": "17", "change": "move", "across": "20", "up": "70"},
+        {"data": "breast_cancer", "principal": "1"},
     ],
 }
 ALL = [(name, link) for name in PAGES for link in [*LINKS, *OWN[name]]]
@@ -63,7 +82,7 @@ def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
     page = open_page(name, noise_seed="4", data="blobs")
     before = page.hash
     label, knob, value, _ = SOME_KNOB[name]
-    page.set("slider", label, value).set("slider", "Overlap", 0.5)
+    page.set(SOME_KIND.get(name, "slider"), label, value).set("slider", "Overlap", 0.5)
     page.widget("button", "New noise only").click()
     page.run()
     assert (page.query[knob], page.query["data_overlap"], page.query["noise_seed"]) == (str(value), "0.5", "5")
@@ -149,7 +168,7 @@ def test_every_secret_picture_is_counted_as_a_release(open_page, name):
     assert page.run().hash != first
     assert "session: 2." in counted()[0]
     label, _, _, value = SOME_KNOB[name]
-    page.set("slider", label, value)
+    page.set(SOME_KIND.get(name, "slider"), label, value)
     assert "session: 3." in counted()[0]
     page.set("toggle", "Secret noise", False)
     assert counted() == []

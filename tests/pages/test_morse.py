@@ -1,5 +1,6 @@
 """Morse processing on its page: what is scrubbed, the pair that was clicked, many runs, and every method."""
 
+import dataclasses
 import itertools
 from types import SimpleNamespace
 
@@ -85,7 +86,7 @@ def test_a_click_on_a_transition_point_shows_its_search(open_page, monkeypatch):
 
     def live(scene, *, key, **options):
         state = own_live(scene, key=key, **options)
-        return SimpleNamespace(selected=state.selected, picked=clicked.picked, pick_count=clicked.pick_count)
+        return dataclasses.replace(state, picked=clicked.picked, pick_count=clicked.pick_count)
 
     monkeypatch.setattr(show, "live", live)
     clicked.picked, clicked.pick_count = picks[0], next(clicks)
@@ -115,3 +116,20 @@ def test_without_classes_runs_are_compared_with_one_without_noise(open_page, rea
     assert "without noise" in page.packed()["ari"][1]["title"]
     assert "(ARI)" not in page.text
     assert ready
+
+
+def test_the_landscape_as_a_surface(open_page):
+    page = open_page(PAGE, **SMALL, relief="surface", pitch="40")
+    header = page.packed()["picture"][1]
+    assert header["solid"] == [30.0, 40.0]
+    assert "cut off" in header["caption"]
+    assert "Surface of f" in names_of(page)
+    assert not {"Records", "Exact mean", "Noise"} & names_of(page)
+    public = open_page(PAGE, **SMALL, relief="surface", pitch="40", audience="public")
+    assert public.hash == page.hash, "it is made of the release alone"
+    page.set("button_group", "Picture", "flat")
+    assert page.packed()["picture"][1]["solid"] is None
+    assert {"Records", "Regions"} <= names_of(page)
+    assert "pitch" not in page.query
+    page.set("button_group", "Picture", "surface")
+    assert page.hash == public.hash

@@ -5,13 +5,14 @@ import hashlib
 import numpy as np
 import pytest
 
+from dpviz.data import DATASETS
 from dpviz.ui import picker, runs
+from tests.data.made import number_row, parquet, text_row, workbook
 
-from .conftest import FIRST, SOME_KNOB
+from .conftest import FIRST, SOME_KIND, SOME_KNOB
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
-FROM_DATA = "Bounds from the data (not private)"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
 
 
@@ -22,7 +23,7 @@ def upload(open_page, name):
     def uploaded(content, file_name="mine.csv", **link):
         page = open_page(name, **{"data": "upload:", **link})
         assert page.packed() == {}
-        page.widget("file_uploader", "CSV file").set_value((file_name, content, "text/csv"))
+        page.widget("file_uploader", "Your file").set_value((file_name, content, "text/csv"))
         return page.run()
 
     return uploaded
@@ -57,7 +58,7 @@ def test_a_good_file_with_typed_bounds_is_drawn_and_proved(upload):
     header = page.packed()["picture"][1]
     assert (header["x"]["label"], header["y"]["label"]) == ("age", "income")
     assert header["x"]["values"] == [0.0, 1.0]
-    records = next(layer for layer in header["layers"] if layer["name"] == "Records")
+    records = next(layer for layer in header["layers"] if layer["name"] in ("Records", "Source record"))
     assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
     assert "Proved" in page.card
     assert "not established" not in page.card
@@ -83,7 +84,7 @@ def test_every_picture_of_an_upload_is_a_release(upload, name):
     before = page.hash
     assert page.run().hash == before
     assert count() == 1
-    page.set("slider", SOME_KNOB[name][0], SOME_KNOB[name][2])
+    page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
     assert count() == 2
     typed(page, {"age from": (0.0, 2.0)})
     assert count() == 3, "other bounds, same people"
@@ -98,7 +99,7 @@ def test_uploads_are_never_shared(upload, monkeypatch):
 
 def test_bounds_from_the_data_are_not_private_and_the_card_says_so(upload):
     page = upload(CSV)
-    page.set("toggle", FROM_DATA, True)
+    page.set("selectbox", "Public bounds", "data")
     assert page.packed()["picture"]
     assert runs.FROM_DATA in page.card
     assert "not established" in page.card
@@ -137,7 +138,7 @@ def test_what_is_no_table_is_refused_with_a_reason(upload, content, file_name, w
     assert len(page.app.error) == 1
     assert words in page.app.error[0].value.replace("\\", "")
     assert page.packed() == {}
-    page.widget("file_uploader", "CSV file").set_value(("mine.csv", CSV, "text/csv"))
+    page.widget("file_uploader", "Your file").set_value(("mine.csv", CSV, "text/csv"))
     assert unit_bounds(page.run()).packed()["picture"], "the way out"
 
 
@@ -146,16 +147,78 @@ def test_missing_cells_are_said_and_can_be_left_out(upload):
     page = unit_bounds(upload(holes))
     assert "Cells were missing" in said(page)
     assert page.packed() == {}
-    page.set("toggle", "Leave rows with missing values out", True)
-    (records,) = [layer for layer in page.packed()["picture"][1]["layers"] if layer["name"] == "Records"]
+    page.set("selectbox", "Missing values", "drop")
+    (records,) = [
+        layer for layer in page.packed()["picture"][1]["layers"] if layer["name"] in ("Records", "Source record")
+    ]
     assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
 
 
-def test_a_constant_column_gives_no_bounds(upload):
+def test_a_constant_column_gets_room_around_it(upload):
     page = upload(b"a,b\n1,2\n1,3\n1,4\n")
-    page.set("toggle", FROM_DATA, True)
-    assert "one value only" in said(page)
-    assert page.packed() == {}
+    page.set("selectbox", "Public bounds", "data")
+    assert page.packed()["picture"][1]["x"]["values"] == [0.0, 2.0]
+    assert "not private" in page.card
+
+
+def test_one_pair_of_bounds_can_serve_all_features(upload):
+    page = upload(CSV)
+    page.set("selectbox", "Public bounds", "same")
+    page = typed(page, {"every feature from": (0.0, 1.0)})
+    header = page.packed()["picture"][1]
+    assert header["x"]["values"] == header["y"]["values"] == [0.0, 1.0]
+    assert "Proved" in page.card
+
+
+def test_one_feature_with_bounds_from_the_data_takes_the_guarantee_away(upload):
+    page = upload(CSV)
+    page.set("multiselect", "From the data (not private)", ["income"])
+    page = typed(page, {"age from": (0.0, 1.0)})
+    assert page.packed()["picture"]
+    assert runs.FROM_DATA in page.card
+    assert any("from the data, not private" in caption.value for caption in page.app.caption)
+
+
+def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
+    bounds = {"age from": (0.25, 1.0), "income from": (0.0, 0.5)}
+    page = typed(upload(CSV), bounds)
+    n_moved = int(((ROWS[:, 0] < 0.25) | (ROWS[:, 1] > 0.5)).sum())
+    assert f"The bounds move {n_moved} records" in [expander.label for expander in page.app.expander]
+    assert f"{int((ROWS[:, 1] > 0.5).sum())} above" in page.text
+    public = typed(upload(CSV, audience="public"), bounds)
+    assert not [expander for expander in public.app.expander if "records" in expander.label]
+    assert "above; the farthest" not in public.text
+
+
+def test_labels_units_scale_and_rows_are_taken(upload):
+    page = unit_bounds(upload(CSV))
+    page.set("selectbox", "Labels", "note")
+    assert any("60 known classes" in caption.value for caption in page.app.caption)
+    page.app.text_input[0].set_value("years")
+    assert page.run().packed()["picture"][1]["x"]["unit"] == "years"
+    page.set("number_input", "Rows at most", 20)
+    assert any(caption.value.startswith("20 records") for caption in page.app.caption)
+    page.set("toggle", "Scale bounds to 0 and 1", True)
+    assert page.packed()["picture"][1]["x"]["unit"] == ""
+
+
+@pytest.mark.parametrize("kind", ["excel", "parquet"])
+def test_other_formats_are_drawn(upload, kind):
+    content = {
+        "excel": workbook(text_row("age", "income") + "".join(number_row(*row[:2]) for row in ROWS)),
+        "parquet": parquet({"age": ROWS[:, 0], "income": ROWS[:, 1]}),
+    }
+    assert unit_bounds(upload(content[kind])).packed()["picture"]
+
+
+def test_the_gallery_shows_every_set_and_takes_one(open_page):
+    page = open_page(FIRST)
+    assert "dpviz-gallery" not in "".join(page.bodies), "it costs nothing until it is opened"
+    page.app.button[[button.label for button in page.app.button].index("Gallery")].click()
+    page.run()
+    assert sum("dpviz-gallery" in body for body in page.bodies) == len(DATASETS)
+    page.app.button(key="gallery:wine").click()
+    assert page.run().query["data"] == "wine"
 
 
 def test_features_are_chosen_and_one_is_enough(upload):
@@ -171,7 +234,7 @@ def test_features_are_chosen_and_one_is_enough(upload):
 
 def test_fewer_features_than_before_start_the_axes_again(upload):
     page = upload(b"a,b,c,d\n1,2,3,4\n2,3,4,5\n4,5,9,1\n")
-    page.set("toggle", FROM_DATA, True)
+    page.set("selectbox", "Public bounds", "data")
     page.set("multiselect", "Features", ["a", "b", "c", "d"])
     page.set("selectbox", "Up", 3)
     assert page.packed()["picture"][1]["y"]["label"] == "d"

@@ -3,10 +3,28 @@
 Each ignore is under `warn_unused_ignores`: the day the line becomes legal, the ignore is unused and the check fails.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.core import Centers, CentersRelease, PointsRelease, Release, Result, Step
+import numpy as np
+
+from dpviz.attacks import (
+    ClassifierRelease,
+    LocationAdversary,
+    LocationRound,
+    LocationSecret,
+    MembershipSecret,
+    boundary_distances,
+    center_fit_scores,
+    nearer_scores,
+    posterior,
+    reconstruct_mean,
+    reconstruct_median,
+    row_fit_scores,
+    tree_release,
+)
+from dpviz.core import Box, Centers, CentersRelease, Labels, Points, PointsRelease, Release, Result, Step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,6 +33,19 @@ class LookAlike(Step):
 
     centers: Centers
     noisy_counts: None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsStep(Step):
+    """A step with the fields of released records, of centers and of a classifier."""
+
+    points: Points
+    centers: Centers
+    predict: Callable[[Points], Labels]
+    noisy_counts: None = None
+
+
+RNG = np.random.default_rng(0)
 
 
 def attack(release: Release) -> None:
@@ -32,6 +63,49 @@ def accepted(centers: CentersRelease, points: PointsRelease, result: Result[Cent
     attack(result.release)
     attack_centers(centers)
     attack_centers(result.release)
+
+
+def the_attacks_accept(
+    centers: CentersRelease,
+    points: PointsRelease,
+    labels: Labels,
+    tree: ClassifierRelease,
+    adversary: LocationAdversary,
+) -> None:
+    """Pass each attack what it may see."""
+    center_fit_scores(centers, [[0.0]])
+    row_fit_scores(points, [[0.0]])
+    nearer_scores(points, [0.0], [1.0])
+    posterior(points, adversary)
+    reconstruct_mean(points)
+    reconstruct_median(points)
+    boundary_distances(tree, [[0.0]], Box.cube(0, 1, 1), rng=RNG)
+    tree_release(points, labels, rng=RNG)
+
+
+def the_attacks_refuse(
+    step: PointsStep, records: Points, result: Result[PointsRelease, PointsStep], adversary: LocationAdversary
+) -> None:
+    """Pass each attack a step that looks like a release, a whole result, or bare records."""
+    center_fit_scores(step, [[0.0]])  # type: ignore[arg-type]
+    row_fit_scores(step, [[0.0]])  # type: ignore[arg-type]
+    nearer_scores(step, [0.0], [1.0])  # type: ignore[arg-type]
+    posterior(step, adversary)  # type: ignore[arg-type]
+    posterior(result, adversary)  # type: ignore[arg-type]
+    posterior(result.trace[-1], adversary)  # type: ignore[arg-type]
+    reconstruct_mean(records)  # type: ignore[arg-type]
+    reconstruct_mean(step)  # type: ignore[arg-type]
+    reconstruct_median(result.trace[-1])  # type: ignore[arg-type]
+    boundary_distances(step, [[0.0]], Box.cube(0, 1, 1), rng=RNG)  # type: ignore[arg-type]
+    tree_release(step, records, rng=RNG)  # type: ignore[arg-type]
+
+
+def the_game_refuses(played: LocationRound, place: LocationSecret, member: MembershipSecret) -> None:
+    """Pass a secret where the public part of a round belongs."""
+    attack(played)
+    attack(place)  # type: ignore[arg-type]
+    attack(member)  # type: ignore[arg-type]
+    reconstruct_mean(place)  # type: ignore[arg-type]
 
 
 def refused(step: Step, look_alike: LookAlike, result: Result[CentersRelease, LookAlike], centers: Centers) -> None:

@@ -1,0 +1,138 @@
+"""Draw your own, and select, on a method's page."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Server
+from tests.browser.test_app_ahead import settled
+
+pytestmark = pytest.mark.browser
+
+
+def opened(
+    page: Page, server: Server, query: str = "data=draw&drawing=one", name: str = "convergent_kmeans"
+) -> Locator:
+    page.goto(f"{server('app.py')}/{name}?{query}")
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", re.compile(r"\d+"), timeout=60_000)
+    settled(page)  # a page is made in several goes, and what a reader does in between can be lost
+    return picture
+
+
+def at(picture: Locator, across: float, down: float) -> tuple[float, float]:
+    """Return where in the window a share of the picture's size is."""
+    box = picture.locator("canvas").bounding_box()
+    assert box is not None
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def drag(page: Page, picture: Locator, *places: tuple[float, float]) -> None:
+    first, *others = [at(picture, *place) for place in places]
+    page.mouse.move(*first)
+    page.mouse.down()
+    for other in others:
+        page.mouse.move(*other, steps=5)
+    page.mouse.up()
+
+
+def records(page: Page, n: int) -> Locator:
+    return page.get_by_text(re.compile(rf"^{n} records"))
+
+
+def test_points_are_added_moved_deleted_and_taken_back(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    expect(records(page, 12)).to_be_visible()
+    picture.get_by_role("button", name="Draw: click adds").click()
+    page.mouse.click(*at(picture, 0.3, 0.3))
+    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    drag(page, picture, (0.3, 0.3), (0.25, 0.75))
+    picture.get_by_role("button", name="Erase").click()
+    drag(page, picture, (0.2, 0.2), (0.4, 0.2), (0.4, 0.4), (0.2, 0.4))  # where it was
+    page.wait_for_timeout(1000)
+    expect(records(page, 13)).to_be_visible()
+    drag(page, picture, (0.2, 0.65), (0.35, 0.65), (0.35, 0.85), (0.2, 0.85))  # where it is
+    expect(records(page, 12)).to_be_visible(timeout=15_000)
+    for n in (13, 13, 12):  # the deletion, the move, the point
+        picture.get_by_role("button", name="Undo").click()
+        expect(records(page, n)).to_be_visible(timeout=15_000)
+        page.wait_for_timeout(500)
+    expect(picture).to_have_attribute("data-dpviz-points", "12")
+    assert "data=draw&drawing=one" in page.url
+
+
+def test_the_keyboard_draws_moves_and_deletes(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    picture.get_by_role("button", name="Draw: click adds").press("Enter")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Shift+ArrowUp")
+    page.keyboard.press("Enter")
+    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    page.keyboard.press("m")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("m")
+    page.keyboard.press("Delete")
+    expect(records(page, 12)).to_be_visible(timeout=15_000)
+    page.keyboard.press("Control+z")
+    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    page.keyboard.press("Escape")
+    expect(picture).to_have_attribute("data-dpviz-tool", "")
+
+
+def test_a_spray_adds_many_points_of_its_class(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    picture.get_by_role("button", name="Spray").click()
+    picture.get_by_role("button", name="Class 3").click()
+    page.mouse.move(*at(picture, 0.3, 0.3))
+    page.mouse.down()
+    page.wait_for_timeout(300)
+    page.mouse.up()
+    n = int(picture.get_attribute("data-dpviz-points") or 0)
+    assert n >= 16
+    expect(records(page, n)).to_contain_text("2 known classes", timeout=15_000)
+
+
+def test_the_public_neither_draws_nor_selects(page: Page, server: Server) -> None:
+    picture = opened(page, server, "data=draw&audience=public")
+    expect(picture.locator(".tools")).to_be_hidden()
+    assert picture.get_attribute("data-dpviz-points") is None
+
+
+def test_an_emptied_drawing_has_a_way_back(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    picture.get_by_role("button", name="Erase").click()
+    drag(page, picture, (0.05, 0.05), (0.99, 0.05), (0.99, 0.99), (0.05, 0.99))
+    expect(records(page, 0)).to_be_visible(timeout=15_000)
+    page.get_by_role("button", name="Undo", exact=True).first.click()
+    expect(records(page, 12)).to_be_visible(timeout=15_000)
+
+
+def test_box_and_lasso_count_all_records_inside(page: Page, server: Server) -> None:
+    picture = opened(page, server, "data=blobs&n=12000")
+    expect(picture.locator("figcaption")).to_contain_text("Drawing 10,000 of 12,000 points.")
+    picture.get_by_role("button", name="Select a box").click()
+    drag(page, picture, (0.02, 0.02), (0.99, 0.99))
+    said = picture.locator(".inspector")
+    expect(said).to_contain_text("Selected: 12,000 of 12,000 records (100 %)", timeout=15_000)
+    expect(said).to_contain_text("Known classes: class")
+    picture.get_by_role("button", name="Select with a lasso").click()
+    drag(page, picture, (0.1, 0.1), (0.5, 0.1), (0.3, 0.5))
+    expect(said).to_contain_text(re.compile(r"Selected: \d,?\d* of 12,000"), timeout=15_000)
+    drawn = int(picture.get_attribute("data-dpviz-region") or 0)
+    selected = int(re.sub(r"Selected: ([\d,]+) of.*", r"\1", said.inner_text().split("\n")[0]).replace(",", ""))
+    assert abs(selected / 1.2 - drawn) < 0.05 * selected + 20, "an even sample of what is selected"
+    page.keyboard.press("Escape")
+    expect(said).not_to_contain_text("Selected")
+
+
+def test_the_keyboard_selects_a_box(page: Page, server: Server) -> None:
+    picture = opened(page, server, "data=blobs&n=600")
+    picture.get_by_role("button", name="Select a box").press("Enter")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    for _ in range(8):
+        page.keyboard.press("Shift+ArrowLeft")
+        page.keyboard.press("Shift+ArrowUp")
+    page.keyboard.press("Enter")
+    expect(picture.locator(".inspector")).to_contain_text(re.compile(r"Selected: \d+ of 600"), timeout=15_000)

@@ -1,0 +1,59 @@
+"""Play over ε, on the page of convergent k-means."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Server
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Page, server: Server, more: str = "") -> Locator:
+    page.goto(f"{server('app.py')}/convergent_kmeans?n=600&tab=play{more}")
+    picture = page.locator(".dpviz-live[data-dpviz-key=over]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=60_000)
+    return picture
+
+
+def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    chart = page.locator(".dpviz-live[data-dpviz-key=over-cost]")
+    label = picture.locator(".frame-label")
+    expect(label).to_have_text("ε = 1")
+    page.context.set_offline(True)
+    step = picture.get_by_role("slider", name="Step")
+    step.press("End")
+    expect(label).to_have_text("ε = 20")
+    last = picture.get_attribute("data-dpviz-frame") or ""
+    expect(chart).to_have_attribute("data-dpviz-frame", last)
+    picture.locator("canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(picture).to_have_attribute("data-dpviz-frame", str(int(last) - 1))
+    page.keyboard.press("Home")
+    expect(label).to_have_text("ε = 0.05")
+    page.keyboard.press("Space")
+    expect(label).to_have_text("ε = 20", timeout=20_000)
+    expect(picture).to_have_attribute("data-dpviz-drawn", "1")
+
+
+def test_while_the_slider_moves_nothing_is_sent_again(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    main = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    before = int(main.get_attribute("data-dpviz-drawn") or 0)
+    page.get_by_role("slider", name="ε").first.press("ArrowRight")
+    expect(main).to_have_attribute("data-dpviz-drawn", str(before + 1))
+    page.wait_for_timeout(1200)
+    expect(picture).to_have_attribute("data-dpviz-drawn", "1")
+
+
+def test_the_public_sees_no_release_that_nobody_paid_for(page: Page, server: Server) -> None:
+    page.goto(f"{server('app.py')}/convergent_kmeans?n=600&tab=play&audience=public")
+    expect(page.get_by_text("Every ε is one more release")).to_be_visible(timeout=30_000)
+    expect(page.locator(".dpviz-live[data-dpviz-key=over]")).to_have_count(0)
+
+
+def test_the_published_method_plays_its_steps_budget(page: Page, server: Server) -> None:
+    picture = opened(page, server, "&mode=published")
+    expect(picture.locator(".frame-label")).to_have_text(re.compile(r"^ε = [\d.]+$"))

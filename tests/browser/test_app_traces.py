@@ -1,0 +1,137 @@
+"""What somebody brings leaves no trace: not in a file, not in a log, whatever is made of it."""
+
+import io
+import os
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT, start_server
+from tests.browser.test_app import APP, PAGE, SLOW, choose_data, picture_of, redrawn
+from tests.browser.test_app_exports import close, saved
+from tests.browser.test_app_uploads import bound, give
+from tests.data.made import number_row, parquet, text_row, workbook
+
+pytestmark = pytest.mark.browser
+
+MARK = "zanzibar"  # in the file's name, a column's name and a cell
+NUMBER = 47.318294615  # in a cell: no other number of the app begins with these digits
+MARKS = (MARK.encode(), str(NUMBER)[:9].encode(), np.float64(NUMBER).tobytes(), np.float64(NUMBER / 100).tobytes())
+ROWS = np.column_stack([np.random.default_rng(0).uniform(20, 80, 60), np.random.default_rng(1).uniform(20, 80, 60)])
+ROWS[7] = NUMBER
+
+
+class Watch(threading.Thread):
+    """Looks into folders again and again, so that a file that is removed at once is seen, too."""
+
+    def __init__(self, *folders: Path) -> None:
+        super().__init__(daemon=True)
+        self.folders, self.done, self.found = folders, threading.Event(), set[str]()
+
+    def run(self) -> None:
+        while not self.done.wait(0.002):
+            self.found |= {str(path) for folder in self.folders for path in folder.rglob("*")}
+
+    def stop(self) -> None:
+        self.done.set()
+        self.join()
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path, Watch]]:
+    """Start a server whose temporary folder and home are empty and watched; everything that it says is logged."""
+    places = {name: tmp_path / name for name in ("temporary", "home")}
+    for place in places.values():
+        place.mkdir()
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.setenv(name, str(places["temporary"]))
+    monkeypatch.setenv("HOME", str(places["home"]))
+    monkeypatch.setenv("STREAMLIT_LOGGER_LEVEL", "debug")
+    log = tmp_path / "server.log"
+    address, process = start_server(APP, log)
+    watch = Watch(*places.values())
+    watch.start()
+    yield address, log, watch
+    watch.stop()
+    process.terminate()
+    process.wait(timeout=20)
+
+
+def files_of(folder: Path) -> dict[Path, int]:
+    """Return when each file of the app's folder was written; the caches of Python and its tools are none of it."""
+    found = {}
+    for place, inside, names in os.walk(folder):
+        inside[:] = [
+            name
+            for name in inside
+            if name not in (".git", ".hypothesis", "__pycache__") and not name.endswith("_cache")
+        ]
+        found |= {Path(place, name): Path(place, name).stat().st_mtime_ns for name in names}
+    return found
+
+
+def csv() -> bytes:
+    text = io.StringIO()
+    words = [MARK, *("x" for _ in ROWS[1:])]
+    pd.DataFrame({f"{MARK} a": ROWS[:, 0], "b": ROWS[:, 1], "note": words}).to_csv(text, index=False)
+    return text.getvalue().encode()
+
+
+TABLES = {
+    "csv": csv,
+    "xlsx": lambda: workbook(text_row(f"{MARK} a", "b") + "".join(number_row(*row) for row in ROWS.tolist())),
+    "parquet": lambda: parquet({f"{MARK} a": ROWS[:, 0], "b": ROWS[:, 1]}),
+}
+
+
+def test_nothing_uploaded_is_written_or_logged(page: Page, watched: tuple[str, Path, Watch]) -> None:
+    address, log, watch = watched
+    before = files_of(ROOT)
+    page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction")
+    picture_of(page)
+    choose_data(page, "Your own table…")
+    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+    for kind, made in TABLES.items():
+        give(page, made(), f"{MARK}.{kind}")
+        bound(page)
+        picture = picture_of(page)
+        with redrawn(picture):
+            page.get_by_role("button", name="New noise only").click()
+        files = {each: saved(page, each) for each in ("svg", "png", "html", "csv", "json", "py")}
+        close(page)
+        assert MARK.encode() in files["json"], "the reader's own files do name the columns"
+        assert str(NUMBER)[:5].encode() in files["csv"], "and the curator's have the records"
+        page.locator("[data-testid=stFileUploader]").get_by_role(
+            "button", name=re.compile("remove|delete", re.I)
+        ).click()
+        expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+    give(page, b"\x89PNG\r\n\x1a\n" + MARK.encode() * 100, f"{MARK}.csv")
+    expect(page.locator("[data-testid=stSidebar]").get_by_role("alert").first).to_be_visible(timeout=SLOW)
+
+    said = log.read_bytes()
+    assert said.count(b"\n") > 100, "the log was listening"
+    assert [mark for mark in MARKS if mark in said] == []
+    after = files_of(ROOT)
+    changed = [path for path, when in after.items() if before.get(path) != when]
+    watch.stop()
+    written = [*changed, *(Path(path) for path in watch.found)]
+    assert [path for path in written if MARK in str(path)] == []
+    assert [(path, mark) for path in written if path.is_file() for mark in MARKS if mark in path.read_bytes()] == []
+    assert [path for path in watch.found if "temporary" in path] == []
+
+
+def test_the_watch_sees_a_file_that_is_gone_again(tmp_path: Path) -> None:
+    watch = Watch(tmp_path)
+    watch.start()
+    for i in range(20):
+        with (tmp_path / f"{MARK}{i}").open("wb"):
+            threading.Event().wait(0.01)
+        (tmp_path / f"{MARK}{i}").unlink()
+    watch.stop()
+    assert any(MARK in path for path in watch.found)

@@ -1,0 +1,72 @@
+"""Three features of DPM, turned by hand."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Server
+
+pytestmark = pytest.mark.browser
+
+PIXELS = "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
+
+
+def opened(page: Page, server: Server) -> Locator:
+    page.goto(f"{server('app.py')}/dpm?data=iris&view=solid&yaw=30&pitch=25")
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", re.compile(r"\d+"), timeout=60_000)
+    page.wait_for_timeout(800)
+    return picture
+
+
+def image(picture: Locator) -> str:
+    return str(picture.locator("canvas").evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_a_drag_turns_at_once_and_then_the_link(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    before = image(picture)
+    box = picture.locator("canvas").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 100, y + 50, steps=10)
+    expect(picture).to_have_attribute("data-dpviz-turned", "-10.0 45.0")
+    page.wait_for_timeout(100)
+    held = image(picture)
+    assert held != before
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"yaw=-10&pitch=45"), timeout=15_000)
+
+
+def test_keys_turn_too(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    picture.locator("canvas").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowUp")
+    page.wait_for_url(re.compile(r"yaw=25&pitch=30"), timeout=15_000)
+
+
+def test_the_browser_turns_as_the_server_does(page: Page, server: Server) -> None:
+    picture = opened(page, server)
+    picture.locator("canvas").focus()
+    picture.get_by_role("slider", name="Step").press("Home")
+    page.wait_for_timeout(400)
+    picture.locator("canvas").focus()
+    drawn = int(picture.get_attribute("data-dpviz-drawn") or 0)
+    page.keyboard.press("Shift+ArrowLeft")
+    page.wait_for_timeout(120)
+    canvas = picture.locator("canvas")
+    canvas.evaluate(f"canvas => {{ window.ours = {PIXELS}; }}")
+    expect(picture).to_have_attribute("data-dpviz-drawn", str(drawn + 1), timeout=15_000)
+    page.wait_for_timeout(300)
+    marked, other = canvas.evaluate(f"""canvas => {{
+      const [ours, theirs] = [window.ours, {PIXELS}];
+      const far = (i) => [0, 1, 2, 3].some((c) => Math.abs(ours[i + c] - theirs[i + c]) > 64);
+      const all = Array.from({{ length: ours.length / 4 }}, (_, i) => 4 * i);
+      return [all.filter((i) => ours[i + 3] > 0).length, all.filter(far).length];
+    }}""")
+    assert marked > 1000
+    assert other < 0.02 * marked, "but for the borders of depths"

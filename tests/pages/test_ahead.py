@@ -1,0 +1,57 @@
+"""Pictures that come ahead of the page are the page's own, and nothing comes ahead that would be one more release."""
+
+import threading
+
+import pytest
+
+from tests.pages.conftest import PAGES, modes_of
+
+CASES = [(name, mode) for name in PAGES for mode in modes_of(name)]
+CASES.append(("convergent_kmeans", {"mode": "both"}))
+
+
+def offer_of(page):
+    """Return what the session offers, None if nothing."""
+    kept = page.app.session_state
+    return kept["dpviz:ahead"] if "dpviz:ahead" in kept else None  # noqa: SIM401 - it has no get
+
+
+def drawn(offer, value):
+    """Draw in another thread, as the server does: there is no session in there."""
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(offer.draw(value)))
+    thread.start()
+    thread.join()
+    return dict(found)
+
+
+@pytest.mark.parametrize(("name", "mode"), CASES)
+@pytest.mark.parametrize("audience", ["curator", "public"])
+def test_what_comes_ahead_is_what_the_rerun_brings(open_page, name, mode, audience):
+    page = open_page(name, **mode, audience=audience)
+    offer = offer_of(page)
+    (slider, *_) = page.sliders.values()
+    value = slider["values"][len(slider["values"]) // 3]
+    knob = slider["key"].removeprefix("knob:")
+    assert tuple(offer.values) == tuple(slider["values"])
+    rerun = open_page(name, **mode, audience=audience, **{knob: str(value)}).packed()
+    ahead = drawn(offer, value)
+    assert ahead
+    assert ahead == {key: rerun[key][2] for key in ahead}
+    assert ahead["picture"] != page.packed()["picture"][2]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_secret_noise_never_comes_ahead(open_page, name):
+    assert offer_of(open_page(name)).draw is not None
+    offer = offer_of(open_page(name, secret="1"))
+    assert offer is None or offer.draw is None
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_public_gets_no_plane_of_the_records_ahead(open_page, name):
+    link = {"data": "iris", "principal": "1"}
+    if open_page(name, **link).query.get("principal") != "1":
+        pytest.skip("This page has no principal directions.")
+    offer = offer_of(open_page(name, **link, audience="public"))
+    assert offer is None or offer.draw is None

@@ -1,0 +1,255 @@
+"""What leaves a page makes its picture again: as a script in another process, and as settings in another session."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpviz.core import frozen
+from dpviz.experiments.kmeans_family import METHODS
+from dpviz.plots import scene_hash
+from dpviz.ui import ahead, config, exports, frame
+from dpviz.ui import sheet as sheet_file
+from dpviz.ui.drawing import Drawing
+from dpviz.ui.export_files import FORMATS, Wish, make
+from dpviz.ui.sheet import Sheet
+
+from .conftest import DPM, FIRST, MORSE, TARGET
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = {"data": "blobs", "n": "400"}
+BASELINES = [name for name in METHODS if name not in ("repaired", "past", "future")]
+PICTURES = [
+    *((FIRST, {**SMALL, "mode": mode}) for mode in ("repaired", "published", "both", *BASELINES)),
+    (FIRST, {**SMALL, "mode": "published", "orientation": "future", "start": "records", "audience": "public"}),
+    (FIRST, {"data": "breast_cancer", "principal": "1"}),
+    (DPM, {**SMALL, "calibration": "published", "node": "1", "n_is_public": "1"}),
+    (DPM, {**SMALL, "shares": "own", "share_interval": "0.1", "share_counts": "0.2", "share_splits": "0.3"}),
+    (DPM, {"data": "iris", "view": "solid", "x": "3", "y": "1", "z": "0", "yaw": "-75", "audience": "public"}),
+    (MORSE, {**SMALL, "n_components": "6", "moves": "search", "first": "1", "second": "2"}),
+    (MORSE, {**SMALL, "n_components": "6", "base": "dpcube", "moves": "level", "delta": "1e-06"}),
+    (MORSE, {"data": "moons", "n": "400", "n_components": "8", "audience": "public"}),
+    (MORSE, {"data": "moons", "n": "400", "n_components": "8", "relief": "surface", "yaw": "-20"}),
+    (TARGET, {}),
+    (TARGET, {"data": "synthetic_2", "data_n_targets": "90", "method": "nas", "budget": "rho", "noise": "gaussian"}),
+    (TARGET, {**SMALL, "data": "moons", "n_targets": "80", "targets": "uniform", "target_seed": "5"}),
+    (TARGET, {"data": "iris", "n_targets": "80", "data_seed": "2", "audience": "public"}),
+    (TARGET, {"data": "first_aid", "n": "300", "data_seed": "3", "below": "record", "record": "42"}),
+    (TARGET, {"data": "first_aid", "n": "300", "below": "record", "record": "42", "audience": "public"}),
+    (TARGET, {"data": "digit_pair", "data_target_digit": "4", "x": "2", "y": "1"}),
+]
+
+
+def on_screen(page):
+    return page.app.session_state["dpviz:shown"]
+
+
+def hashes(page):
+    """Return what the browser is told of the page's one or two pictures."""
+    packed = page.packed()
+    return [packed[key][1]["hash"] for key in ("picture", "other") if key in packed]
+
+
+def file_of(page, name, kind):
+    return make(on_screen(page), name, Wish(kind)).content
+
+
+@pytest.fixture
+def brought(open_page):
+    """Return the opener of a page by a file of settings, as the app takes it over."""
+
+    def opened(data):
+        wanted = config.read(data)
+        return open_page(wanted.page, **dict(wanted.query))
+
+    return opened
+
+
+def test_every_script_makes_its_picture_in_another_process(open_page, tmp_path):
+    expected = {}
+    for i, (name, link) in enumerate(PICTURES):
+        page = open_page(name, **link)
+        (tmp_path / f"{i}.py").write_bytes(file_of(page, name, "py"))
+        expected[str(i)] = hashes(page)
+        assert len(expected[str(i)]) == (2 if link.get("mode") == "both" else 1)
+        assert [scene_hash(scene) for scene in on_screen(page).scenes] == expected[str(i)]
+    run = "import runpy, sys\nfor i in sys.argv[1:]:\n    print('#', i)\n    runpy.run_path(f'{i}.py')"
+    command = [sys.executable, "-c", run, *expected]
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = {part.split("\n")[0]: part.split("\n")[1:-1] for part in done.stdout.split("# ")[1:]}
+    assert found == expected
+    assert (tmp_path / "picture.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("name", "link"), PICTURES[::3])
+def test_settings_bring_the_same_picture_back(open_page, brought, name, link):
+    page = open_page(name, **link)
+    data = file_of(page, name, "json")
+    again = brought(data)
+    assert again.warnings == []
+    assert hashes(again) == hashes(page) == list(config.read(data).hashes)
+    assert file_of(again, name, "json") == data
+
+
+def test_a_value_that_no_link_may_have_is_refused_in_a_file_too(open_page):
+    page = open_page(DPM)
+    whole = json.loads(file_of(page, DPM, "json"))
+    whole["knobs"] |= {"epsilon": 1e300, "calibration": "evil", "t": "![](x)"}
+    for key, value in (("query", dict(config.read(json.dumps(whole).encode()).query)), ("values", {})):
+        page.app.session_state[f"dpviz:{key}"] = value
+    page.app.session_state["dpviz:query-origin"] = "file"
+    page.run()
+    for name in ("epsilon", "calibration", "t"):
+        (said,) = [warning for warning in page.warnings if f"{name} was" in warning]
+        assert said.startswith("The file's")
+    assert page.hash == open_page(DPM).hash
+
+
+def draw(page, start, sheet):
+    """Draw by hand: this is what a session keeps after the browser's edits."""
+    page.app.session_state["dpviz:drawing"] = (start, Drawing("id", sheet))
+    return page.run()
+
+
+@pytest.fixture
+def take_over(monkeypatch):
+    """Return what imports settings into a page: the app does it before the page runs, which is not part of it here."""
+
+    def taken(page, data):
+        wanted = [config.read(data)]
+        withdraw = ahead.withdraw
+
+        def first():
+            withdraw()
+            if wanted:
+                exports.take_over(wanted.pop())
+
+        monkeypatch.setattr(frame, "ahead", SimpleNamespace(withdraw=first))
+        return page.run()
+
+    return taken
+
+
+@pytest.fixture
+def sheet():
+    """Return a drawing whose places have every digit, and a point on each wall."""
+    rng = np.random.default_rng(3)
+    places = np.concatenate([rng.normal(middle, 0.05, (60, 2)).clip(0, 1) for middle in (0.2, 0.5, 0.8)])
+    places[:4] = [[0.0, 0.3], [1.0, 0.3], [0.3, 0.0], [0.3, 1.0]]
+    return Sheet(frozen(places), frozen(np.repeat(np.arange(3), 60).astype(np.intp)))
+
+
+def test_a_drawing_comes_back_with_its_settings(open_page, take_over, name, sheet):
+    page = draw(open_page(name, data="draw", drawing="one", epsilon="2.0"), "one", sheet)
+    data, wanted = file_of(page, name, "json"), hashes(page)
+    again = take_over(open_page(name, data="iris"), data)
+    assert again.warnings == []
+    assert hashes(again) == wanted == list(config.read(data).hashes)
+    assert again.query == page.query
+    assert again.app.session_state["dpviz:drawing"][1].sheet.digest == sheet.digest
+    assert file_of(again, name, "json") == data
+
+
+def test_undo_brings_back_what_an_import_took_the_place_of(open_page, take_over, name, sheet):
+    page = draw(open_page(name, data="draw", drawing="one"), "one", sheet)
+    data = file_of(open_page(name, data="draw", drawing="ring"), name, "json")
+    mine = hashes(page)
+    assert hashes(take_over(page, data)) != mine
+    page.app.button[[button.label for button in page.app.button].index("Undo")].click()
+    assert hashes(page.run()) == mine
+
+
+def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, take_over, name, sheet):
+    page = draw(open_page(name, data="draw", drawing="one", epsilon="2.0", audience="public"), "one", sheet)
+    data = file_of(page, name, "json")
+    assert sheet_file.NOT_HERE in data.decode()
+    assert "points" not in json.loads(data)["drawing"]
+    again = take_over(open_page(name, data="iris"), data)
+    (said,) = again.warnings
+    assert exports.NO_POINTS in said
+    assert again.query == page.query
+    mine = draw(open_page(name, data="draw", drawing="ring"), "ring", sheet)
+    take_over(mine, data)
+    assert mine.app.session_state["dpviz:drawing"][1].sheet is sheet, "what is drawn here stays"
+    assert mine.query["epsilon"] == "2.0"
+
+
+def test_a_drawings_script_makes_the_picture_or_asks_for_the_points(open_page, sheet, tmp_path):
+    def run(text):
+        (tmp_path / "made.py").write_text(text, "utf-8")
+        command = [sys.executable, "made.py"]
+        return subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+
+    link = {"data": "draw", "drawing": "one"}
+    for name in (FIRST, DPM, MORSE, TARGET):
+        page = draw(open_page(name, **link), "one", sheet)
+        done = run(file_of(page, name, "py").decode())
+        assert done.stdout.split() == hashes(page), done.stderr
+    page = draw(open_page(DPM, **link, audience="public"), "one", sheet)
+    text = file_of(page, DPM, "py").decode()
+    done = run(text)
+    assert done.returncode
+    assert done.stderr == "Put the points into this file first: drawn is empty.\n"
+    rows = np.column_stack([page.app.session_state["dpviz:shown"].source.dataset.points, sheet.classes]).tolist()
+    done = run(text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},"))
+    assert done.stdout.split() == hashes(page), done.stderr
+
+
+def test_no_file_asks_for_a_click(open_page):
+    for name, link in PICTURES:
+        page = open_page(name, **link)
+        for scene in on_screen(page).scenes:
+            assert not re.search(r"\b(click|drag|press|tap)\b", scene.words, re.IGNORECASE)
+            assert scene.hint not in scene.words or not scene.hint
+        assert not re.search(r"\b(click|drag)\b", file_of(page, name, "svg").decode(), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_public_switch_applies_to_every_file(open_page, name, kind):
+    page = open_page(name, **SMALL, audience="public")
+    written = file_of(page, name, kind).decode()
+    told = on_screen(page).told[0]
+    for place in told.words.box.from_unit(told.unit[:40]).tolist():
+        assert repr(place[0]) not in written, "no record leaves"
+    for secret in (layer.name for layer in on_screen(page).curators_scenes[0].layers):
+        if secret not in {layer.name for layer in on_screen(page).scenes[0].layers}:
+            assert f">{secret}" not in written
+            assert f'"{secret}"' not in written
+            assert f",{secret}," not in written
+    assert "(secret)" not in written
+    assert "Curator's view" not in written
+
+
+def test_secret_noise_has_no_seed_in_any_file(open_page, name):
+    page = open_page(name, **SMALL, secret="1", noise_seed="918273645")
+    for kind in FORMATS:
+        assert "918273645" not in file_of(page, name, kind).decode().replace("picture", "")
+    assert "default_rng()" in file_of(page, name, "py").decode()
+
+
+def test_without_a_picture_nothing_is_exported(open_page):
+    page = open_page(DPM, t="0.05", q="0.4")
+    assert on_screen(page) is None
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [None, {}, {"want": None}, {"want": {"format": "exe"}}, {"want": {"format": ["png"]}}, {"want": "png"}, 7],
+)
+def test_a_wish_that_makes_no_sense_is_none(sent):
+    assert exports.read_wish(sent) is None
+
+
+def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
+    number, wish = exports.read_wish({"want": {"format": "svg", "number": 1e9, "frame": 10**30, "off": [1, "x"]}})
+    assert (number, wish.frame, wish.off, wish.dark) == (0, 10**30, {"x"}, False)
+    page = open_page(DPM, **SMALL)
+    assert make(on_screen(page), DPM, wish).content
+    with pytest.raises(ValueError, match="format was"):
+        make(on_screen(page), DPM, Wish("exe"))

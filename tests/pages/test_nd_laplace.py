@@ -1,0 +1,192 @@
+"""nD-Laplace's page: domain modes and their guarantees, the clicked record, every tab, and the game."""
+
+import dataclasses
+import itertools
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.stories import laplace_membership
+from dpviz.stories.laplace_layers import PICK, sampled
+from dpviz.ui import nd_laplace_clusters, nd_laplace_membership, nd_laplace_play, nd_laplace_tabs, show
+from dpviz.ui.background import Answers
+
+PAGE = "nd_laplace"
+SMALL = {"n": "400"}
+TABS = [name for name, _ in nd_laplace_tabs.TAB.choices if name != "reproduction"]
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Let background work be done at once, here."""
+    known = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            if job not in known:
+                known[job] = job.task(data.points, data.box, *job.arguments)
+        return Answers(tuple(known[job] for job in jobs))
+
+    for module in (nd_laplace_clusters, nd_laplace_membership):
+        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(laplace_membership, "BATCH", 12)
+    monkeypatch.setattr(laplace_membership, "N_BATCHES", 2)
+    monkeypatch.setattr(laplace_membership, "N_BARE", 8)
+    monkeypatch.setattr(nd_laplace_clusters, "LEVELS", (1.0, 20.0))
+    monkeypatch.setattr(nd_laplace_clusters, "N_RUNS", 2)
+    return known
+
+
+def clicking(monkeypatch, module, key):
+    """Let the picture of this key report clicks; returns what is clicked."""
+    clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
+
+    def live(scene, **options):
+        state = own_live(scene, **options)
+        return dataclasses.replace(state, **vars(clicked)) if options["key"] == key else state
+
+    monkeypatch.setattr(module, "live", live)
+    return clicked
+
+
+@pytest.mark.parametrize(("domain", "proved"), [("none", 1), ("clamp", 1), ("redraw", 2), ("remap", 1)])
+def test_each_domain_mode_has_its_guarantee_per_distance(open_page, domain, proved):
+    page = open_page(PAGE, **SMALL, domain=domain)
+    assert page.card.count("per 1,000 m") == 2
+    assert f"ε = {proved} per 1,000 m" in page.card.split("Proved")[1]
+    assert "ε = 1 per 1,000 m" in page.card.split("Proved")[0]
+    assert "ε = 1 per 1,000 m" in page.texts[0]
+
+
+def test_redraw_that_would_hardly_ever_land_inside_is_refused_with_the_way_out(open_page):
+    page = open_page(PAGE, data="iris", domain="redraw", epsilon="0.01")
+    (error,) = page.app.error
+    assert "domain='clamp'" in error.value.replace("\\", "")
+
+
+def test_mixed_units_are_divided_by_their_ranges(open_page):
+    assert "of the range" in open_page(PAGE, data="breast_cancer").texts[0]
+    assert "cm" in open_page(PAGE, data="iris").texts[0]
+    assert "of the range" in open_page(PAGE, data="iris", distance="range").texts[0]
+
+
+def test_the_radius_is_part_of_every_epsilon(open_page):
+    page = open_page(PAGE, **SMALL)
+    page.set("selectbox", "Radius that ε is for", 3)
+    assert page.query["radius"] == "3"
+    assert "ε = 1 per 200 m, every point moves 400 m" in page.texts[0]
+
+
+def test_a_click_chooses_the_record(open_page, monkeypatch):
+    page, clicks = open_page(PAGE, **SMALL), itertools.count(1000)
+    clicked = clicking(monkeypatch, show, "picture")
+    clicked.picked, clicked.picked_mark, clicked.pick_count = PICK, 5, next(clicks)
+    page.run()
+    assert page.query["record"] == str(sampled(400)[5])
+    page.set("number_input", "Whose record", 1)
+    assert page.query["record"] == "1", "an old click does not come back"
+
+
+def test_a_record_that_is_not_there_is_the_first(open_page):
+    assert open_page(PAGE, n="10", record="999").query["record"] == "0"
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("audience", ["curator", "public"])
+@pytest.mark.parametrize("link", [{"domain": "none"}, {"domain": "redraw"}, {"data": "iris"}])
+def test_every_tab_is_drawn_and_tells_the_public_no_secret(open_page, ready, tab, audience, link):
+    page = open_page(PAGE, **{**SMALL, **link, "n": "100"}, under=tab, audience=audience, record="2")
+    assert not page.app.error
+    packed = page.packed()
+    assert len(packed) > 2, "more than the picture and its chart"
+    assert page.query["under"] == tab
+    if audience == "public":
+        assert "curator" not in {layer["audience"] for _, header, _ in packed.values() for layer in header["layers"]}
+        assert page.n_locks == 0
+    assert bool(ready) == (tab in ("clusters", "attacks"))
+
+
+def test_clusters_are_compared_for_the_owners_only(open_page, ready):
+    own, public = (open_page(PAGE, **SMALL, audience=audience) for audience in ("curator", "public"))
+    assert {"clean", "moved", "ari", "ami", "elbow"} <= set(own.packed())
+    assert not {"clean", "ari", "ami"} & set(public.packed())
+    assert {"moved", "elbow"} <= set(public.packed())
+    assert "Adjusted Rand index" in own.text
+    assert "Adjusted Rand index" not in public.text
+    assert ready
+
+
+def test_who_was_in_is_played_on_invented_records_for_everybody(open_page, ready):
+    pages = [open_page(PAGE, **SMALL, under="attacks", audience=audience) for audience in ("curator", "public")]
+    for page in pages:
+        drawn = page.packed()
+        assert {"membership-centers", "membership-tree"} <= set(drawn)
+        names = {layer["name"] for layer in drawn["membership-tree"][1]["layers"]}
+        assert {"With noise", "Without noise", "No attack lies above", "95 % band"} <= names
+        said = [caption.value for caption in page.app.caption]
+        assert any("Mere presence is not protected" in each and "1,000 m apart: ε = 1." in each for each in said)
+        assert "Limit for right alarms" in page.text
+    assert {job.arguments[2] for job in ready} == {"centers", "tree"}
+    again = dict(ready)
+    open_page(PAGE, n="300", under="attacks")
+    assert ready == again, "the same rounds, whatever the records are"
+
+
+def test_membership_games_say_that_they_are_on_their_way(open_page):
+    page = open_page(PAGE, **SMALL, under="attacks")
+    assert "membership-tree" not in page.packed()
+    assert sum("the rounds are being played" in caption.value for caption in page.app.caption) == 2
+
+
+@pytest.mark.parametrize("method", ["affinity", "dbscan"])
+def test_other_methods_cluster_too(open_page, ready, method):
+    page = open_page(PAGE, n="600", clustering=method)
+    assert "moved" in page.packed()
+    said = any("sees 500 of the 600" in caption.value for caption in page.app.caption)
+    assert said == (method == "affinity")
+    assert ready
+
+
+def test_secret_noise_is_not_released_again_by_the_tab(open_page):
+    page = open_page(PAGE, **SMALL, under="attacks", secret="1")
+    assert "again" not in page.packed()
+    assert any("1." in caption.value for caption in page.app.caption if "Releases of these" in caption.value)
+
+
+def test_the_game_hides_scores_and_goes_on(open_page, monkeypatch):
+    clicked = clicking(monkeypatch, nd_laplace_play, "game")
+    page = open_page(PAGE, **SMALL, under="play")
+    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
+    assert "Where it was" not in names
+    clicked.picked, clicked.picked_mark, clicked.pick_count = "guess", 17, 1
+    page.run()
+    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
+    assert {"Where it was", "Your guess", "Best attacker's guess"} <= names
+    assert "You were off by" in page.text
+    page.widget("button", "Next record").click()
+    page.run()
+    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
+    assert "Where it was" not in names, "an old click is no guess"
+    assert "All rounds" in page.text
+
+
+def test_who_was_in_is_guessed_by_buttons_and_scored(open_page):
+    page = open_page(PAGE, **SMALL, under="play")
+
+    def names():
+        return {layer["name"] for layer in page.packed()["who"][1]["layers"]}
+
+    assert names() == {"A", "B", "Released point"}
+    page.widget("button", "It was A").click()
+    page.run()
+    assert "Who sent it" in names()
+    assert "(1 + TV)/2" in "".join(page.bodies)
+    assert sum(caption.value in ("Right.", "Wrong.") for caption in page.app.caption) == 1
+    page.widget("button", "Next point").click()
+    page.run()
+    assert "Who sent it" not in names()
+    page.widget("button", "It was B").click()
+    page.run()
+    assert re.search(r"Rounds\s+2\b", page.text)

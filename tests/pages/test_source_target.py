@@ -1,0 +1,166 @@
+"""Source-target clustering on its page: pairs and spread targets, a click on a record, every method's cost."""
+
+import dataclasses
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.data.target_pairs import PAIRS
+from dpviz.ui import config, show, source_target
+from dpviz.ui.background import Answers
+from dpviz.ui.export_files import Wish, make
+
+from .conftest import FIRST
+
+PAGE = "source_target"
+SMALL = {"n": "300", "data_n_targets": "60"}
+SECRETS = {"Source record", "Exact average", "Noise", "Choice without privacy"}
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Let background work be done at once, here."""
+    known = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            if job not in known:
+                known[job] = job.task(data.points, data.box, *job.arguments)
+        return Answers(tuple(known[job] for job in jobs))
+
+    monkeypatch.setattr(source_target, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(source_target, "BUDGETS", {"epsilon": (1.0, 5.0), "rho": (0.5,)})
+    monkeypatch.setattr(source_target, "CENTERS", (2,))
+    return known
+
+
+def names_of(page, key="picture"):
+    return {layer["name"] for layer in page.packed()[key][1]["layers"]}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("method", ["nna", "nas"])
+def test_every_pair_has_a_picture(open_page, name, method):
+    page = open_page(PAGE, data=name, n="100", method=method)
+    assert page.warnings == []
+    assert not page.app.error
+    assert {"New center", "S′, released"} <= names_of(page)
+    assert not [field for field in page.app.number_input if field.label == "Target seed"], "a pair has its targets"
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("budget", ["epsilon", "rho"])
+@pytest.mark.parametrize("method", ["nna", "nas"])
+def test_every_budget_has_its_slider_and_its_card(open_page, noise, budget, method):
+    page = open_page(PAGE, **SMALL, noise=noise, budget=budget, method=method)
+    (label,) = page.sliders
+    assert label == ("Privacy budget ρ" if budget == "rho" else "Privacy budget ε")
+    assert "Proved" in page.card
+    assert ("ρ = 3 is about (12.9, 1e-5)" in page.card) == (budget == "rho")
+    assert (budget == "rho") == ("epsilon" not in page.query)
+    assert bool([field for field in page.app.select_slider if field.label == "δ"]) == (
+        noise == "gaussian" and budget == "epsilon"
+    )
+
+
+def test_the_public_sees_no_source(open_page):
+    curator, public = open_page(PAGE), open_page(PAGE, audience="public")
+    assert names_of(curator) - names_of(public) == SECRETS | {"Counts of the refused"}
+    assert names_of(public, "counts") == {"Released", "Threshold"}
+    assert "2,000 records" not in "".join(caption.value for caption in public.app.caption)
+
+
+def test_a_set_of_the_gallery_is_a_source_with_spread_targets(open_page):
+    page = open_page(PAGE, data="moons", n="500", n_targets="80")
+    before = page.hash
+    (targets,) = [each for each in page.packed()["picture"][1]["layers"] if each["name"] == "Target"]
+    assert targets["arrays"]["xy"]["shape"] == [1, 80, 2]
+    page.set("button_group", "Targets", "uniform")
+    assert page.hash != before
+    assert page.query["targets"] == "uniform"
+
+
+def test_settings_bring_the_picture_back_and_a_script_is_offered(open_page):
+    page = open_page(PAGE, **SMALL, data="synthetic_3", method="nas", budget="rho", noise="gaussian")
+    made = make(page.app.session_state["dpviz:shown"], PAGE, Wish("json")).content
+    wanted = config.read(made)
+    again = open_page(wanted.page, **dict(wanted.query))
+    assert again.warnings == []
+    assert again.hash == page.hash
+    menus = [each.proto.bytes for each in page.app.get("bidi_component") if "export" in each.proto.component_name]
+    assert any(b"Python script" in data for data in menus)
+
+
+def test_a_pair_is_this_pages_own(open_page):
+    page = open_page(PAGE, data="synthetic_2", n="300")
+    page.app.switch_page(f"pages/{FIRST}.py")
+    page.run()
+    assert page.query["data"] == "blobs"
+    assert any("data was 'synthetic_2'" in text for text in open_page(FIRST, data="synthetic_2").warnings)
+
+
+def test_a_click_on_a_record_looks_at_it(open_page, monkeypatch):
+    page = open_page(PAGE, **SMALL)
+    clicks, clicked = itertools.count(1000), SimpleNamespace(picked=None, count=0, mark=None)
+    own_live = show.live
+
+    def live(scene, *, key, **options):
+        state = own_live(scene, key=key, **options)
+        return dataclasses.replace(state, picked=clicked.picked, pick_count=clicked.count, picked_mark=clicked.mark)
+
+    monkeypatch.setattr(show, "live", live)
+    clicked.picked, clicked.count, clicked.mark = "source", next(clicks), 42
+    page.run()
+    assert (page.query["record"], page.query["below"]) == ("42", "record")
+    assert "Record you look at" in names_of(page)
+    assert "record" in page.packed()
+    page.set("number_input", "Source record", 7)
+    assert page.query["record"] == "7", "an old click does not come back"
+
+
+def test_a_record_can_be_moved_and_the_public_never_sees_it(open_page):
+    link = {**SMALL, "below": "record", "record": "5"}
+    page = open_page(PAGE, **link)
+    removed = page.packed()["record"][1]["hash"]
+    page.set("button_group", "What happens to it", "move")
+    assert page.packed()["record"][1]["hash"] != removed
+    assert "It moves" in names_of(page, "record")
+    public = open_page(PAGE, **link, audience="public")
+    assert "record" not in public.packed()
+    assert "Record you look at" not in names_of(public)
+
+
+def test_a_record_beyond_the_last_is_the_last(open_page):
+    page = open_page(PAGE, **SMALL, below="record", record="999999")
+    assert any("this is the last, row 299" in caption.value for caption in page.app.caption)
+
+
+def test_the_preset_shows_where_one_record_decides(open_page):
+    page = open_page(PAGE, below="record")
+    page.widget("button", "Show the pair where one record decides").click()
+    page.run()
+    assert (page.query["data"], page.query["epsilon"], page.query["n_centers"]) == ("worst_case", "0.1", "2")
+    (words,) = [each.value for each in page.app.markdown if "Observation 4.2" in each.value]
+    assert "0.125 more" in words
+    assert "45.2 of 100" in words
+    assert page.warnings == []
+
+
+def test_every_methods_cost_is_drawn_for_the_curator_only(open_page, ready):
+    page = open_page(PAGE, **SMALL, n_cost_runs="5")
+    assert {"NNA", "NAS", "Cluster T (ignores S)", "Non-private STC (the floor)"} <= names_of(page, "cost-k")
+    assert {"cost-k", "cost-budget"} <= set(page.packed())
+    assert any("best private method" in each.value for each in page.app.markdown)
+    assert any("DP-GAN" in caption.value for caption in page.app.caption)
+    ready.clear()
+    assert {"cost-k", "cost-budget"}.isdisjoint(open_page(PAGE, **SMALL, audience="public").packed())
+    assert not ready
+
+
+def test_known_labels_show_what_domain_adaptation_pays(open_page):
+    page = open_page(PAGE, data="moved_digits", n_centers="30")
+    assert "Right label, these centers" in page.text
+    assert "Right label" not in open_page(PAGE, data="moved_digits", audience="public").text
+    assert "Right label" not in open_page(PAGE).text
