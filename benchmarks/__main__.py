@@ -3,16 +3,19 @@
 import math
 import sys
 
-from benchmarks import clustering, dpm, family, grid, latency, morse
+from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, source_target
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
+    *attacks.BENCHMARKS,
     *clustering.BENCHMARKS,
     *dpm.BENCHMARKS,
     *family.BENCHMARKS,
     *grid.BENCHMARKS,
+    *laplace.BENCHMARKS,
     *latency.BENCHMARKS,
     *morse.BENCHMARKS,
+    *source_target.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 

@@ -1,0 +1,79 @@
+"""Source-target clustering: both methods' averages, and the selection of centers with few and with many targets."""
+
+import resource
+
+import numpy as np
+
+from benchmarks.registry import Benchmark, Measure, typical
+from dpviz.algorithms.source_target import Params, fit, sanitise
+from dpviz.core import Box
+from dpviz.solvers import cost, select_centers
+from dpviz.solvers.capped_medoids import FULL
+
+N_SOURCE, N_TARGETS, N_BLOBS = 100_000, 5_000, 30
+MEGABYTE = 1024.0  # ru_maxrss is in kB
+
+
+def records(kind: str, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw source and targets in the unit box: uniform, or N_BLOBS blobs."""
+    rng = np.random.default_rng(0)
+    if kind == "uniform":
+        return rng.random((N_SOURCE, d)), rng.random((N_TARGETS, d))
+    centers = rng.random((N_BLOBS, d))
+    drawn = (centers[rng.integers(N_BLOBS, size=n)] + 0.03 * rng.standard_normal((n, d)) for n in (N_SOURCE, N_TARGETS))
+    source, targets = (np.clip(points, 0.0, 1.0) for points in drawn)
+    return source, targets
+
+
+def sanitising(method: str, kind: str, d: int) -> Measure:
+    """Time S' without coreset, trace included: the clock's, because all cores search."""
+    source, targets = records(kind, d)
+    params, box = Params(targets, epsilon=3.0, method=method, coreset_radius=0.0), Box.cube(0.0, 1.0, d)
+    time = typical(lambda seed: sanitise(source, box, params, rng=np.random.default_rng(seed)), 7)
+    return Measure(time.clock, f"{time.clock:.0f} ms", f"processor {time.processor:.0f} ms")
+
+
+def selection(n: int) -> Measure:
+    """Time FasterPAM for k = 20 with what it starts from: processor time."""
+    rng = np.random.default_rng(0)
+    targets, released = rng.random((n, 2)), rng.random((100, 2))
+    time = typical(lambda seed: select_centers(targets, released, 20, rng=np.random.default_rng(seed)), 7)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
+    return Measure(time.processor, f"{time.processor:.0f} ms", f"clock {time.clock:.0f} ms, {memory:.0f} MB")
+
+
+def sampled_cost() -> Measure:
+    """Report the cost of samples at n = 20,000 beside the best of several, whose full matrix would take 2 GB."""
+    rng = np.random.default_rng(0)
+    targets, released = rng.random((20_000, 2)), rng.random((100, 2))
+
+    def once(seed: int) -> float:
+        chosen = select_centers(targets, released, 20, rng=np.random.default_rng(seed))
+        return cost(targets, released, targets[chosen])
+
+    costs = [once(seed) for seed in range(8)]
+    return Measure(max(costs) / min(costs), f"worst {max(costs):.5f}", f"best of 8 {min(costs):.5f}, n > {FULL}")
+
+
+def click(m: int, n: int, method: str) -> Measure:
+    """Time a whole fit of the page's size: processor time."""
+    rng = np.random.default_rng(0)
+    source, params = rng.random((m, 2)), Params(rng.random((n, 2)), epsilon=3.0, method=method)
+    time = typical(lambda seed: fit(source, Box.cube(0.0, 1.0, 2), params, rng=np.random.default_rng(seed)), 21)
+    return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
+
+
+SIZES = "m=100,000 n=5,000"
+BENCHMARKS = (
+    Benchmark(f"NNA, {SIZES} d=8, 30 blobs", lambda: sanitising("nna", "blobs", 8), budget=150.0),
+    Benchmark(f"NNA, {SIZES} d=8, uniform", lambda: sanitising("nna", "uniform", 8), budget=350.0),
+    Benchmark(f"NAS t=150, {SIZES} d=2", lambda: sanitising("nas", "uniform", 2), budget=100.0),
+    Benchmark(f"NAS t=150, {SIZES} d=8, 30 blobs", lambda: sanitising("nas", "blobs", 8), budget=250.0),
+    Benchmark(f"NAS t=150, {SIZES} d=8, uniform", lambda: sanitising("nas", "uniform", 8), budget=600.0),
+    Benchmark("FasterPAM selection, n=2,000 k=20", lambda: selection(2_000), budget=150.0),
+    Benchmark("FasterPAM selection, n=20,000 k=20", lambda: selection(20_000), budget=1000.0),
+    Benchmark("sampled selection's cost, n=20,000 k=20", sampled_cost, budget=1.02, unit="x"),
+    Benchmark("NNA run, m=2,000 n=500 d=2 k=10", lambda: click(2_000, 500, "nna"), budget=15.0),
+    Benchmark("NAS run, m=2,000 n=500 d=2 k=10", lambda: click(2_000, 500, "nas"), budget=15.0),
+    Benchmark("NNA run, m=10,000 n=500 d=2 k=10", lambda: click(10_000, 500, "nna")),
+)
