@@ -61,6 +61,7 @@ TAB = Knob(
     "",
     choices=(
         ("methods", "All methods"),
+        ("runs", "Many runs"),
         ("play", "Play over ε"),
         ("budgets", "Budgets"),
         ("reproduction", "Reproduction"),
