@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import controls, family, frame, outcomes, play, reproduction, state
+from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, along, show, show_pair
 
@@ -110,6 +110,7 @@ tabs = {
     "runs": lambda: outcomes.many(page, told, budget, noise, view),
     "play": lambda: play.over(page, told, budget, noise, view),
     "budgets": lambda: family.budgets(page, asked, noise, KNOBS["epsilon"]),
+    "attack": lambda: attack_record.attack(page, repaired, stepwise, noise, view),
     "reproduction": lambda: reproduction.tables("convergent_kmeans"),
 }
 with page.more_pictures:

@@ -65,9 +65,8 @@ def thresholds(values: FloatArray) -> tuple[float, ...]:
 
 
 def usual_threshold(values: FloatArray, figure: Figure) -> float:
-    """Return the threshold that a page opens with: the one nearest to where a quarter of the runs lies beyond."""
-    edge = float(np.quantile(dots(values), 0.75 if figure.above else 0.25))
-    return min(thresholds(values), key=lambda each: abs(each - edge))
+    """Return the threshold that a page opens with: the one that comes nearest to a quarter of the dots beyond it."""
+    return min(thresholds(values), key=lambda each: abs(n_beyond(values, figure, each) - N_DOTS / 4))
 
 
 def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: int = N_DOTS) -> Scene:

@@ -64,6 +64,7 @@ TAB = Knob(
         ("runs", "Many runs"),
         ("play", "Play over ε"),
         ("budgets", "Budgets"),
+        ("attack", "The attack"),
         ("reproduction", "Reproduction"),
     ),
 )
