@@ -110,8 +110,8 @@ def exact_words(found: Exact, words: Words, n: int) -> str:
     worst = float(np.abs(found.guess - found.nonprivate_record).max())
     digits = "every digit" if worst == 0 else f"{max(0, math.floor(-math.log10(worst)))} digits"
     return (
-        f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits} of the "
-        f"box, off by {length(found.guess, found.nonprivate_record, words)} at most. Floating point is all that is in "
+        f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
+        f"off by {length(found.guess, found.nonprivate_record, words)} at most. Floating point is all that is in "
         "the way."
     )
 
@@ -123,8 +123,8 @@ def noisy_words(found: Guesses, epsilon: float) -> str:
     near = int((errors <= NEAR).sum())
     return (
         f"With noise for ε = {number(epsilon)} in all, the guess is off by {number(float(np.median(errors)))} box "
-        f"widths in the middle one of {len(errors)} runs, and by {number(NEAR)} or less in {near} of them. The middle "
-        f"of the box, a guess that looks at nothing, is off by {number(blind)}."
+        f"widths (median of {len(errors)} runs), and by {number(NEAR)} or less in {near} of them. The middle of the "
+        f"box, a guess that looks at nothing, is off by {number(blind)}."
     )
 
 
@@ -208,7 +208,7 @@ def picked_row(mark: int, n: int, record: int) -> int | None:
 
 def _true(stage: Stage, record: FloatArray) -> Layer:
     place = record[None, None]
-    return stage.marks("The record", SECRET, stage.clock.always(), place, symbol="lock", size=13.0, isolate=False)
+    return stage.marks("The record", SECRET, stage.clock.always(), place, symbol="ring", size=22.0, isolate=False)
 
 
 def _scene(
@@ -224,7 +224,7 @@ def _scene(
     return Scene(
         title=title,
         alt=f"{words.title}: one record, all others, and what an attacker who has the others makes of a release.",
-        caption="Curator view: not a release. The attacker has all grey records but not the locked one.",
+        caption="Curator view: not a release. The attacker has all grey records but not the ringed one.",
         hint="Click another record to attack it.",
         x=stage.projection.x,
         y=stage.projection.y,

@@ -17,7 +17,7 @@ from dpviz.stories.outcomes import Figure
 
 N_DOTS = 20
 BANDS = ((5.0, 95.0), (25.0, 75.0))  # percentiles of the runs
-ACROSS = 30.0  # dots that fit beside each other
+ACROSS = 24.0  # dots that fit beside each other
 MOST_THRESHOLDS = 12
 LOW, HIGH = -1.0, -0.2  # where the band lies under the dots
 SECRET = Audience.CURATOR
@@ -50,7 +50,12 @@ def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int =
 def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
     """Say in how many of the dots' runs the figure lies beyond a threshold."""
     n = n_beyond(values, figure, threshold, n_dots)
-    return f"In {n} of {n_dots} runs {figure.beyond} {figure.words(threshold)}."
+    return f"In {n} of {n_dots} runs {figure.beyond} {round_words(threshold, figure)}."
+
+
+def round_words(threshold: float, figure: Figure) -> str:
+    """Write a threshold with all its digits, which are few: three would move it."""
+    return f"{threshold:,.6g} {figure.unit}".strip()
 
 
 def thresholds(values: FloatArray) -> tuple[float, ...]:
@@ -152,7 +157,7 @@ def _dots(
 ) -> Layer:
     names = tuple(figure.words(float(at)) for at in places)
     return Layer(
-        name, Kind.MARKS, Role.NOISE, SECRET, {"xy": xy[None]}, shown, symbol, 13.0, names=names, isolate=False
+        name, Kind.MARKS, Role.NOISE, SECRET, {"xy": xy[None]}, shown, symbol, 16.0, names=names, isolate=False
     )
 
 

@@ -38,7 +38,7 @@ SHOWN = Knob(
     "exact",
     "What is released",
     "Exact: centers and counts as they are. Noisy: repaired mode. Published: as the paper prints it.",
-    choices=(("exact", "Exact centers"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
+    choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
 _OWN = "dpviz:own-attacks"

@@ -29,7 +29,7 @@ BATCH = 5  # runs of one job
 IN_BANDS = 10  # runs at each other budget
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the bands
 PUBLIC = "Every run is one more release, and their budgets add up. The curator sees them; you do not."
-RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
+RUNS = Knob("n_outcomes", "int", 40, "Runs to play", "More runs, steadier dots.", 10, 100, 10, 100)
 VARY = Knob(
     "vary",
     "choice",
@@ -169,15 +169,19 @@ def _dots(found: Sequence[Outcome]) -> None:
 
 
 def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> float:
-    """Draw the threshold's slider; other runs may have other stops, and then it stands where a quarter is beyond."""
-    key = f"outcomes-threshold-{figure.name}"
-    kept: Any = st.session_state.get(_BEYOND)
-    start = min(stops, key=lambda each: abs(each - kept)) if isinstance(kept, float) else usual
+    """Draw the threshold's slider; other runs may have other stops, and then it stands at the nearest of them."""
+    kept_at, key = f"{_BEYOND}:{figure.name}:{figure.unit}", f"outcomes-threshold-{figure.name}"
+    kept: Any = st.session_state.get(kept_at)
+    start = usual if kept is None else min(stops, key=lambda each: abs(each - kept))
     if st.session_state.get(key) not in stops:
         st.session_state[key] = start
-    chosen = float(st.select_slider("Beyond", stops, format_func=figure.words, key=key))
+
+    def words(stop: float) -> str:
+        return quantile_dots.round_words(stop, figure)
+
+    chosen = float(st.select_slider("Beyond", stops, format_func=words, key=key))
     if chosen != start:
-        st.session_state[_BEYOND] = chosen
+        st.session_state[kept_at] = chosen
     return chosen
 
 

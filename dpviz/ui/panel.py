@@ -53,8 +53,8 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
         f'<p class="dpviz-kind">{escape(label.kind)}</p>'
-        f"<p><b>Protects</b> {escape(label.contents.protects)}</p>"
-        f"<p><b>Sees the true records</b> {escape(label.contents.trusted)}</p>"
+        f"<p><b>Protects:</b> {escape(label.contents.protects)}</p>"
+        f"<p><b>Trusted:</b> {escape(label.contents.trusted)}</p>"
         f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
         f"<p>{COIN}</p>{table}<ul>{said}</ul></section>"
     )
