@@ -18,6 +18,7 @@ SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
 CELLS = 64  # of the marginal's integration; Simpson's rule in each
 CUT = 36.0  # e-folds kept of the marginal's tail: exp(-36) is below rounding
 _SHRINK = 1.0 - 1.0 / math.e
+_EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2  # of the cells: finer where exp(-eps alpha) is steep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,9 +124,11 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     Area is delta d(delta) d(alpha), hence the factor 1 / delta; outside the zone it is 0. `axis` (k, 2) is the unit
     vector of X - S. epsilon = inf has no density: the caller draws a point.
     """
-    reach = np.linalg.norm(offsets, axis=2)  # (k, m)
-    along = np.einsum("kmj,kj->km", offsets, axis)
-    gap = np.linalg.norm(offsets - lam[:, None, None] * axis[:, None, :], axis=2)
+    x, y = offsets[..., 0], offsets[..., 1]  # term by term: a library's sums over two numbers cost ten times as much
+    ax, ay = axis[:, :1], axis[:, 1:]
+    reach = np.sqrt(x * x + y * y)  # (k, m)
+    along = x * ax + y * ay
+    gap = np.sqrt((x - lam[:, None] * ax) ** 2 + (y - lam[:, None] * ay) ** 2)
     inside = (gap <= 1.0 - lam[:, None]) & (reach > 0)
     safe = np.where(inside, reach, 1.0)
     angle = np.arccos(np.clip(along / safe, -1.0, 1.0))
@@ -213,7 +216,7 @@ def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> Float
     with np.errstate(divide="ignore"):
         last = np.minimum(np.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
     end = np.arcsin(np.clip(np.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
-    edges = end[:, None] * np.linspace(0.0, 1.0, CELLS + 1) ** 2  # finer where exp(-eps alpha) is steep
+    edges = end[:, None] * _EDGES
     middles = 0.5 * (edges[:, :-1] + edges[:, 1:])
     density = _marginal(lam[:, None], rate[:, None], np.concatenate([edges, middles], axis=1))
     at_edges, at_middles = density[:, : CELLS + 1], density[:, CELLS + 1 :]
