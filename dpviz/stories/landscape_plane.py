@@ -86,8 +86,8 @@ def relief(shown: Mixture, plane: Projection) -> Relief:
 def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
 
-    Labels are those of `lattice_basins` and `basins_by_lattice`. No basin is as thin as a cell, because the eigenvalues
-    of covariances have a floor.
+    Labels are those of `lattice_basins` and `basins_by_lattice`, which say how near to borders they can be wrong. The
+    eigenvalues of covariances have a floor, so that few parts of basins are as thin as a cell.
     """
     if n_minima == 1:
         return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
