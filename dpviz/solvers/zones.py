@@ -7,6 +7,7 @@ generator state the result is continuous in epsilon.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,15 @@ class ZoneSample:
     points: Centers  # (k, d) S_hat
     reach: FloatArray  # (k,) delta in (0, 1)
     angle: FloatArray  # (k,) alpha >= 0, radians
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneDraw:
+    """Where in its zone each of k points is drawn, whatever the zone stands on."""
+
+    reach: FloatArray  # (k,) delta in (0, 1)
+    angle: FloatArray  # (k,) alpha >= 0, radians
+    sides: FloatArray  # (k, d) directions that are left by, off the axis
 
 
 def controller_angle(uniforms: FloatArray) -> FloatArray:
@@ -70,11 +80,33 @@ def draw_in_zone(
 ) -> ZoneSample:
     """Do what `sample_in_zone` does, and return delta and alpha beside the points."""
     lams, epsilons = _checked(len(mean), lam, epsilon)
-    uniforms = rng.random((len(mean), 3))
-    sides = _side_directions(mean.shape, uniforms[:, 2], rng)
-    angle = _angles(lams, epsilons, uniforms[:, :1])[:, 0] if mean.shape[1] > 1 else np.zeros(len(mean))
-    reach = _reaches(lams, epsilons, angle, uniforms[:, 1])
-    return ZoneSample(_place(mean, controller, reach, angle, sides), reach, angle)
+    (draw,) = draws_ahead(lams[None], epsilons, mean.shape[1], (rng,))
+    return placed_in_zone(mean, controller, draw)
+
+
+def draws_ahead(
+    lam: FloatArray, epsilon: ArrayLike, d: int, rngs: Sequence[np.random.Generator]
+) -> tuple[ZoneDraw, ...]:
+    """Do for the m generators and rows of `lam` (m, k) what `draw_in_zone` does before it looks at a mean.
+
+    Integrating many zones' laws at once costs hardly more than one zone's.
+    """
+    m, k = lam.shape
+    lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
+    uniforms, sides = np.empty((m, k, 3)), np.empty((m, k, d))
+    for i, rng in enumerate(rngs):
+        uniforms[i] = rng.random((k, 3))
+        sides[i] = _side_directions((k, d), uniforms[i, :, 2], rng)
+    flat = uniforms.reshape(-1, 3)
+    angle = _angles(lams, epsilons, flat[:, :1])[:, 0] if d > 1 else np.zeros(m * k)
+    reach = _reaches(lams, epsilons, angle, flat[:, 1])
+    return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
+
+
+def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSample:
+    """Put what was drawn ahead into the zones between `mean` and `controller` (k, d)."""
+    points = _place(mean, controller, draw.reach, draw.angle, draw.sides)
+    return ZoneSample(points, draw.reach, draw.angle)
 
 
 def spread_in_zone(
