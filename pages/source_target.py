@@ -7,7 +7,16 @@ import streamlit as st
 
 from dpviz.algorithms import source_target as algorithm
 from dpviz.stories import source_target as story
-from dpviz.ui import controls, frame, reproduction, source_target, source_target_data, source_target_knobs, state
+from dpviz.ui import (
+    controls,
+    frame,
+    reproduction,
+    source_target,
+    source_target_data,
+    source_target_knobs,
+    state,
+    two_worlds,
+)
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -48,7 +57,12 @@ def budget_and_picture() -> None:
     note = story.not_established if not proved else story.rho_allowed if rho else story.allowed
     value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
     slider = Slider(budget, lambda each: (method(each),))
-    link = [*source_target_data.link(page.source), *source_target_knobs.link(), *source_target.link()]
+    link = [
+        *source_target_data.link(page.source),
+        *source_target_knobs.link(),
+        *source_target.link(),
+        *two_worlds.link(),
+    ]
     picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
     source_target.follow_click(page, picture)
 
@@ -57,14 +71,12 @@ HINT = "Triangles mark real deployments."
 with page.slider:
     budget_and_picture()
 
+now = two_worlds.Asked(lambda: method(float(state.value(budget))), "Point of S′", record=source_target.RECORD)
+tabs = {
+    "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
+    "record": lambda: source_target.record(page, params_at, budget, noise, view),
+    "worlds": lambda: two_worlds.worlds(page, now, noise, view),
+    "reproduction": lambda: reproduction.tables("source_target"),
+}
 with page.more_pictures:
-    costs, one, *tables = controls.tabs(source_target.TAB)
-if costs.open:
-    with costs:
-        source_target.costs(page, params_at(float(state.value(budget))), noise, budget)
-if one.open:
-    with one:
-        source_target.record(page, params_at, budget, noise, view)
-if tables and tables[0].open:
-    with tables[0]:
-        reproduction.tables("source_target")
+    controls.fill(source_target.TAB, tabs)

@@ -12,6 +12,7 @@ from dpviz.ui import (
     nd_laplace_play,
     reproduction,
     state,
+    two_worlds,
 )
 from dpviz.ui.frame import Frame
 from dpviz.ui.nd_laplace_clusters import Recall
@@ -28,6 +29,7 @@ TAB = Knob(
         ("clusters", "Clusters"),
         ("attacks", "Attacks"),
         ("play", "Play the attacker"),
+        two_worlds.CHOICE,
         ("walls", "Near the wall"),
         ("dimensions", "High dimensions"),
         *([("reproduction", "Reproduction")] if TABLES else []),
@@ -40,17 +42,15 @@ def link() -> tuple[str, str]:
     return TAB.name, str(state.value(TAB))
 
 
-def below(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+def below(frame: Frame, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:
     """Draw the tabs and fill the open one."""
     fill: dict[str, Callable[[], None]] = {
         "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
         "attacks": lambda: nd_laplace_attacks.attacks(frame, recall, noise, shown),
         "play": lambda: nd_laplace_play.game(frame, recall),
+        "worlds": lambda: two_worlds.worlds(frame, asked, noise, shown),
         "walls": lambda: nd_laplace_law.walls(frame, recall),
         "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),
         "reproduction": lambda: reproduction.tables("nd_laplace"),
     }
-    for (name, _), tab in zip(TAB.choices, controls.tabs(TAB), strict=True):
-        if tab.open:
-            with tab:
-                fill[name]()
+    controls.fill(TAB, fill)

@@ -12,7 +12,15 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import dpm_tabs, family, morse, nd_laplace_clusters, nd_laplace_membership, source_target
+from dpviz.ui import (
+    dpm_tabs,
+    family,
+    morse,
+    nd_laplace_clusters,
+    nd_laplace_membership,
+    source_target,
+    two_worlds_runs,
+)
 from dpviz.ui.background import Answers
 
 
@@ -20,7 +28,15 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (family, dpm_tabs, morse, nd_laplace_clusters, nd_laplace_membership, source_target):
+    for module in (
+        family,
+        dpm_tabs,
+        morse,
+        nd_laplace_clusters,
+        nd_laplace_membership,
+        source_target,
+        two_worlds_runs,
+    ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
