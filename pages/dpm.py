@@ -63,7 +63,7 @@ def epsilon_and_picture() -> None:
     except ValueError as error:
         impossible(page, str(error))
         return
-    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link(), *two_worlds.link()]
+    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link(), *two_worlds.link(page)]
     link.append((dpm_tabs.TAB.name, state.value(dpm_tabs.TAB)))
     dpm_tabs.remember_looked()
     slider = Slider(dpm_knobs.KNOBS["epsilon"], lambda each: (method(each, node),))

@@ -40,7 +40,8 @@ with page.more:
     view = frame.view(page)
 look = morse.look(page, chosen["n_components"])
 view = morse.raised(page, view)
-link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view), *two_worlds.link()]
+link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
+link += two_worlds.link(page)
 adapt = two_worlds.adapter(TAB)
 proved = not page.source.dataset.bounds_from_data
 

@@ -61,7 +61,7 @@ def budget_and_picture() -> None:
         *source_target_data.link(page.source),
         *source_target_knobs.link(),
         *source_target.link(),
-        *two_worlds.link(),
+        *two_worlds.link(page),
     ]
     picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
     source_target.follow_click(page, picture)

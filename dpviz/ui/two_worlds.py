@@ -37,10 +37,10 @@ CORNER, STATED, NEAR = "corner", "stated", "near"
 WHERE = Knob(
     "where",
     "choice",
-    CORNER,
+    NEAR,
     "Its place there",
     "The corner of the public box that is farthest from the record, or a place in percent of the box.",
-    choices=((CORNER, "Farthest corner"), (STATED, "A stated place")),
+    choices=((NEAR, "One radius away"), (CORNER, "Farthest corner"), (STATED, "A stated place")),
 )
 ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, 0, 100, unit="%")
 UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, 0, 100, unit="%")
@@ -48,9 +48,17 @@ RUNS = Knob(
     "n_world_runs",
     "choice",
     "200",
-    "Runs in each world",
+    "Runs",
     "Half of them choose the attacker's rule, the other half scores it.",
-    choices=tuple((each, each) for each in ("100", "200", "400", "1000")),
+    choices=tuple((each, f"{each} in each") for each in ("100", "200", "400", "1000")),
+)
+LOOK = Knob(
+    "world_view",
+    "choice",
+    "near",
+    "Show",
+    "What is released near the record, or all of it.",
+    choices=(("near", "Near the record"), ("whole", "The whole box")),
 )
 _CLICKS = "dpviz:world-clicks"
 
@@ -66,10 +74,10 @@ class Asked:
     radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit
 
 
-def link(*, record: bool = True) -> list[tuple[str, str]]:
+def link(frame: Frame, *, record: bool = True) -> list[tuple[str, str]]:
     """Return what this tab adds to the link; without the record where the page has it already."""
-    knobs = (*((RECORD,) if record else ()), WHAT, WHERE, ACROSS, UP, RUNS)
-    return [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
+    return [(RECORD.name, str(_row(frame.source.dataset.n))), *pairs] if record else pairs
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:
@@ -120,37 +128,56 @@ def stated_place(frame: Frame, shown: View, start: Points) -> Points:
 
 
 def _choose(frame: Frame, asked: Asked, method: Method, offered: tuple[str, ...], shown: View) -> Change:
+    """Draw the record, what happens to it, its place there, how many runs, and how much of the box is shown."""
     dataset = frame.source.dataset
-    what = replace(WHAT, default=offered[0], choices=tuple(each for each in OPERATIONS if each[0] in offered))
-    left, middle, right = st.columns([2, 3, 2], vertical_alignment="bottom")
-    if int(state.value(RECORD)) >= max(dataset.n, 1):
-        state.remember(RECORD, 0)
+    row = _row(dataset.n)
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
     if asked.record is not None and dataset.n:
         with left:
             last = float(max(dataset.n - 1, 1))
+            state.remember(RECORD, row)
             controls.control(replace(asked.record, high=last, maximum=last))
-    with middle:
-        operation = str(controls.control(what)) if len(offered) > 1 else offered[0]
-        if len(offered) == 1:
-            st.caption(f"{dict(OPERATIONS)[operation]}: this guarantee says nothing about anything else.")
+    elif dataset.n:
+        left.markdown(f"Record {row}")
     with right:
-        controls.control(RUNS)
-    row = min(int(state.value(RECORD)), max(dataset.n - 1, 0))
-    if operation == REMOVE:
-        return Change(operation, row)
+        operation = _operation(offered)
     box = dataset.box
     start = box.clip(dataset.points[row]) if dataset.n else box.from_unit(np.full(box.d, 0.5))
-    where = WHERE
-    if asked.radius is not None:
-        where = replace(WHERE, default=NEAR, choices=((NEAR, "One radius away"), *WHERE.choices))
-    chosen = str(controls.control(where))
+    change = Change(operation, row)
+    if operation != REMOVE:
+        place = _place(asked, method, frame, start, shown)
+        change = Change(operation, row, tuple(float(each) for each in place))
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    with left:
+        controls.control(RUNS)
+    if asked.radius is None:  # the draws of one record are near it anyway
+        with right:
+            controls.control(LOOK)
+    return change
+
+
+def _row(n: int) -> int:
+    """Return the chosen record, the last where there are not so many."""
+    return min(int(state.value(RECORD)), max(n - 1, 0))
+
+
+def _operation(offered: tuple[str, ...]) -> str:
+    if len(offered) > 1:
+        some = tuple(each for each in OPERATIONS if each[0] in offered)
+        return str(controls.control(replace(WHAT, default=offered[0], choices=some)))
+    st.markdown(f"{dict(OPERATIONS)[offered[0]]}: the guarantee covers nothing else.")
+    return offered[0]
+
+
+def _place(asked: Asked, method: Method, frame: Frame, start: Points, shown: View) -> Points:
+    """Draw where the record is put, and return the place (d,), data units."""
+    box, some = frame.source.dataset.box, WHERE.choices if asked.radius is not None else WHERE.choices[1:]
+    chosen = str(controls.control(replace(WHERE, default=some[0][0], choices=some)))
     if chosen == STATED:
-        place = stated_place(frame, shown, start)
-    elif chosen == NEAR and asked.radius is not None:
-        place = story.one_radius_away(method.params, box, start, asked.radius)
-    else:
-        place = story.farthest_corner(box, start)
-    return Change(operation, row, tuple(float(each) for each in place))
+        return stated_place(frame, shown, start)
+    if chosen == NEAR and asked.radius is not None:
+        return story.one_radius_away(method.params, box, start, asked.radius)
+    return story.farthest_corner(box, start)
 
 
 @st.fragment
@@ -172,7 +199,8 @@ def _worlds(frame: Frame, asked: Asked, change: Change, noise: Noise, shown: Vie
         return
     if found.score is not None:
         odds = story.odds_of(guarantee, change, method.params, dataset.box, pair, found.noise_limit)
-        st.markdown(f"**{story.sentence(found.score, odds.most)}** {story.interval_words(found.score)}")
-        st.caption(" ".join(story.remarks(odds, planned=asked.planned)))
-    scene = cloud_scene(found.clouds, pair, change, asked.what, words_of(frame.source), shown)
+        st.markdown(f"**{story.sentence(found.score, odds.most)}**")
+        st.caption(" ".join((story.interval_words(found.score), *story.remarks(odds, planned=asked.planned))))
+    near = asked.radius is None and state.value(LOOK) == "near"
+    scene = cloud_scene(found.clouds, pair, change, asked.what, words_of(frame.source), shown, near=near)
     follow_click(frame, live(scene, key="worlds", height=HEIGHT), "worlds")

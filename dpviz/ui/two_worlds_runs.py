@@ -89,6 +89,8 @@ def _asked(
     if not answers.complete:
         st.button("Stop", on_click=_stop, args=(key,))
     clouds = _clouds(answers.found[:n_runs_jobs])
+    if clouds is None:
+        st.caption("The first runs are on their way.")
     if clouds is None or not answers.complete:
         return Found(clouds)
     score = held_out_score(clouds[0].statistics, clouds[1].statistics)
