@@ -21,6 +21,7 @@ MOST_DRAWN = 2000  # marks of a world
 MOST_CUTS = 60  # different ones of a world
 SAME = 6  # digits, box units, up to which two cuts are the same
 SYMBOLS = ("ring", "cross")  # of the two worlds; their colors are the palette's first two
+SIZES = (9.0, 6.0)  # a ring is seen around a cross
 NEAREST, FEWEST = 0.15, 20  # share and least number of what was released that is near the record; ours
 LEAST_PAD = 0.01  # box widths
 ENDS = (0.5, 99.5)  # percentiles of the drawn points that a picture shows at least
@@ -89,7 +90,7 @@ def _points(what: str, places: Points, world: int, stage: Stage, name: str) -> L
     most = min(len(places), MOST_DRAWN)
     drawn = spread(places[np.arange(most) * len(places) // max(most, 1)], stage.projection)
     arrays: Arrays = {"xy": drawn[None], "group": np.zeros((1, most), dtype=np.uint8)}
-    style: dict[str, Any] = {"symbol": SYMBOLS[world], "size": 7.0, "hue": world, "isolate": False}
+    style: dict[str, Any] = {"symbol": SYMBOLS[world], "size": SIZES[world], "hue": world, "isolate": False}
     return stage.layer(
         f"{what}: {name}", Kind.MARKS, Role.CLUSTER, Audience.CURATOR, ALWAYS, arrays, total=len(places), **style
     )

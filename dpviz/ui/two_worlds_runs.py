@@ -82,7 +82,7 @@ def _asked(
         jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation)))
     answers: Answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
     done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what=f"{n_runs} runs in each world", follow="picture", key="wait-worlds")
+    wait(done=done, all=len(jobs), what=f"Batches of {batch} runs", follow="picture", key="wait-worlds")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return Found(None)
