@@ -21,6 +21,7 @@ from dpviz.ui import (
     nd_laplace_membership,
     outcomes,
     source_target,
+    two_worlds_runs,
 )
 from dpviz.ui.background import Answers
 
@@ -38,6 +39,7 @@ def idle_workshop(monkeypatch):
         nd_laplace_membership,
         outcomes,
         source_target,
+        two_worlds_runs,
     ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
