@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui import config, drawing, state
+from dpviz.ui import config, drawing, state, upload_form
 from dpviz.ui.export_files import FORMATS, File, Wish, make
 from dpviz.ui.live import wrap
 from dpviz.ui.served import served
@@ -53,9 +53,11 @@ def take_over(wanted: config.Config) -> None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = wanted
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    if wanted.features:
+    upload_form.expect(wanted.form)
+    if wanted.form is not None:
         state.report(
-            f"The settings were made with an uploaded file, and these of its columns: {_list(wanted.features)}."
+            "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "
+            f"missing values are filled in. Features: {_list(wanted.form.features)}."
         )
 
 
