@@ -17,6 +17,10 @@ from dpviz.ui.shown import latest
 KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
 IMPORT_HELP = "Takes all knobs from the file, and points drawn by hand if the curator saved it. It has no other data."
+WHOLE = (
+    "Files hold the first picture: its step and the layers that are on, always the whole view. Zoom, a picked cluster "
+    "and the charts further down are not in them."
+)
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
 NOTHING = "There is no picture to export. The page says why."
 _EXPORT = served("export")
@@ -83,6 +87,7 @@ def _menu() -> None:
     options |= {"number": number, "problem": problem, "restore": _restored()}
     if file is not None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
+    st.caption(WHOLE)
     _EXPORT(data=wrap(options, b"" if file is None else file.content), key=KEY, on_want_change=_nothing)
     _import()
 
