@@ -2,7 +2,7 @@
 
 from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
-from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers
+from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
 from dpviz.solvers.flow import flow_line
 from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
@@ -101,6 +101,7 @@ __all__ = [
     "repaired_covariances",
     "sample_in_zone",
     "select_centers",
+    "select_several",
     "soft_moments",
     "sphere_packing",
     "spread_in_zone",
