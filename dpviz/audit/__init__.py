@@ -14,7 +14,7 @@ from dpviz.audit.bound import (
 )
 from dpviz.audit.events import AuditEvent, chances
 from dpviz.audit.family import Family
-from dpviz.audit.outcomes import AuditStoppedError, Batch, Outcomes, gather, joined
+from dpviz.audit.outcomes import AuditStoppedError, Batch, Outcomes, Progress, gather, joined
 from dpviz.audit.theory import (
     Profile,
     events_profile,
@@ -34,6 +34,7 @@ __all__ = [
     "Family",
     "Outcomes",
     "Profile",
+    "Progress",
     "bound_from",
     "chances",
     "epsilon_lower_bound",

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.audit.events import AuditEvent, chances, choose, counted, log_ratio
+from dpviz.audit.events import AuditEvent, chances, choose, counted, log_ratio, strength
 from dpviz.audit.family import Family, informative, learn
 from dpviz.audit.outcomes import Batch, Outcomes, Progress, Run, Statistic, gather, joined
 from dpviz.core import FloatArray, as_points, frozen
@@ -150,9 +150,7 @@ def bound_from(
     held, theirs = learned.of(first.part(1, 2), wanted), learned.of(other.part(1, 2), wanted)
     n_estimating = first.n_runs // 2
     low, high = chances(n_estimating, beta)
-    found = sorted(
-        (counted(event, held, theirs, low, high, delta) for event in events), key=lambda event: -event.epsilon_lower
-    )
+    found = sorted((counted(event, held, theirs, low, high, delta) for event in events), key=strength)
     strongest = found[0].statistic if found else ""
     return EpsilonBound(
         epsilon_lower=max([0.0, *(event.epsilon_lower for event in found)]),

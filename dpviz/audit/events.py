@@ -57,6 +57,11 @@ def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
         return np.asarray(np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high))
 
 
+def strength(event: AuditEvent) -> tuple[float, bool]:
+    """Return the key that puts the strongest event first; of equals the one that is easier to understand."""
+    return -event.epsilon_lower, event.statistic.startswith("learned")
+
+
 def choose(
     here: Columns, there: Columns, names: Sequence[str], ends: Chances, delta: float, n_events: int
 ) -> list[AuditEvent]:
@@ -68,7 +73,7 @@ def choose(
     most = max(MOST_OF_ONE, -(-n_events // max(len(names), 1)))
     taken: Counter[str] = Counter()
     kept: list[AuditEvent] = []
-    for event in sorted(found, key=lambda event: -event.epsilon_lower):
+    for event in sorted(found, key=strength):
         if taken[event.statistic] < most and len(kept) < n_events:
             taken[event.statistic] += 1
             kept.append(event)

@@ -12,7 +12,16 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import dpm_tabs, family, morse, nd_laplace_clusters, nd_laplace_membership, source_target
+from dpviz.ui import (
+    audit,
+    audit_table,
+    dpm_tabs,
+    family,
+    morse,
+    nd_laplace_clusters,
+    nd_laplace_membership,
+    source_target,
+)
 from dpviz.ui.background import Answers
 
 
@@ -20,12 +29,22 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (family, dpm_tabs, morse, nd_laplace_clusters, nd_laplace_membership, source_target):
+    for module in (
+        audit,
+        audit_table,
+        family,
+        dpm_tabs,
+        morse,
+        nd_laplace_clusters,
+        nd_laplace_membership,
+        source_target,
+    ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
