@@ -14,6 +14,8 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.ui import (
     attack_record,
+    audit,
+    audit_table,
     dpm_tabs,
     family,
     morse,
@@ -32,6 +34,8 @@ def idle_workshop(monkeypatch):
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
     for module in (
         attack_record,
+        audit,
+        audit_table,
         family,
         dpm_tabs,
         morse,
@@ -45,7 +49,8 @@ def idle_workshop(monkeypatch):
 
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
