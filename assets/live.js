@@ -537,6 +537,8 @@ export default function mount(component) {
     console.error(error);
   }
   return () => {
+    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
+    if (parentElement.isConnected) return;
     live.destroy();
     instances.delete(parentElement);
   };

@@ -224,8 +224,10 @@ def pack(scene: Scene) -> bytes:
         layers.append(_layer_header(layer, directory))
     body = b"".join(chunks)
     header = {**_scene_header(scene), "layers": layers}
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode() + body).hexdigest()
-    text = json.dumps({**header, "hash": digest}).encode()
+    text = json.dumps(header, sort_keys=True).encode()
+    digest = hashlib.sha256(text)
+    digest.update(body)
+    text = text[:-1] + f', "hash": "{digest.hexdigest()}"}}'.encode()  # writing it twice would cost as much again
     text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
     return len(text).to_bytes(4, "little") + text + body
 

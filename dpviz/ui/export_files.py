@@ -17,6 +17,7 @@ from dpviz.stories.target_context import Context as TargetContext
 from dpviz.ui import config
 from dpviz.ui.runs import notices
 from dpviz.ui.shown import Shown
+from dpviz.ui.upload_form import to_file
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
@@ -123,11 +124,9 @@ def _upload(shown: Shown) -> dict[str, Any] | None:
     """Describe an upload: names and typed bounds are public words, bounds from the records are not."""
     if not shown.source.uploaded:
         return None
-    dataset = shown.source.dataset
-    found: dict[str, Any] = {"features": list(dataset.feature_names), "bounds_from_data": dataset.bounds_from_data}
-    if not (shown.public and dataset.bounds_from_data):
-        found |= {"low": dataset.box.low.tolist(), "high": dataset.box.high.tolist()}
-    return found
+    form = shown.source.form
+    found: dict[str, Any] = {"bounds_from_data": shown.source.dataset.bounds_from_data}
+    return found | (to_file(form, public=shown.public) if form else {})
 
 
 def _script(it: _Picture) -> str:
