@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import morse as algorithm
 from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
-from dpviz.ui import controls, frame, morse, reproduction, state
+from dpviz.ui import controls, frame, morse, outcomes, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -57,21 +57,28 @@ def method(epsilon: float) -> Method:
 @st.fragment
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
-    note = story.allowed if proved else story.not_established
+    shown = story.stated if chosen["calibration"] == "published" else story.allowed
+    note = shown if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
-    morse.follow_click(show(page, slider, epsilon, noise, view, moved))
+    picture = show(page, slider, epsilon, noise, view, moved)
+    morse.follow_click(picture)
 
 
 with page.slider:
     epsilon_and_picture()
 
+
+def many() -> None:
+    """Draw many runs: what they release, one after another, and how often the clusters are right."""
+    outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
+    morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
+
+
+tabs = {
+    "runs": many,
+    "reproduction": lambda: reproduction.tables("morse"),
+}
 with page.more_pictures:
-    runs, *tables = controls.tabs(TAB)
-if runs.open:
-    with runs:
-        morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
-if tables and tables[0].open:
-    with tables[0]:
-        reproduction.tables("morse")
+    controls.fill(TAB, tabs)

@@ -60,4 +60,4 @@ with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    nd_laplace_tabs.below(page, recall, noise, view)
+    nd_laplace_tabs.below(page, method, recall, noise, view)

@@ -1,5 +1,6 @@
 """Attacks: take what was published and guess what was not. None takes a trace, none knows an algorithm.
 
+- `differencing`: the one record that is missing, from the centers of all and every other record.
 - `bayes`: a place from its releases, given a public prior.
 - `roc`: ROC curves, their bounds under a budget, confidence bands.
 - `two_points`: which of two places; the best possible success.
@@ -21,6 +22,16 @@ from dpviz.attacks.bayes import (
     posterior,
     posterior_bound,
     uniform_prior,
+)
+from dpviz.attacks.differencing import (
+    NoisySums,
+    Segment,
+    ZonePath,
+    exact_record,
+    expected_record,
+    likeliest_record,
+    ray_segment,
+    zone_record,
 )
 from dpviz.attacks.label_only import ClassifierRelease, boundary_distances, label_only_scores, tree_release
 from dpviz.attacks.membership import (
@@ -80,10 +91,13 @@ __all__ = [
     "MembershipRound",
     "MembershipSecret",
     "MembershipTally",
+    "NoisySums",
     "Prior",
     "RateBand",
     "Roc",
     "RocBand",
+    "Segment",
+    "ZonePath",
     "advantage_bound",
     "auc_bound",
     "best_guess",
@@ -93,11 +107,14 @@ __all__ = [
     "empirical_prior",
     "empirical_roc",
     "error_of",
+    "exact_record",
     "exceeds",
     "expected_error",
+    "expected_record",
     "is_correct",
     "label_only_scores",
     "laplace_total_variation",
+    "likeliest_record",
     "location_adversary",
     "location_rounds",
     "mean_error",
@@ -107,6 +124,7 @@ __all__ = [
     "nearer_scores",
     "posterior",
     "posterior_bound",
+    "ray_segment",
     "reconstruct_mean",
     "reconstruct_median",
     "replacement_budget",
@@ -121,4 +139,5 @@ __all__ = [
     "two_point_success",
     "uniform_prior",
     "yeom_guesses",
+    "zone_record",
 ]

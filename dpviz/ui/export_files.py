@@ -10,11 +10,12 @@ from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
+from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Data, Recipe, Run, script
 from dpviz.stories.target_context import Context as TargetContext
 from dpviz.ui import config
-from dpviz.ui.runs import FROM_DATA, SECRET, TEACHING
+from dpviz.ui.runs import notices
 from dpviz.ui.shown import Shown
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
@@ -82,7 +83,7 @@ class _Picture:
             guarantee = told.result.guarantee
             name = f"{method.name}. " if len(self.shown.methods) > 1 else ""
             said.append(f"{name}{promise(guarantee)}")
-            said += [each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING)]
+            said += notices(guarantee)
         return (*dict.fromkeys(said), PUBLIC if self.shown.public else CURATOR)
 
     @property
@@ -110,7 +111,11 @@ def _json(it: _Picture) -> str:
     query = tuple(parse_qsl(shown.address, keep_blank_values=True))
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
     made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
-    guarantees = [described(told.result.guarantee) for told in shown.told]
+    guarantees = [
+        described(told.result.guarantee)
+        | {"label": written(label_of(told.result.guarantee, method.story.contents(told)))}
+        for method, told in zip(shown.methods, shown.told, strict=True)
+    ]
     return config.write(made, guarantees=guarantees, upload=_upload(shown))
 
 
