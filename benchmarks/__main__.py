@@ -3,7 +3,7 @@
 import math
 import sys
 
-from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, source_target
+from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, move, source_target
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -15,6 +15,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *laplace.BENCHMARKS,
     *latency.BENCHMARKS,
     *morse.BENCHMARKS,
+    *move.BENCHMARKS,
     *source_target.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
