@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.ui import (
+    attack_record,
     audit,
     audit_table,
     dpm_tabs,
@@ -20,7 +21,9 @@ from dpviz.ui import (
     morse,
     nd_laplace_clusters,
     nd_laplace_membership,
+    outcomes,
     source_target,
+    two_worlds_runs,
 )
 from dpviz.ui.background import Answers
 
@@ -30,6 +33,7 @@ def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
     for module in (
+        attack_record,
         audit,
         audit_table,
         family,
@@ -37,7 +41,9 @@ def idle_workshop(monkeypatch):
         morse,
         nd_laplace_clusters,
         nd_laplace_membership,
+        outcomes,
         source_target,
+        two_worlds_runs,
     ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
@@ -132,9 +138,10 @@ class Page:
 
     @property
     def card(self):
-        """Return the text of the guarantee card."""
+        """Return the text of the guarantee's label, and of what is behind it."""
         (found,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-card" in body]
-        return found
+        (more,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-label" in body]
+        return found + more
 
     @property
     def n_locks(self):
