@@ -242,7 +242,7 @@ class Live extends Tools {
   move(target, ease) {
     this.from = this.frame;
     this.frame = target;
-    this.easing = ease && !this.motion.matches;
+    this.easing = ease && !this.motion.matches && this.scene.eased !== false;
     this.easeStart = null;
     this.showFrame();
     this.announce(this.easing);

@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import controls, family, frame, play, reproduction, state, two_worlds
+from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, along, show, show_pair
 
@@ -105,13 +105,14 @@ def epsilon_and_picture() -> None:
 with page.slider:
     epsilon_and_picture()
 
-
 same = two_worlds.Asked(lambda: told(float(state.value(budget))), planned=False)
 sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
 tabs = {
     "methods": lambda: family.all_methods(page, asked, noise, sliders, chosen),
+    "runs": lambda: outcomes.many(page, told, budget, noise, view),
     "play": lambda: play.over(page, told, budget, noise, view),
     "budgets": lambda: family.budgets(page, asked, noise, KNOBS["epsilon"]),
+    "attack": lambda: attack_record.attack(page, repaired, stepwise, noise, view),
     "worlds": lambda: two_worlds.worlds(page, same, noise, view),
     "reproduction": lambda: reproduction.tables("convergent_kmeans"),
 }

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import dpm as algorithm
 from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
-from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, reproduction, state, two_worlds
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, impossible, recalled, show
 
@@ -76,9 +76,16 @@ def epsilon_and_picture() -> None:
 with page.slider:
     epsilon_and_picture()
 
+
+def many() -> None:
+    """Draw many runs: what they release, one after another, and where they cut."""
+    outcomes.many(page, lambda each: method(each, 0), dpm_knobs.KNOBS["epsilon"], noise, view, bands=True)
+    dpm_tabs.many(page, recall, noise, view)
+
+
 tabs = {
     "inside": lambda: dpm_tabs.inside(page, recall),
-    "many": lambda: dpm_tabs.many(page, recall, noise, view),
+    "many": many,
     "quality": lambda: dpm_tabs.quality(page, recall),
     "worlds": lambda: two_worlds.worlds(page, two_worlds.Asked(now, planned=False), noise, view),
     "reproduction": lambda: reproduction.tables("dpm"),

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import morse as algorithm
 from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
-from dpviz.ui import controls, frame, morse, reproduction, state, two_worlds
+from dpviz.ui import controls, frame, morse, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -59,7 +59,8 @@ def method(epsilon: float) -> Method:
 @st.fragment
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
-    note = story.allowed if proved else story.not_established
+    shown = story.stated if chosen["calibration"] == "published" else story.allowed
+    note = shown if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
@@ -71,9 +72,16 @@ def epsilon_and_picture() -> None:
 with page.slider:
     epsilon_and_picture()
 
+
+def many() -> None:
+    """Draw many runs: what they release, one after another, and how often the clusters are right."""
+    outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
+    morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
+
+
 what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), "Released peak")
 tabs = {
-    "runs": lambda: morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"]),
+    "runs": many,
     "worlds": lambda: two_worlds.worlds(page, what, noise, view),
     "reproduction": lambda: reproduction.tables("morse"),
 }

@@ -10,6 +10,7 @@ from dpviz.stories import source_target as story
 from dpviz.ui import (
     controls,
     frame,
+    outcomes,
     reproduction,
     source_target,
     source_target_data,
@@ -18,6 +19,7 @@ from dpviz.ui import (
     two_worlds,
 )
 from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.runs import words_of
 from dpviz.ui.show import Method, Slider, show
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
@@ -54,7 +56,8 @@ def method(value: float) -> Method:
 def budget_and_picture() -> None:
     """What the budget moves, and nothing else, so that the picture answers at once."""
     rho = budget.name == "rho"
-    note = story.not_established if not proved else story.rho_allowed if rho else story.allowed
+    asked = params_at(float(state.value(budget)))
+    note = story.allowance(words_of(page.source), asked) if proved else story.not_established
     value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
     slider = Slider(budget, lambda each: (method(each),))
     link = [
@@ -71,9 +74,16 @@ HINT = "Triangles mark real deployments."
 with page.slider:
     budget_and_picture()
 
+
+def stand() -> outcomes.Stand:
+    """Return what stands behind the runs: the public targets."""
+    return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
+
+
 now = two_worlds.Asked(lambda: method(float(state.value(budget))), "Point of S′", record=source_target.RECORD)
 tabs = {
     "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
+    "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),
     "record": lambda: source_target.record(page, params_at, budget, noise, view),
     "worlds": lambda: two_worlds.worlds(page, now, noise, view),
     "reproduction": lambda: reproduction.tables("source_target"),

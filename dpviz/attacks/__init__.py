@@ -1,5 +1,6 @@
 """Attacks: take what was published and guess what was not. None takes a trace, none knows an algorithm.
 
+- `differencing`: the one record that is missing, from the centers of all and every other record.
 - `bayes`: a place from its releases, given a public prior.
 - `roc`: ROC curves, their bounds under a budget, confidence bands.
 - `two_points`: which of two places; the best possible success.
@@ -22,6 +23,16 @@ from dpviz.attacks.bayes import (
     posterior,
     posterior_bound,
     uniform_prior,
+)
+from dpviz.attacks.differencing import (
+    NoisySums,
+    Segment,
+    ZonePath,
+    exact_record,
+    expected_record,
+    likeliest_record,
+    ray_segment,
+    zone_record,
 )
 from dpviz.attacks.label_only import ClassifierRelease, boundary_distances, label_only_scores, tree_release
 from dpviz.attacks.membership import (
@@ -83,10 +94,13 @@ __all__ = [
     "MembershipRound",
     "MembershipSecret",
     "MembershipTally",
+    "NoisySums",
     "Prior",
     "RateBand",
     "Roc",
     "RocBand",
+    "Segment",
+    "ZonePath",
     "advantage_bound",
     "auc_bound",
     "best_guess",
@@ -98,12 +112,15 @@ __all__ = [
     "empirical_prior",
     "empirical_roc",
     "error_of",
+    "exact_record",
     "exceeds",
     "expected_error",
+    "expected_record",
     "held_out_score",
     "is_correct",
     "label_only_scores",
     "laplace_total_variation",
+    "likeliest_record",
     "location_adversary",
     "location_rounds",
     "mean_error",
@@ -113,6 +130,7 @@ __all__ = [
     "nearer_scores",
     "posterior",
     "posterior_bound",
+    "ray_segment",
     "reconstruct_mean",
     "reconstruct_median",
     "replacement_budget",
@@ -127,4 +145,5 @@ __all__ = [
     "two_point_success",
     "uniform_prior",
     "yeom_guesses",
+    "zone_record",
 ]

@@ -61,8 +61,10 @@ TAB = Knob(
     "",
     choices=(
         ("methods", "All methods"),
+        ("runs", "Many runs"),
         ("play", "Play over ε"),
         ("budgets", "Budgets"),
+        ("attack", "The attack"),
         two_worlds.CHOICE,
         ("reproduction", "Reproduction"),
     ),

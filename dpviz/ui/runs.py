@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Ball, FloatArray, Result, fingerprint
+from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint
 from dpviz.stories import Words
 from dpviz.ui.picker import Source
 
@@ -95,6 +95,11 @@ def words_of(source: Source) -> Words:
     """Return what the public knows of the data."""
     dataset = source.dataset
     return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
+
+
+def notices(guarantee: Guarantee) -> tuple[str, ...]:
+    """Return the caveats that are about this very run, not about its method: where bounds and noise came from."""
+    return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
 
 
 def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:

@@ -39,6 +39,7 @@ TAB = Knob(
     "",
     choices=(
         ("costs", "Cost of every method"),
+        ("runs", "Many runs"),
         ("record", "One record"),
         two_worlds.CHOICE,
         *([("reproduction", "Reproduction")] if TABLES else []),
