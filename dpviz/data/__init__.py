@@ -3,7 +3,7 @@
 from dpviz.data.bounds import Bounds, Clipping
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
-from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits
+from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits, subsample
 from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.table import Missing, Scaling, Table, read_table
 
@@ -25,4 +25,5 @@ __all__ = [
     "load",
     "read_table",
     "size_limits",
+    "subsample",
 ]
