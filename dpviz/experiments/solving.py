@@ -139,7 +139,9 @@ class Answer:
             return f"{said} It is the smallest {name} of the grid; a smaller one may do too."
         if self.failed is None:
             return f"{said} For smaller {name} the runs do not decide."
-        return f"{said} {name} = {self.failed:g} does not; in between the runs do not decide."
+        between = any(self.failed < one.value < self.reached for one in self.tried)
+        rest = "in between the runs do not decide" if between else "in between nothing was tried"
+        return f"{said} {name} = {self.failed:g} does not; {rest}."
 
     def _why(self) -> str:
         name, meaning = NAMES[self.axis]
