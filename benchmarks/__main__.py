@@ -3,7 +3,7 @@
 import math
 import sys
 
-from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, source_target
+from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, source_target, sweeps
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -16,6 +16,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *latency.BENCHMARKS,
     *morse.BENCHMARKS,
     *source_target.BENCHMARKS,
+    *sweeps.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 
