@@ -251,6 +251,8 @@ export default function mount(component) {
   const slider = instances.get(parentElement);
   slider.update(component);
   return () => {
+    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
+    if (parentElement.isConnected) return;
     slider.destroy();
     instances.delete(parentElement);
   };

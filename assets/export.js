@@ -138,6 +138,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const menu = instances.get(parentElement);
   menu.update({ data, setTriggerValue });
   return () => {
+    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
+    if (parentElement.isConnected) return;
     menu.root.remove();
     instances.delete(parentElement);
   };

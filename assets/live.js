@@ -242,7 +242,7 @@ class Live extends Tools {
   move(target, ease) {
     this.from = this.frame;
     this.frame = target;
-    this.easing = ease && !this.motion.matches;
+    this.easing = ease && !this.motion.matches && this.scene.eased !== false;
     this.easeStart = null;
     this.showFrame();
     this.announce(this.easing);
@@ -537,6 +537,8 @@ export default function mount(component) {
     console.error(error);
   }
   return () => {
+    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
+    if (parentElement.isConnected) return;
     live.destroy();
     instances.delete(parentElement);
   };

@@ -314,20 +314,29 @@ function valueImage(layer, row, i, look, strength) {
   const { data, shape: [, m, rows, columns] } = layer.arrays.value;
   const rgb = (name) => parseColour(name) ?? [128, 128, 128];
   const groups = group ? reader(group, look.row) : null;
-  const colours = new Map(groups ? [] : [[0, rgb(colour)]]);
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
   const ctx = canvas.getContext("2d");
   const image = ctx.createImageData(columns, rows);
+  const pixels = image.data; // asked for once, and filled number by number: a landscape has ten thousand cells
+  const inks = new Map(); // of each cluster: its colour, and how opaque it is at most
+  const ink = (own) => {
+    if (!inks.has(own)) inks.set(own, [...rgb(groups ? colourOf(look.theme, layer, own) : colour), strength * (groups ? look.alpha(own) : 1)]);
+    return inks.get(own);
+  };
+  let [last, red, green, blue, most] = [-1];
   for (let y = 0; y < rows; y += 1) { // row 0 is at low y, an image's first row is at the top
     for (let x = 0; x < columns; x += 1) {
       const at = (rows - 1 - y) * columns + x;
-      const value = data[(row * m + i) * rows * columns + at];
       const own = groups ? groups(i, at) : 0;
       if (own === NO_GROUP) continue; // a cell of no cluster stays clear
-      if (!colours.has(own)) colours.set(own, rgb(colourOf(look.theme, layer, own)));
-      image.data.set([...colours.get(own), strength * value * (groups ? look.alpha(own) : 1)], (y * columns + x) * 4);
+      if (own !== last) [last, red, green, blue, most] = [own, ...ink(own)];
+      const to = (y * columns + x) * 4;
+      pixels[to] = red;
+      pixels[to + 1] = green;
+      pixels[to + 2] = blue;
+      pixels[to + 3] = most * data[(row * m + i) * rows * columns + at];
     }
   }
   ctx.putImageData(image, 0, 0);

@@ -81,6 +81,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   wait.load(data, setTriggerValue);
   return () => {
+    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
+    if (parentElement.isConnected) return;
     wait.close();
     instances.delete(parentElement);
   };

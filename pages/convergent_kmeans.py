@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import controls, family, frame, play, reproduction, state
+from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, along, show, show_pair
 
@@ -32,32 +32,39 @@ with page.more:
     noise = frame.seeds(page)
     view = frame.view(page)
 link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
-link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
+link += [*two_worlds.link(page), *((name, KNOBS[name].format(value)) for name, value in common.items())]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
+adapt = two_worlds.adapter(family.TAB)
 proved = common["start"] == "packing" and not page.source.dataset.bounds_from_data
 
 
 def repaired(epsilon: float) -> Method:
     """Describe convergent k-means with a proved budget for the whole run."""
     params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "")
+    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "", adapt=adapt)
 
 
 def published(step: float, counts: float) -> Method:
     """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
     budgets = {"epsilon_per_iteration": step, "epsilon_counts": counts}
     params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-    return Method(algorithm, story, params, "As published" if chosen == "both" else "")
+    return Method(algorithm, story, params, "As published" if chosen == "both" else "", adapt=adapt)
 
 
 def baseline(epsilon: float) -> Method:
     """Describe another method of the family."""
     module, params = configure(chosen, replace(asked, epsilon=epsilon))
-    return Method(module, kmeans_family, params, METHODS[chosen])
+    return Method(module, kmeans_family, params, METHODS[chosen], adapt=adapt)
 
 
-told = repaired if chosen in ("repaired", "both") else baseline
+def stepwise(step: float) -> Method:
+    """Describe it as the paper prints it, with the final counts' budget of now."""
+    return published(step, float(state.value(KNOBS["epsilon_counts"])))
+
+
+told = {"published": stepwise, "repaired": repaired, "both": repaired}.get(chosen, baseline)
+budget = KNOBS["epsilon_per_iteration" if chosen == "published" else "epsilon"]
 
 
 def side_by_side(epsilon: float) -> tuple[Method, Method]:
@@ -68,17 +75,12 @@ def side_by_side(epsilon: float) -> tuple[Method, Method]:
     )
 
 
-def moved(**epsilons: float) -> list[tuple[str, str]]:
-    """Return the page's part of the link."""
-    return [*link, *((name, KNOBS[name].format(value)) for name, value in epsilons.items())]
-
-
 @st.fragment
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     if chosen == "published":
-        step = controls.log_slider(
-            KNOBS["epsilon_per_iteration"],
+        epsilon = controls.log_slider(
+            budget,
             note=story.variation,
             marks=story.PAPER_RANGE,
             left="anywhere in the zone",
@@ -86,35 +88,33 @@ def epsilon_and_picture() -> None:
             hint="Triangles: the paper's experiments.",
         )
         counts = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
-        slider = Slider(KNOBS["epsilon_per_iteration"], lambda each: (published(each, counts),))
-        show(page, slider, step, noise, view, moved(epsilon_per_iteration=step, epsilon_counts=counts))
-        return
-    note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
-    epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
-    if chosen == "both":
-        show_pair(page, Slider(KNOBS["epsilon"], side_by_side), epsilon, noise, view, moved(epsilon=epsilon))
+        slider = Slider(budget, lambda each: (published(each, counts),))
+        moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}
     else:
-        slider = Slider(KNOBS["epsilon"], lambda each: (told(each),))
-        show(page, slider, epsilon, noise, view, moved(epsilon=epsilon))
+        note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
+        epsilon = controls.log_slider(budget, note=note, marks=DEPLOYMENTS)
+        slider = Slider(budget, side_by_side if chosen == "both" else lambda each: (told(each),))
+        moved = {budget: epsilon}
+    pairs = [*link, *((knob.name, knob.format(value)) for knob, value in moved.items())]
+    if chosen == "both":
+        show_pair(page, slider, epsilon, noise, view, pairs)
+    else:
+        two_worlds.follow_click(page, show(page, slider, epsilon, noise, view, pairs))
 
 
 with page.slider:
     epsilon_and_picture()
 
+same = two_worlds.Asked(lambda: told(float(state.value(budget))), planned=False)
+sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
+tabs = {
+    "methods": lambda: family.all_methods(page, asked, noise, sliders, chosen),
+    "runs": lambda: outcomes.many(page, told, budget, noise, view),
+    "play": lambda: play.over(page, told, budget, noise, view),
+    "budgets": lambda: family.budgets(page, asked, noise, KNOBS["epsilon"]),
+    "attack": lambda: attack_record.attack(page, repaired, stepwise, noise, view),
+    "worlds": lambda: two_worlds.worlds(page, same, noise, view),
+    "reproduction": lambda: reproduction.tables("convergent_kmeans"),
+}
 with page.more_pictures:
-    methods, over, budgets, tables = controls.tabs(family.TAB)
-if methods.open:
-    with methods:
-        sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
-        family.all_methods(page, asked, noise, sliders, chosen)
-if over.open:
-    with over:
-        counts = float(state.value(KNOBS["epsilon_counts"]))
-        stepwise = (lambda step: published(step, counts)), KNOBS["epsilon_per_iteration"]
-        play.over(page, *(stepwise if chosen == "published" else (told, KNOBS["epsilon"])), noise, view)
-if budgets.open:
-    with budgets:
-        family.budgets(page, asked, noise, KNOBS["epsilon"])
-if tables.open:
-    with tables:
-        reproduction.tables("convergent_kmeans")
+    controls.fill(family.TAB, tabs)

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import dpm as algorithm
 from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
-from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, reproduction, state
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, impossible, recalled, show
 
@@ -30,7 +30,7 @@ def method(epsilon: float, node: int) -> Method:
         """Add what only this page knows: the known classes, and the subset that is looked into."""
         return replace(told, classes=dataset.labels, chosen=node)
 
-    return Method(algorithm, story, params, prepare=prepare)
+    return Method(algorithm, story, params, prepare=prepare, adapt=two_worlds.adapter(dpm_tabs.TAB))
 
 
 def looked_into() -> int:
@@ -38,10 +38,15 @@ def looked_into() -> int:
     return int(state.value(dpm_knobs.NODE))
 
 
+def now() -> Method:
+    """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
+    return method(float(state.value(dpm_knobs.KNOBS["epsilon"])), looked_into())
+
+
 def recall() -> Any:
     """Return the run that the picture shows, None where there is none."""
     try:
-        return recalled(page, method(float(state.value(dpm_knobs.KNOBS["epsilon"])), looked_into()), noise)
+        return recalled(page, now(), noise)
     except ValueError:
         return None  # the place of the picture says why
 
@@ -58,29 +63,32 @@ def epsilon_and_picture() -> None:
     except ValueError as error:
         impossible(page, str(error))
         return
-    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
+    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link(), *two_worlds.link(page)]
     link.append((dpm_tabs.TAB.name, state.value(dpm_tabs.TAB)))
     dpm_tabs.remember_looked()
     slider = Slider(dpm_knobs.KNOBS["epsilon"], lambda each: (method(each, node),))
     picture = show(page, slider, epsilon, noise, view, link)
     if picture is not None:
         dpm_tabs.follow_click(picture, "picture")
+        two_worlds.follow_click(page, picture)
 
 
 with page.slider:
     epsilon_and_picture()
 
+
+def many() -> None:
+    """Draw many runs: what they release, one after another, and where they cut."""
+    outcomes.many(page, lambda each: method(each, 0), dpm_knobs.KNOBS["epsilon"], noise, view, bands=True)
+    dpm_tabs.many(page, recall, noise, view)
+
+
+tabs = {
+    "inside": lambda: dpm_tabs.inside(page, recall),
+    "many": many,
+    "quality": lambda: dpm_tabs.quality(page, recall),
+    "worlds": lambda: two_worlds.worlds(page, two_worlds.Asked(now, planned=False), noise, view),
+    "reproduction": lambda: reproduction.tables("dpm"),
+}
 with page.more_pictures:
-    inside, many, quality, tables = controls.tabs(dpm_tabs.TAB)
-if inside.open:
-    with inside:
-        dpm_tabs.inside(page, recall)
-if many.open:
-    with many:
-        dpm_tabs.many(page, recall, noise, view)
-if quality.open:
-    with quality:
-        dpm_tabs.quality(page, recall)
-if tables.open:
-    with tables:
-        reproduction.tables("dpm")
+    controls.fill(dpm_tabs.TAB, tabs)

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import morse as algorithm
 from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
-from dpviz.ui import controls, frame, morse, reproduction, state
+from dpviz.ui import controls, frame, morse, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -21,7 +21,7 @@ TAB = Knob(
     "runs",
     "Under the picture",
     "",
-    choices=(("runs", "Many runs"), *([("reproduction", "Reproduction")] if TABLES else [])),
+    choices=(("runs", "Many runs"), two_worlds.CHOICE, *([("reproduction", "Reproduction")] if TABLES else [])),
 )
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
@@ -41,6 +41,8 @@ with page.more:
 look = morse.look(page, chosen["n_components"])
 view = morse.raised(page, view)
 link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
+link += two_worlds.link(page)
+adapt = two_worlds.adapter(TAB)
 proved = not page.source.dataset.bounds_from_data
 
 
@@ -51,27 +53,37 @@ def prepare(told: story.Context) -> story.Context:
 
 def method(epsilon: float) -> Method:
     """Describe Morse processing with these knobs."""
-    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
+    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare, adapt=adapt)
 
 
 @st.fragment
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
-    note = story.allowed if proved else story.not_established
+    shown = story.stated if chosen["calibration"] == "published" else story.allowed
+    note = shown if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
-    morse.follow_click(show(page, slider, epsilon, noise, view, moved))
+    picture = show(page, slider, epsilon, noise, view, moved)
+    morse.follow_click(picture)
+    two_worlds.follow_click(page, picture)
 
 
 with page.slider:
     epsilon_and_picture()
 
+
+def many() -> None:
+    """Draw many runs: what they release, one after another, and how often the clusters are right."""
+    outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
+    morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
+
+
+what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), "Released peak")
+tabs = {
+    "runs": many,
+    "worlds": lambda: two_worlds.worlds(page, what, noise, view),
+    "reproduction": lambda: reproduction.tables("morse"),
+}
 with page.more_pictures:
-    runs, *tables = controls.tabs(TAB)
-if runs.open:
-    with runs:
-        morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
-if tables and tables[0].open:
-    with tables[0]:
-        reproduction.tables("morse")
+    controls.fill(TAB, tabs)

@@ -7,8 +7,19 @@ import streamlit as st
 
 from dpviz.algorithms import source_target as algorithm
 from dpviz.stories import source_target as story
-from dpviz.ui import controls, frame, reproduction, source_target, source_target_data, source_target_knobs, state
+from dpviz.ui import (
+    controls,
+    frame,
+    outcomes,
+    reproduction,
+    source_target,
+    source_target_data,
+    source_target_knobs,
+    state,
+    two_worlds,
+)
 from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.runs import words_of
 from dpviz.ui.show import Method, Slider, show
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
@@ -45,10 +56,16 @@ def method(value: float) -> Method:
 def budget_and_picture() -> None:
     """What the budget moves, and nothing else, so that the picture answers at once."""
     rho = budget.name == "rho"
-    note = story.not_established if not proved else story.rho_allowed if rho else story.allowed
+    asked = params_at(float(state.value(budget)))
+    note = story.allowance(words_of(page.source), asked) if proved else story.not_established
     value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
     slider = Slider(budget, lambda each: (method(each),))
-    link = [*source_target_data.link(page.source), *source_target_knobs.link(), *source_target.link()]
+    link = [
+        *source_target_data.link(page.source),
+        *source_target_knobs.link(),
+        *source_target.link(),
+        *two_worlds.link(page),
+    ]
     picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
     source_target.follow_click(page, picture)
 
@@ -57,14 +74,19 @@ HINT = "Triangles mark real deployments."
 with page.slider:
     budget_and_picture()
 
+
+def stand() -> outcomes.Stand:
+    """Return what stands behind the runs: the public targets."""
+    return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
+
+
+now = two_worlds.Asked(lambda: method(float(state.value(budget))), "Point of S′", record=source_target.RECORD)
+tabs = {
+    "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
+    "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),
+    "record": lambda: source_target.record(page, params_at, budget, noise, view),
+    "worlds": lambda: two_worlds.worlds(page, now, noise, view),
+    "reproduction": lambda: reproduction.tables("source_target"),
+}
 with page.more_pictures:
-    costs, one, *tables = controls.tabs(source_target.TAB)
-if costs.open:
-    with costs:
-        source_target.costs(page, params_at(float(state.value(budget))), noise, budget)
-if one.open:
-    with one:
-        source_target.record(page, params_at, budget, noise, view)
-if tables and tables[0].open:
-    with tables[0]:
-        reproduction.tables("source_target")
+    controls.fill(source_target.TAB, tabs)

@@ -14,7 +14,9 @@ settings.load_profile("dpviz")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in tests/browser, so that a forgotten marker cannot hide a test from its suite."""
+    """Mark everything in tests/browser, and nothing else: that folder is the browser's suite."""
     for item in items:
         if item.path.is_relative_to(BROWSER_TESTS):
             item.add_marker("browser")
+        elif item.get_closest_marker("browser"):
+            raise pytest.UsageError(f"{item.nodeid} needs a browser, but stands outside tests/browser")

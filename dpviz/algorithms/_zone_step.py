@@ -1,5 +1,6 @@
 """One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,20 +12,23 @@ from dpviz.mechanisms import laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
+    ZoneDraw,
     assign,
     centered_sums,
     cluster_costs,
     cluster_sums,
     cluster_totals,
     controller_angle,
-    draw_in_zone,
+    draws_ahead,
     means,
     noisy_means,
     past_controller,
+    placed_in_zone,
     su_split,
     zone_offset,
 )
 
+AT_ONCE = 8  # iterations whose zones are drawn together: each law costs a hundred small steps, however many they are
 ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
 
 
@@ -92,21 +96,46 @@ class _Stand:
     events: tuple[Event, ...]
 
 
-def zone_step(
-    problem: Problem, centers: Centers, labels: Labels, iteration: int, *, rng: np.random.Generator
-) -> ZoneStep:
+@dataclass(frozen=True, slots=True, eq=False)
+class Chance:
+    """What one iteration draws whatever the records are."""
+
+    noise_rng: np.random.Generator  # of the noisy counts and sums, whose scale it may not know yet
+    gamma: FloatArray  # (k,) NaN with orientation "future"
+    lam: FloatArray  # (k,)
+    turns: FloatArray | None  # (k, d) directions that the controller is turned to; none with orientation "future"
+    draw: ZoneDraw
+
+
+def chances(problem: Problem, *, rng: np.random.Generator) -> Iterator[Chance]:
+    """Yield what each iteration draws, some iterations at once: the numbers are those of one after the other."""
+    k, d, past = problem.n_clusters, problem.unit.shape[1], problem.orientation == "past"
+    for first in range(0, problem.n_iterations, AT_ONCE):
+        some = min(AT_ONCE, problem.n_iterations - first)
+        noise_rngs, zone_rngs, sample_rngs = zip(*(each.spawn(3) for each in rng.spawn(some)), strict=True)
+        uniforms = np.empty((some, k, 2))
+        turns: list[FloatArray | None] = [None] * some
+        for i, zone_rng in enumerate(zone_rngs):
+            uniforms[i] = zone_rng.random((k, 2))
+            turns[i] = zone_rng.standard_normal((k, d)) if past else None
+        lam = zone_offset(uniforms[..., 0])
+        gamma = controller_angle(uniforms[..., 1]) if d > 1 else np.zeros((some, k))
+        draws = draws_ahead(lam, problem.temperature, d, sample_rngs)
+        yield from map(Chance, noise_rngs, gamma if past else np.full((some, k), np.nan), lam, turns, draws)
+
+
+def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int, chance: Chance) -> ZoneStep:
     """Do steps 1 to 5 of one iteration, for all clusters at once."""
-    noise_rng, zone_rng, sample_rng = rng.spawn(3)
-    k = problem.n_clusters
+    k, gamma, lam = problem.n_clusters, chance.gamma, chance.lam
     sums = cluster_sums(problem.unit, labels, k)
     exact = means(sums, centers)
     if problem.repaired:
-        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rng=noise_rng)
+        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rng=chance.noise_rng)
     else:
         stand = _exact_stand(exact, problem.epsilon, iteration)
     far_point = 2.0 * stand.mean - centers  # Y
-    gamma, lam, controller = _aim(problem, stand.mean, far_point, rng=zone_rng)
-    sample = draw_in_zone(stand.mean, controller, lam, problem.temperature, rng=sample_rng)
+    controller = _aim(problem, stand.mean, far_point, chance)
+    sample = placed_in_zone(stand.mean, controller, chance.draw)
     squares = cluster_totals(problem.squares, labels, k)
     return ZoneStep(
         iteration=iteration,
@@ -135,18 +164,11 @@ def zone_step(
     )
 
 
-def _aim(
-    problem: Problem, mean: Centers, far_point: Centers, *, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, Centers]:
-    """Draw gamma and lambda, and place the controller X (steps 3 and 4)."""
-    k, d = mean.shape
-    uniforms = rng.random((k, 2))
-    lam = zone_offset(uniforms[:, 0])
-    if problem.orientation == "past":
-        gamma = controller_angle(uniforms[:, 1]) if d > 1 else np.zeros(k)
-        return gamma, lam, past_controller(mean, far_point, gamma, rng.standard_normal((k, d)))
-    ahead = cluster_sums(problem.unit, assign(problem.unit, mean), k)
-    return np.full(k, np.nan), lam, means(ahead, mean)
+def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) -> Centers:
+    """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
+    if chance.turns is not None:
+        return past_controller(mean, far_point, chance.gamma, chance.turns)
+    return means(cluster_sums(problem.unit, assign(problem.unit, mean), problem.n_clusters), mean)
 
 
 def _noisy_stand(

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.algorithms._zone_step import Problem, ZoneStep, finish, lengths, zone_step
+from dpviz.algorithms._zone_step import Problem, ZoneStep, chances, finish, lengths, zone_step
 from dpviz.core import (
     Adjacency,
     Box,
@@ -179,8 +179,8 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     centers = _start(unit, box, params, rng=start_rng)
     problem = _problem(unit, params, rng=plan_rng)
     labels = assign(problem.unit, centers)
-    for iteration in range(1, problem.n_iterations + 1):
-        step = zone_step(problem, centers, labels, iteration, rng=loop_rng.spawn(1)[0])
+    for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
+        step = zone_step(problem, centers, labels, iteration, chance)
         following = assign(problem.unit, step.released_centers)
         outcome = _outcome(step, following, params, problem.n_iterations)
         if outcome != "moving" and params.mode == "published":

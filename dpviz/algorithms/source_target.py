@@ -15,7 +15,7 @@ the selection, which is the slower part; `sanitise` and `select` are the two alo
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,7 +32,19 @@ from dpviz.algorithms._stc_budget import (
 from dpviz.algorithms._stc_coreset import Coreset, coreset
 from dpviz.algorithms._stc_params import Params
 from dpviz.algorithms._stc_trace import SanitiseStep, SelectStep, SourceTargetRelease, SourceTargetStep
-from dpviz.core import Ball, Box, Centers, FloatArray, Labels, Points, Result, as_points, frozen, unit_projected
+from dpviz.core import (
+    Ball,
+    Box,
+    Centers,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    Result,
+    as_points,
+    frozen,
+    unit_projected,
+)
 from dpviz.data import Chunks, as_chunks
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.solvers import cost, nearest_distance, select_centers
@@ -49,6 +61,7 @@ __all__ = [
     "Step",
     "cost",
     "fit",
+    "guarantees",
     "nonprivate_difference",
     "sanitise",
     "select",
@@ -93,6 +106,24 @@ def fit(
         threshold=made.threshold,
     )
     return Result(release, (made, chosen), made.events, guarantee_of(_scheme(params, made.n_averages), made.events))
+
+
+def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
+    """Return what gives the guarantee that these parameters have at another ε, or ρ where they are given one.
+
+    It follows from public parameters alone, so that it is known before a run.
+    """
+    n_averages = 1  # NNA's cells are disjoint: how many there are does not matter
+    if params.method == "nas":
+        core = coreset(_ball(box, params).to_unit(params.targets), params.coreset_radius)
+        n_averages = len(core.representatives)
+    scheme = _scheme(params, n_averages)
+
+    def at(budget: float) -> Guarantee:
+        asked = replace(scheme, epsilon=budget) if scheme.rho is None else replace(scheme, rho=budget)
+        return guarantee_of(asked, events_of(asked))
+
+    return at
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:

@@ -1,8 +1,10 @@
 """Attacks: take what was published and guess what was not. None takes a trace, none knows an algorithm.
 
+- `differencing`: the one record that is missing, from the centers of all and every other record.
 - `bayes`: a place from its releases, given a public prior.
 - `roc`: ROC curves, their bounds under a budget, confidence bands.
 - `two_points`: which of two places; the best possible success.
+- `two_worlds`: with or without one record; a rule chosen on half of many runs, scored on the other half.
 - `membership`, `label_only`: was this record in, or another in its place.
 - `reconstruction`: a record from several releases of it.
 - `play`: rounds of a game with a public part and a secret, and scores against the best adversary.
@@ -21,6 +23,16 @@ from dpviz.attacks.bayes import (
     posterior,
     posterior_bound,
     uniform_prior,
+)
+from dpviz.attacks.differencing import (
+    NoisySums,
+    Segment,
+    ZonePath,
+    exact_record,
+    expected_record,
+    likeliest_record,
+    ray_segment,
+    zone_record,
 )
 from dpviz.attacks.label_only import ClassifierRelease, boundary_distances, label_only_scores, tree_release
 from dpviz.attacks.membership import (
@@ -66,11 +78,13 @@ from dpviz.attacks.roc import (
     roc_bound,
 )
 from dpviz.attacks.two_points import laplace_total_variation, nearer_scores, two_point_success
+from dpviz.attacks.two_worlds import HeldOutScore, center_statistics, chosen_rule, held_out_score
 
 __all__ = [
     "LOSSES",
     "ClassifierRelease",
     "GameScores",
+    "HeldOutScore",
     "LocationAdversary",
     "LocationRound",
     "LocationScore",
@@ -80,24 +94,33 @@ __all__ = [
     "MembershipRound",
     "MembershipSecret",
     "MembershipTally",
+    "NoisySums",
     "Prior",
     "RateBand",
     "Roc",
     "RocBand",
+    "Segment",
+    "ZonePath",
     "advantage_bound",
     "auc_bound",
     "best_guess",
     "boundary_distances",
     "center_fit_scores",
+    "center_statistics",
+    "chosen_rule",
     "clopper_pearson",
     "empirical_prior",
     "empirical_roc",
     "error_of",
+    "exact_record",
     "exceeds",
     "expected_error",
+    "expected_record",
+    "held_out_score",
     "is_correct",
     "label_only_scores",
     "laplace_total_variation",
+    "likeliest_record",
     "location_adversary",
     "location_rounds",
     "mean_error",
@@ -107,6 +130,7 @@ __all__ = [
     "nearer_scores",
     "posterior",
     "posterior_bound",
+    "ray_segment",
     "reconstruct_mean",
     "reconstruct_median",
     "replacement_budget",
@@ -121,4 +145,5 @@ __all__ = [
     "two_point_success",
     "uniform_prior",
     "yeom_guesses",
+    "zone_record",
 ]

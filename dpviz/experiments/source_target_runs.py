@@ -11,11 +11,12 @@ import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 from scipy.spatial import cKDTree
 
+from dpviz.algorithms._stc_coreset import coreset
 from dpviz.algorithms.source_target import Params, sanitise
 from dpviz.baselines.source_target_rivals import private_kmeans_points
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.data.source_target import SourceTarget
-from dpviz.solvers import nearest_distance, select_centers
+from dpviz.solvers import nearest_distance, select_several
 
 BUDGETS = {"ε = 3": {"epsilon": 3.0}, "ρ = 3": {"rho": 3.0}}  # section 6
 NO_BUDGET = "none"
@@ -29,6 +30,7 @@ METHODS = {
     "nas": "NAS",
     "private_kmeans": "Private k-means",
 }
+CORED = ("nna", "nas")  # S' is made from the coreset; the rivals' S' never is, with one they select among its points
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,19 @@ def one_run(
     unit = data.ball.to_unit(data.targets)
     source = data.ball.to_unit(data.ball.project(data.box.clip(data.source)))
     ceilings = nearest_distance(unit, source)
-    best = {k: _select(unit, source, k) for k in ks}
+    best, core = _select(unit, source, ks), coreset(unit, CORESET)
     floors = {k: _cost(unit, ceilings, best[k]) for k in ks}
     found = []
     for i, setting in enumerate(settings):
         released = _released(data, setting, np.random.default_rng([*seed, 1 + i]))
+        chosen = best
+        if setting.coreset and setting.method not in CORED:
+            few = _select(unit[core.representatives], released, ks, core.weights)
+            chosen = {k: core.representatives[few[k]] for k in ks}
+        elif setting.method != "nonprivate":
+            chosen = _select(unit, released, ks)
         for k in ks:
-            chosen = best[k] if setting.method == "nonprivate" else _select(unit, released, k)
-            outcome = _cost(unit, ceilings, chosen), floors[k], _accuracy(data, unit, source, chosen)
+            outcome = _cost(unit, ceilings, chosen[k]), floors[k], _accuracy(data, unit, source, chosen[k])
             found.append(Outcome(pair.name, setting, k, *outcome))
     return found
 
@@ -121,23 +128,25 @@ def timed(pair: PairSpec, folder: Path, settings: Sequence[Setting], k: int, see
             begin = time.process_time()
             released = source if setting.method == "nonprivate" else _released(data, setting, np.random.default_rng(i))
             middle = time.process_time()
-            _select(unit, released, k)
+            _select(unit, released, [k])
             times.append((middle - begin, time.process_time() - middle))
         release, selection = (1000.0 * min(column) for column in zip(*times, strict=True))
         found.append(RunTime(pair.name, setting, k, release, selection))
     return found
 
 
-def settings_of(
-    methods: Iterable[str], *, coresets: Sequence[bool] = (True,), ts: Sequence[int] = (T,)
-) -> list[Setting]:
-    """Return every setting of some methods; what has no budget, coreset or t stands once."""
+def settings_of(methods: Iterable[str], *, ablation: bool = False, ts: Sequence[int] = (T,)) -> list[Setting]:
+    """Return every setting of some methods: NNA and NAS with the coreset, the rivals without; `ablation`: also turned.
+
+    What has no budget, coreset or t stands once.
+    """
     made: dict[Setting, None] = {}
     for method in methods:
-        for budget in BUDGETS if method in ("nna", "nas", "private_kmeans") else (NO_BUDGET,):
-            for coreset in coresets if method in ("nna", "nas") else (True,):
+        usual = method in CORED
+        for budget in BUDGETS if method in (*CORED, "private_kmeans") else (NO_BUDGET,):
+            for cored in (usual, not usual) if ablation and method != "nonprivate" else (usual,):
                 for t in ts if method == "nas" else (T,):
-                    made[Setting(method, budget, coreset, t)] = None
+                    made[Setting(method, budget, cored, t)] = None
     return list(made)
 
 
@@ -163,9 +172,10 @@ def _released(data: SourceTarget, setting: Setting, rng: np.random.Generator) ->
     return data.ball.to_unit(sanitise(data.source, data.box, params, rng=rng).released_points)
 
 
-def _select(unit: Points, released: Points, k: int) -> Labels:
+def _select(unit: Points, released: Points, ks: Sequence[int], weights: FloatArray | None = None) -> dict[int, Labels]:
     # Only samples of many targets are drawn with it, and no set here has so many.
-    return select_centers(unit, released, k, rng=np.random.default_rng(0))
+    chosen = select_several(unit, released, ks, weights=weights, rng=np.random.default_rng(0))
+    return dict(zip(ks, chosen, strict=True))
 
 
 def _cost(unit: Points, ceilings: FloatArray, chosen: Labels) -> float:

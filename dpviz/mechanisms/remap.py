@@ -11,21 +11,21 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Box, FloatArray, Points, as_points, frozen
+from dpviz.core import Box, FloatArray, Labels, Points, as_points, frozen
 from dpviz.mechanisms.laplace_density import Lattice, lattice_of, scale_nodes
 from dpviz.mechanisms.release_law import GridCells
+from dpviz.mechanisms.weighted_medians import weighted_medians
 
 GRID_PLACES = 1024  # of the default grid, at most; the table of moves needs its square
 MOST_PLACES = 4096  # ours: 4096^2 posterior weights are 134 MB
 LEAST_MASS = 1e-200  # of a cell under the prior; what underflows beside it is less than a double's rounding
+MIRROR = 1e-12  # of an axis: ticks this even are their own mirror image
 REMEMBERED = 16  # tables, of 16 kB each
-MEDIAN_STEPS = 200  # of Weiszfeld's iteration
-MEDIAN_TOLERANCE = 1e-6  # of the grid's extent
 RULES = ("nearest", "mean", "median")
 
 
@@ -70,8 +70,7 @@ def _table(places: bytes, prior: bytes, d: int, epsilon: float, rule: str) -> Po
     where, weights = np.frombuffer(places).reshape(-1, d), np.frombuffer(prior)
     if rule == "mean":
         return frozen(posterior_means(where, weights, epsilon))
-    posterior = _posterior(where, weights, epsilon)  # (m released, m true)
-    return frozen(_geometric_medians(posterior, where, posterior @ where))
+    return frozen(posterior_medians(where, weights, epsilon))
 
 
 def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
@@ -82,7 +81,7 @@ def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> Fl
     """
     lattice = lattice_of(places)
     if len(lattice.axes) == 1 or not is_rectangular(lattice):
-        return np.asarray(_posterior(places, prior, epsilon) @ places)
+        return np.asarray(_posterior(places, prior, epsilon, np.arange(len(places))) @ places)
     m, middle = len(places), places.mean(axis=0)
     flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
     wanted = np.empty((1 + len(lattice.axes), m))
@@ -99,7 +98,39 @@ def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> Fl
     return np.asarray(means)
 
 
-def nearest_places(z: ArrayLike, grid: ArrayLike) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+def posterior_medians(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
+    """Return the geometric median of the places under P(x = places[j] | z nearest to places[i]), (m, d).
+
+    Where grid and prior are their own mirror images along an axis, half of the medians are those of the other half.
+    """
+    lattice = lattice_of(places)
+    rows, back, flipped = np.arange(len(places)), np.arange(len(places)), np.zeros(places.shape, dtype=bool)
+    if is_rectangular(lattice):
+        rows, back, flipped = _mirrored(lattice, prior)
+    posterior = _posterior(places, prior, epsilon, rows)  # (r released, m true)
+    medians = weighted_medians(posterior, places, posterior @ places)[back]
+    ends = np.array([axis[0] + axis[-1] for axis in lattice.axes])
+    return np.asarray(np.where(flipped, ends - medians, medians))
+
+
+def _mirrored(lattice: Lattice, prior: FloatArray) -> tuple[Labels, Labels, NDArray[np.bool_]]:
+    """Return which places to look at (r,), which of those stands for each place (m,), and which axes to turn (m, d)."""
+    shape = tuple(len(axis) for axis in lattice.axes)
+    flat = np.ravel_multi_index(lattice.places, shape)
+    where = np.empty_like(flat)
+    where[flat] = np.arange(len(flat))  # the place at each position of the lattice
+    masses = prior[where].reshape(shape)
+    standing, flipped = [], []
+    for i, (axis, at) in enumerate(zip(lattice.axes, lattice.places, strict=True)):
+        even = np.abs(axis + axis[::-1] - axis[0] - axis[-1]).max() <= MIRROR * np.ptp(axis)
+        turned = (2 * at >= len(axis)) & (even and np.array_equal(masses, np.flip(masses, i)))
+        standing.append(np.where(turned, len(axis) - 1 - at, at))
+        flipped.append(turned)
+    rows, back = np.unique(where[np.ravel_multi_index(tuple(standing), shape)], return_inverse=True)
+    return rows, back, np.column_stack(flipped)
+
+
+def nearest_places(z: ArrayLike, grid: ArrayLike) -> Labels:
     """Return the index (n,) of the place of `grid` (m, d) nearest to each row of `z` (n, d)."""
     places = as_points(grid, name="grid")
     rows = as_points(z, n_features=places.shape[1])
@@ -147,22 +178,20 @@ def _walls(lattice: Lattice) -> tuple[FloatArray, FloatArray]:
     return np.column_stack(lows), np.column_stack(highs)
 
 
-def _posterior(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
-    """Return P(x = places[j] | z nearest to places[i]), (m, m)."""
+def _posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
+    """Return P(x = places[j] | z nearest to places[i]) of the places i in `rows` (r,), (r, m)."""
     lattice = lattice_of(places)
     if not is_rectangular(lattice):
-        return _density_posterior(places, prior, epsilon, np.arange(len(places)))
-    weights: FloatArray = _cell_masses(lattice, epsilon) * prior
+        return _density_posterior(places, prior, epsilon, rows)
+    weights: FloatArray = _cell_masses(lattice, epsilon, rows) * prior
     totals: FloatArray = weights.sum(axis=1, keepdims=True)
     rest = np.flatnonzero(totals[:, 0] <= LEAST_MASS)
     if len(rest):
-        weights[rest], totals[rest] = _density_posterior(places, prior, epsilon, rest), 1.0
+        weights[rest], totals[rest] = _density_posterior(places, prior, epsilon, rows[rest]), 1.0
     return np.asarray(weights / totals)
 
 
-def _density_posterior(
-    places: FloatArray, prior: FloatArray, epsilon: float, rows: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-) -> FloatArray:
+def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
     """Return the posterior (r, m) of some places by the density: right up to the cell where every mass underflows."""
     log_weights = -epsilon * cdist(places[rows], places)
     with np.errstate(divide="ignore"):
@@ -172,20 +201,21 @@ def _density_posterior(
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _cell_masses(lattice: Lattice, epsilon: float) -> FloatArray:
-    """Return P(z in the cell of place i | x = place j), (m, m), of a rectangular grid.
+def _cell_masses(lattice: Lattice, epsilon: float, rows: Labels) -> FloatArray:
+    """Return P(z in the cell of place i | x = place j) of the places i in `rows` (r,) of a rectangular grid, (r, m).
 
     Axes are multiplied out in two halves, so that the sum over V is one product of two small matrices; one axis alone
     has a closed form.
     """
     if len(lattice.axes) == 1:
-        return _line_masses(lattice.axes[0], epsilon)[np.ix_(lattice.places[0], lattice.places[0])]
+        return _line_masses(lattice.axes[0], epsilon)[np.ix_(lattice.places[0][rows], lattice.places[0])]
     first, second, weights = _half_tables(lattice, epsilon)
-    (q, c1, p1), (_, c2, p2) = first.shape, second.shape
-    joint = (first.reshape(q, -1).T * weights) @ second.reshape(q, -1)
-    masses = joint.reshape(c1, p1, c2, p2).transpose(0, 2, 1, 3).reshape(c1 * c2, p1 * p2)
+    (q, _, p1), (_, c2, p2) = first.shape, second.shape
     flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
-    return np.asarray(masses[np.ix_(flat, flat)])
+    (one, at1), (two, at2) = (np.unique(half, return_inverse=True) for half in np.divmod(flat[rows], c2))
+    joint = (first[:, one].reshape(q, -1).T * weights) @ second[:, two].reshape(q, -1)
+    masses = joint.reshape(len(one), p1, len(two), p2)[at1, :, at2].reshape(len(rows), -1)
+    return np.asarray(masses[:, flat])
 
 
 def _half_tables(lattice: Lattice, epsilon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -231,25 +261,3 @@ def _between(tails: FloatArray) -> FloatArray:
     own = np.arange(tails.shape[-1])
     masses[..., own, own] = 1.0 - tails[..., own, own] - tails[..., own + 1, own]
     return masses
-
-
-def _geometric_medians(weights: FloatArray, places: FloatArray, start: FloatArray) -> FloatArray:
-    """Return argmin_y sum_j weights[i, j] |y - places[j]| for each row, by Weiszfeld's iteration from `start`.
-
-    On a line it is the weighted median. The distance is smoothed by a millionth of the extent, which moves a median by
-    no more than that.
-    """
-    if places.shape[1] == 1:
-        order = np.argsort(places[:, 0])
-        reached = np.cumsum(weights[:, order], axis=1)
-        return np.asarray(places[order[(reached >= reached[:, -1:] / 2.0).argmax(axis=1)]])
-    extent = float(np.ptp(places, axis=0).max()) or 1.0
-    smooth, current = 1e-6 * extent, start
-    for _ in range(MEDIAN_STEPS):
-        pull = weights / np.sqrt(cdist(current, places, "sqeuclidean") + smooth**2)
-        following = (pull @ places) / pull.sum(axis=1, keepdims=True)
-        moved = float(np.abs(following - current).max())
-        current = following
-        if moved <= MEDIAN_TOLERANCE * extent:
-            break
-    return current

@@ -155,6 +155,7 @@ class Scene:
     group_names: tuple[str, ...] = ()  # clusters, for legend and hover
     public_caption: str = ""  # the caption of what is left for the public, where it differs
     pace: float = 700.0  # ms from one frame to the next while playing
+    eased: bool = True  # False: frames are independent of each other, and marks do not glide between them
     solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
     hint: str = ""  # what a reader can do with the live picture; no file says it
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
@@ -223,8 +224,10 @@ def pack(scene: Scene) -> bytes:
         layers.append(_layer_header(layer, directory))
     body = b"".join(chunks)
     header = {**_scene_header(scene), "layers": layers}
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode() + body).hexdigest()
-    text = json.dumps({**header, "hash": digest}).encode()
+    text = json.dumps(header, sort_keys=True).encode()
+    digest = hashlib.sha256(text)
+    digest.update(body)
+    text = text[:-1] + f', "hash": "{digest.hexdigest()}"}}'.encode()  # writing it twice would cost as much again
     text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
     return len(text).to_bytes(4, "little") + text + body
 
@@ -273,6 +276,7 @@ def _scene_header(scene: Scene) -> dict[str, Any]:
         "pace": float(scene.pace),
         "solid": None if scene.solid is None else _numbers(scene.solid),
         "group_names": list(scene.group_names),
+        **({} if scene.eased else {"eased": False}),
     }
 
 

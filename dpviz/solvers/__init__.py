@@ -2,7 +2,7 @@
 
 from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
-from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers
+from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
 from dpviz.solvers.flow import flow_line
 from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
@@ -36,11 +36,14 @@ from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.strings import Strings
 from dpviz.solvers.zones import (
     SCORE_SENSITIVITY,
+    ZoneDraw,
     ZoneSample,
     clamped_laplace,
     controller_angle,
     draw_in_zone,
+    draws_ahead,
     past_controller,
+    placed_in_zone,
     sample_in_zone,
     spread_in_zone,
     zone_density,
@@ -63,6 +66,7 @@ __all__ = [
     "Records",
     "Strings",
     "TransitionPoint",
+    "ZoneDraw",
     "ZoneSample",
     "assign",
     "assign_basins",
@@ -78,6 +82,7 @@ __all__ = [
     "cost",
     "critical_points",
     "draw_in_zone",
+    "draws_ahead",
     "features",
     "flow_line",
     "geometric_median",
@@ -93,11 +98,13 @@ __all__ = [
     "nearest_distance",
     "noisy_means",
     "past_controller",
+    "placed_in_zone",
     "public_start",
     "records",
     "repaired_covariances",
     "sample_in_zone",
     "select_centers",
+    "select_several",
     "soft_moments",
     "sphere_packing",
     "spread_in_zone",

@@ -8,6 +8,8 @@ field's best local search (Schubert & Rousseeuw 2021). Weights multiply the rows
 Nothing here is private: it runs on what was released, or on purpose on records, as a non-private reference.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
@@ -61,28 +63,55 @@ def select_centers(
     the selection that is cheaper on all points is returned. Only the samples need `rng`.
     Raises ValueError for empty targets, bad arrays, n_centers < 1 and an unknown solver.
     """
+    return select_several(targets, source_points, [n_centers], weights=weights, solver=solver, rng=rng)[0]
+
+
+def select_several(
+    targets: ArrayLike,
+    source_points: ArrayLike,
+    ks: Sequence[int],
+    *,
+    weights: ArrayLike | None = None,
+    solver: str = "fasterpam",
+    rng: np.random.Generator,
+) -> list[Labels]:
+    """Return what `select_centers` does for each k of `ks`, with one matrix and one greedy choice for all of them.
+
+    The greedy choice of k medoids begins the one of k + 1. Beyond FULL points each k draws its own samples.
+    Raises ValueError as `select_centers` does.
+    """
     points = _checked_targets(targets)
     n, d = points.shape
     sources = _optional(source_points, d, "source_points")
-    if n_centers < 1 or n_centers != int(n_centers):
-        raise ValueError(f"n_centers was {n_centers}, but it must be a whole number >= 1.")
+    for k in ks:
+        if k < 1 or k != int(k):
+            raise ValueError(f"n_centers was {k}, but it must be a whole number >= 1.")
     if solver not in SOLVERS:
         raise ValueError(f"solver was {solver!r:.40}, but it must be one of {', '.join(SOLVERS)}.")
     mass = _checked_weights(weights, n)
-    if n_centers >= n:
-        return np.arange(n, dtype=np.intp)
-    ceilings = _ceilings(points, sources)
+    smaller = [int(k) for k in ks if k < n]
+    ceilings = _ceilings(points, sources) if smaller else np.empty(0)
     if n <= FULL:
-        return np.sort(_selected(points, ceilings, mass, n_centers, solver))
-    size = max(SAMPLE, n_centers + 1)
+        chosen = iter(_selected(points, ceilings, mass, smaller, solver) if smaller else ())
+    else:
+        chosen = (_from_samples(points, ceilings, mass, k, solver, rng=rng) for k in smaller)
+    return [np.sort(next(chosen)) if k < n else np.arange(n, dtype=np.intp) for k in ks]
+
+
+def _from_samples(
+    points: Points, ceilings: FloatArray, mass: FloatArray, k: int, solver: str, *, rng: np.random.Generator
+) -> Labels:
+    """Select k < n of more than FULL `points`, from uniform samples of them."""
+    n = len(points)
+    size = max(SAMPLE, k + 1)
     tries = []
     for _ in range(N_SAMPLES):
         rows = np.sort(rng.choice(n, min(size, n), replace=False))
-        tries.append(rows[_selected(points[rows], ceilings[rows], mass[rows], n_centers, solver)])
+        tries.append(rows[_selected(points[rows], ceilings[rows], mass[rows], [k], solver)[0]])
     if solver != "greedy":  # a few updates on all points win back part of what a sample loses
         tries = [accelerated_medoids(points, ceilings, mass, one) for one in tries]
     costs = [float(mass @ np.minimum(ceilings, nearest_distance(points, points[one]))) for one in tries]
-    return np.sort(tries[int(np.argmin(costs))])
+    return tries[int(np.argmin(costs))]
 
 
 def capped_dissimilarities(points: Points, ceilings: FloatArray, weights: FloatArray) -> NDArray[np.float32]:
@@ -99,20 +128,26 @@ def capped_dissimilarities(points: Points, ceilings: FloatArray, weights: FloatA
     return made
 
 
-def _selected(points: Points, ceilings: FloatArray, weights: FloatArray, k: int, solver: str) -> Labels:
-    """Select k < n of `points`, all dissimilarities at once."""
+def _selected(
+    points: Points, ceilings: FloatArray, weights: FloatArray, ks: Sequence[int], solver: str
+) -> list[Labels]:
+    """Select each k < n of `ks` from `points`, all dissimilarities at once."""
     matrix = capped_dissimilarities(points, ceilings, weights)
-    start = greedy_medoids(matrix, (weights * ceilings).astype(np.float32), k)
+    longest = greedy_medoids(matrix, (weights * ceilings).astype(np.float32), max(ks))
     if solver == "greedy":
-        return start
+        return [longest[:k] for k in ks]
     if solver == "akm":
-        return accelerated_medoids(points, ceilings, weights, start)
+        return [accelerated_medoids(points, ceilings, weights, longest[:k]) for k in ks]
+    return [_swapped(matrix, longest[:k]) for k in ks]
+
+
+def _swapped(matrix: NDArray[np.float32], start: Labels) -> Labels:
+    """Return the medoids that FasterPAM finds from `start` (k,), or `start` itself where the swaps did not help."""
     import kmedoids  # type: ignore[import-untyped]  # it ships no types; loaded late, most pages need none of it
 
     found = kmedoids.fasterpam(matrix, start, max_iter=MAX_SWEEPS, n_cpu=1).medoids.astype(np.intp)
-    found = _different(found, len(points), start)
-    # A medoid that coincides with another point may be swapped with itself, and single precision rounds: the start
-    # stays where the swaps did not help.
+    found = _different(found, len(matrix), start)
+    # A medoid that coincides with another point may be swapped with itself, and single precision rounds.
     before, after = (float(matrix[:, one].min(axis=1).sum(dtype=np.float64)) for one in (start, found))
     return found if after <= before else start
 

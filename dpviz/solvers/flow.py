@@ -121,19 +121,19 @@ def flow_line(mixture: Mixture, start: FloatArray, *, reach: float = 0.15, most:
         here = mixture.at(path[-1][None])
         if _is_safe(here, length_of(here.gradient, solved(here.metric, here.gradient)))[0]:
             break
-        path.append(path[-1] + _exact_step(here, np.array([reach]))[0][0])
+        path.append(path[-1] + exact_step(here, np.array([reach]))[0][0])
     return np.stack(path)
 
 
 def _step(here: Local, reach: FloatArray, rise: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
     """Return the step (n, D) of the flow, the gradient foretold after it, and how far it reached at most (n,)."""
     if here.gradient.shape[1] <= FEW_AXES:
-        return _exact_step(here, reach)
+        return exact_step(here, reach)
     move, foretold, used = _rational_step(here, reach)
     spread, metric = (np.einsum("nd,nd->n", rise, _dot(each, rise)) for each in (here.spread, here.metric))
     bent = np.flatnonzero(spread > CONVEX * metric)
     if len(bent):
-        move[bent], foretold[bent], used[bent] = _exact_step(_rows(here, bent), reach[bent])
+        move[bent], foretold[bent], used[bent] = exact_step(_rows(here, bent), reach[bent])
     return move, foretold, used
 
 
@@ -147,7 +147,7 @@ def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArra
     return found[0], found[1], found[2] / _floored(np.abs(found[2]).max(axis=1, keepdims=True))
 
 
-def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+def exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
     """Return the local quadratic's flow in the time h, the gradient it foretells, and h times the speed."""
     if here.gradient.shape[1] == 2:
         return _plane_step(here, reach)
@@ -163,7 +163,7 @@ def _exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, Flo
 
 
 def _plane_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
-    """Return what `_exact_step` does, in the plane, where a function of H needs its eigenvalues m -+ r alone.
+    """Return what `exact_step` does, in the plane, where a function of H needs its eigenvalues m -+ r alone.
 
     f(H) = (f(m + r) + f(m - r)) / 2 + (f(m + r) - f(m - r)) / (2 r) (H - m).
     """
@@ -189,7 +189,7 @@ def _plane_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, Flo
 
 
 def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
-    """Return what `_exact_step` does with e^z taken as 1 / (1 - z + z^2/2), of order 2 and 0 where z is -infinity.
+    """Return what `exact_step` does with e^z taken as 1 / (1 - z + z^2/2), of order 2 and 0 where z is -infinity.
 
     That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
     for places where -log p is convex: past z = 2 it would turn back.

@@ -1,4 +1,4 @@
-"""Lloyd's step: nearest center by one matrix product a chunk, sums by one sparse product. All of it is exact.
+"""Lloyd's step: nearest center by one matrix product a chunk, sums by one pass an axis. All of it is exact.
 
 Everything here returns exact statistics: nothing of it may be published as it is.
 """
@@ -14,7 +14,10 @@ from scipy import sparse
 from dpviz.core import Centers, Counts, FloatArray, Labels, Points
 
 THREADED_ROWS = 32_768  # from here on the chunks are shared among the cores; below, threads cost more than they give
-CHUNK = 512  # rows; the (512, k) scores stay in the cache, and products this small never start BLAS threads
+CHUNK = 2048  # records a product for few centers, a quarter of it for many; the scores stay in the cache
+FEW_CENTERS = 16  # up to here a running least over whole chunks beats a search in each record's scores; ours
+FEW_WEIGHTS = 128  # k (d + 1) up to which a product of CHUNK records is too small to start BLAS threads; ours
+FEW_AXES = 3  # up to here sums are made axis by axis, beyond it by one sparse product; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,33 +47,55 @@ def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie.
 
     argmin_i |c_i|^2 - 2 x . c_i: |x|^2 does not change the order. No temporary is larger than (CHUNK, k).
-    Every product has the same shape, filled up with zero rows: a matrix library may round another shape differently,
+    Every product has the same shape, filled up with zeros: a matrix library may round another shape differently,
     and a record's cluster must not hang on how many others there are.
     """
     labels = np.empty(len(points), dtype=np.intp)
     offsets = np.einsum("ij,ij->i", centers, centers)  # (k,)
-    slopes = -2.0 * centers.T  # (d, k)
-    workers = os.cpu_count() or 1
-    if len(points) < THREADED_ROWS or workers == 1:
-        _assign_rows(points, slopes, offsets, labels)
+    weights = np.concatenate([-2.0 * centers, offsets[:, None]], axis=1)  # (k, d + 1)
+    few = len(centers) <= FEW_CENTERS and weights.size <= FEW_WEIGHTS
+    assign_rows = _assign_few if few else _assign_many
+    workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1  # asking costs as much as many a call
+    if workers == 1:
+        assign_rows(points, weights, labels)
         return labels
     # Whole chunks for each worker: the same products as alone, so the same bits. NumPy lets go of the interpreter.
     share = -(-len(points) // (CHUNK * workers)) * CHUNK
     parts = [slice(first, first + share) for first in range(0, len(points), share)]
-    list(_pool().map(lambda part: _assign_rows(points[part], slopes, offsets, labels[part]), parts))
+    list(_pool().map(lambda part: assign_rows(points[part], weights, labels[part]), parts))
     return labels
 
 
-def _assign_rows(points: Points, slopes: FloatArray, offsets: FloatArray, labels: Labels) -> None:
-    """Write each point's nearest center into `labels`, chunk by chunk."""
-    scores = np.empty((CHUNK, len(offsets)))
-    padded = np.zeros((CHUNK, points.shape[1] + 1))
-    padded[:, -1] = 1.0  # a last column of ones lets the product add the offsets
-    weights = np.concatenate([slopes, offsets[None]])  # (d + 1, k)
+def _assign_few(points: Points, weights: FloatArray, labels: Labels) -> None:
+    """Write each point's nearest of few centers into `labels`: center by center, a chunk of points at once."""
+    scores, padded = np.empty((len(weights), CHUNK)), np.zeros((weights.shape[1], CHUNK))
+    padded[-1] = 1.0  # a last row of ones lets the product add the offsets
+    less, nearest = np.empty(CHUNK, dtype=np.bool_), np.empty(CHUNK, dtype=np.uint8)
+    number = less.view(np.uint8)
     for first in range(0, len(points), CHUNK):
         rows = min(CHUNK, len(points) - first)
+        padded[:-1, :rows] = points[first : first + rows].T
+        np.matmul(weights, padded, out=scores)
+        least = scores[0]
+        nearest[:] = 0
+        for i in range(1, len(scores)):
+            np.less(scores[i], least, out=less)
+            np.multiply(number, np.uint8(i), out=number)
+            np.maximum(nearest, number, out=nearest)  # a later center that is nearer has the larger number
+            np.minimum(least, scores[i], out=least)
+        labels[first : first + rows] = nearest[:rows]
+
+
+def _assign_many(points: Points, weights: FloatArray, labels: Labels) -> None:
+    """Write each point's nearest center into `labels`, chunk by chunk."""
+    most = CHUNK // 4
+    scores, padded = np.empty((most, len(weights))), np.zeros((most, weights.shape[1]))
+    padded[:, -1] = 1.0
+    slopes = np.ascontiguousarray(weights.T)
+    for first in range(0, len(points), most):
+        rows = min(most, len(points) - first)
         padded[:rows, :-1] = points[first : first + rows]
-        np.matmul(padded, weights, out=scores)
+        np.matmul(padded, slopes, out=scores)
         np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])
 
 
@@ -82,10 +107,13 @@ def _pool() -> ThreadPoolExecutor:
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:
     """Return the exact count (k,) and coordinate sums (k, d) of each cluster."""
     n = len(points)
+    counts = np.bincount(labels, minlength=n_clusters).astype(np.float64)
+    if points.shape[1] <= FEW_AXES:  # added in the same order as by the sparse product: the same bits
+        sums = [np.bincount(labels, weights=axis, minlength=n_clusters) for axis in points.T]
+        return ClusterSums(counts, np.stack(sums, axis=1))
     # 32-bit indices are what the sparse product wants; others would be converted first.
     entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
     membership = sparse.csc_matrix(entries, shape=(n_clusters, n))
-    counts = np.bincount(labels, minlength=n_clusters).astype(np.float64)
     return ClusterSums(counts, np.asarray(membership @ points))
 
 

@@ -25,14 +25,15 @@ def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoi
     greedy one. Minoux 1978.
     """
     current = ceilings.copy()
-    bounds = _gains(dissimilarities, None, current)
+    candidates = np.ascontiguousarray(dissimilarities.T)  # read by the row: ten times as fast as by the column
+    bounds = _gains(candidates, np.arange(len(candidates)), current)
     chosen = np.empty(n_medoids, dtype=np.intp)
     for i in range(n_medoids):
-        best, gain = _winner(dissimilarities, bounds, current)
+        best, gain = _winner(candidates, bounds, current)
         chosen[i] = best
         bounds[best] = -np.inf
         if gain > 0:
-            np.minimum(current, dissimilarities[:, best], out=current)
+            np.minimum(current, candidates[best], out=current)
     return chosen
 
 
@@ -60,17 +61,21 @@ def accelerated_medoids(
     return medoids
 
 
-def _gains(dissimilarities: Dissimilarities, columns: Labels | None, current: Ceilings) -> FloatArray:
-    """Return by how much each of some candidates (None: of all) alone would lower the total, row blocks at a time."""
-    total = np.zeros(dissimilarities.shape[1] if columns is None else len(columns))
-    for first in range(0, len(current), BLOCK):
-        rows = slice(first, first + BLOCK)
-        part = dissimilarities[rows] if columns is None else dissimilarities[rows][:, columns]
-        total += np.maximum(current[rows, None] - part, 0.0).sum(axis=0)
+def _gains(candidates: Dissimilarities, rows: Labels, current: Ceilings) -> FloatArray:
+    """Return by how much each of some candidates alone would lower the total, blocks that stay in the cache at a time.
+
+    `candidates` (n, n) has a row for each candidate, `rows` (c,) says which are looked at.
+    """
+    total = np.empty(len(rows))
+    for first in range(0, len(rows), BLOCK):
+        part = candidates[rows[first : first + BLOCK]]
+        np.subtract(current, part, out=part)
+        np.maximum(part, 0.0, out=part)
+        part.sum(axis=1, dtype=np.float64, out=total[first : first + BLOCK])
     return total
 
 
-def _winner(dissimilarities: Dissimilarities, bounds: FloatArray, current: Ceilings) -> tuple[int, float]:
+def _winner(candidates: Dissimilarities, bounds: FloatArray, current: Ceilings) -> tuple[int, float]:
     """Return the candidate of largest gain and that gain; lower `bounds` (n,) to what was learned on the way."""
     best, gain = -1, -np.inf
     order = np.argsort(-bounds, kind="stable")
@@ -79,7 +84,7 @@ def _winner(dissimilarities: Dissimilarities, bounds: FloatArray, current: Ceili
         block = block[bounds[block] >= gain]  # a bound below the best gain cannot win
         if len(block) == 0 or np.isneginf(bounds[block[0]]):
             break
-        bounds[block] = np.minimum(bounds[block], _gains(dissimilarities, block, current))
+        bounds[block] = np.minimum(bounds[block], _gains(candidates, block, current))
         top = block[np.flatnonzero(bounds[block] == bounds[block].max())].min()
         if bounds[top] > gain or (bounds[top] == gain and top < best):
             best, gain = int(top), float(bounds[top])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Points, as_points, frozen
+from dpviz.solvers.plane_moments import PlaneTable, plane_local, plane_table
 
 WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
 SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
@@ -57,6 +58,7 @@ class Mixture:
     log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
     quadratic: FloatArray | None = field(repr=False)  # (D^2 + D + 1, K), None where it would lose too many digits
     middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
+    plane: PlaneTable | None = field(repr=False)  # in two dimensions, where there is a `quadratic`
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
         """Check the parameters and keep what every evaluation needs."""
@@ -82,7 +84,10 @@ class Mixture:
         }
         for name, array in made.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
-        object.__setattr__(self, "quadratic", _quadratic(centers - middle, precisions, log_scales))
+        quadratic = _quadratic(centers - middle, precisions, log_scales)
+        object.__setattr__(self, "quadratic", quadratic)
+        plane = plane_table(quadratic, precisions, self.middle) if d == 2 and quadratic is not None else None
+        object.__setattr__(self, "plane", plane)
 
     @property
     def n_components(self) -> int:
@@ -131,6 +136,8 @@ class Mixture:
         """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
         if self.quadratic is None:
             return self.at(points)
+        if self.plane is not None:
+            return Local(*plane_local(self.plane, points, max(QUIET_PRODUCT // self.plane.moments.size, 16)))
         if self.d > LOOPED_AXES:
             return self._in_portions(self._quick_by_products, points)
         # Components are rows: sums over them run along whole rows of points.

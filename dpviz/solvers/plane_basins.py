@@ -1,12 +1,16 @@
 """Basins over a square of the plane: labels of lattices, a fine one helped by a coarse one, and of points by a lattice.
 
 The middles of the four cells around a place speak for it where they have one minimum; everything else flows until four
-such surround it. What is asked to flow is never mixed: labels of cells follow from the mixture alone, to the last bit.
+such surround it. That is a rule and no proof: where four middles agree, a part of another basin that is thinner than a
+cell can lie between them and is passed over. Tests compare with the flow of every point. What is asked to flow is never
+mixed: labels of cells follow from the mixture alone, to the last bit.
 """
+
+import functools
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.basins import ends_of, traps
 from dpviz.solvers.flow import flow
 from dpviz.solvers.mixture import Mixture
@@ -19,7 +23,8 @@ LEFT_OVER = np.iinfo(np.intp).max  # label of a cell whose flow is given up
 def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
     """Return the minimum (n_cells, n_cells) of each cell's middle over [-1, 1]^2, row 0 at low y.
 
-    A label differs from that of the flow at most within half a diagonal of a cell of the coarse lattice from a border.
+    Meant to differ from the flow within half a diagonal of a coarse cell of a border alone. That holds where every part
+    of a basin is wider than a cell of the coarse lattice; thinner parts can be missed, which nothing here rules out.
     """
     if len(traps(mixture).radii) == 1:
         return np.zeros((n_cells, n_cells), dtype=np.intp)
@@ -49,7 +54,7 @@ def _spread(mixture: Mixture, n_cells: int, around: Labels, *, given_up: int) ->
         cells[numbers] = found
         for _ in range(SWEEPS):
             left = np.flatnonzero(found < 0)
-            told = _agreeing(cells.reshape(n_cells, n_cells)).ravel()[at[left]]
+            told = _agreed(cells, n_cells, at[left])
             if not (told >= 0).any():
                 break
             cells[numbers[left]] = found[left] = told
@@ -62,8 +67,9 @@ def _spread(mixture: Mixture, n_cells: int, around: Labels, *, given_up: int) ->
 def basins_by_lattice(mixture: Mixture, points: Points, cells: Labels) -> Labels:
     """Return the minimum (n,) of `points` (n, 2) in [-1, 1]^2, given `lattice_basins` (g, g).
 
-    A point's label differs from that of the flow, and of the lattice, at most within half a diagonal of a cell from a
-    border: one of the middles that spoke for it is that near, and has the label.
+    One of the middles that spoke for a point is within half a diagonal of a cell of it, or of a place on its way down,
+    and has the label. So a label is as good as the lattice's: near borders, and where a part of a basin is thinner than
+    a cell, it can differ from that of the flow.
     """
     return _basins_around(mixture, points, _agreeing(cells))
 
@@ -105,13 +111,24 @@ def _agreeing(cells: Labels) -> Labels:
 
     A cell at the edge stands for what is beyond it, half a cell far. The first corner is never agreed on.
     """
-    inner = np.clip(np.arange(-1, len(cells) + 1), 0, len(cells) - 1)
-    wide = cells[inner[:, None], inner]
-    low, high = np.minimum(wide[:-1], wide[1:]), np.maximum(wide[:-1], wide[1:])
-    low, high = np.minimum(low[:, :-1], low[:, 1:]), np.maximum(high[:, :-1], high[:, 1:])
-    agreed = np.where(low == high, low, -1)
-    agreed[0, 0] = -1  # it stands for all that is outside
-    return agreed
+    n_cells = len(cells)
+    return _agreed(cells.ravel(), n_cells, np.arange((n_cells + 1) ** 2)).reshape(n_cells + 1, n_cells + 1)
+
+
+def _agreed(cells: Labels, n_cells: int, corners: Labels) -> Labels:
+    """Return what `_agreeing` does at some corners (m,), row by row, of `cells` (n_cells^2,)."""
+    first, *others = cells[_around(n_cells)[:, corners]]
+    same = corners > 0  # the first one stands for all that is outside
+    for other in others:
+        same &= other == first
+    return np.where(same, first, -1)
+
+
+@functools.lru_cache(maxsize=8)
+def _around(n_cells: int) -> Labels:
+    """Return the four cells around each corner (4, (n_cells + 1)^2), row by row."""
+    low, high = np.maximum(np.arange(n_cells + 1) - 1, 0), np.minimum(np.arange(n_cells + 1), n_cells - 1)
+    return frozen(np.stack([(y[:, None] * n_cells + x).ravel() for y in (low, high) for x in (low, high)]))
 
 
 def _spoken_for(places: Points, around: Labels) -> Labels:

@@ -2,13 +2,17 @@
 
 import math
 
-from dpviz.core import Adjacency, CentersRelease, Claim, Step, attacker_odds
+from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_odds
 from dpviz.metrics import matched_distance
+from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.telling import Telling
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
+
+COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
 
 
 def allowed(epsilon: float) -> str:
@@ -16,18 +20,32 @@ def allowed(epsilon: float) -> str:
     return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
 
 
+def stated(epsilon: float) -> str:
+    """Say what a stated epsilon would allow where another one is proved."""
+    return f"As stated, an attacker is right {at_most(attacker_odds(epsilon))}. The sentence above has what is proved."
+
+
 def not_established(_: float) -> str:
     """Say that nothing is proved: the start or the bounds came from the records."""
     return "No limit is established: the start or the bounds come from the records."
 
 
-def limit(proved: Claim | None) -> str:
-    """Say what the guarantee allows whoever reads the release; without a proof no limit is named."""
+def limit(proved: Claim | None, stated: Claim | None = None) -> str:
+    """Say what the guarantee allows whoever reads the release; without a proof no limit is named.
+
+    `stated` is named, too, where it differs from what is proved.
+    """
     if proved is None:
         return "No limit is established on what this release tells about you."
     what = "which of two records is yours" if proved.adjacency is Adjacency.REPLACE else "whether you are in the data"
     most = at_most(attacker_odds(proved.epsilon, proved.delta))
-    return f"With secret noise, whoever guesses from this release {what} is right {most}. A coin: 50."
+    said = f"With secret noise, whoever guesses from this release {what} is right {most}"
+    if stated is None or number(stated.epsilon) == number(proved.epsilon):
+        return f"{said}. A coin: 50."
+    other = at_most(attacker_odds(stated.epsilon, stated.delta))
+    return (
+        f"{said} (proved, ε = {number(proved.epsilon)}; as stated, ε = {number(stated.epsilon)}: {other}). A coin: 50."
+    )
 
 
 def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
@@ -76,6 +94,23 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
         Fact("Attacker is right", once, "Guessing whether you are in it; a coin: 50 in 100.", True),
         Fact("If your record is changed", twice, f"Changing is removing and adding: {cost}.", True),
     )
+
+
+def contents(told: Telling[CentersRelease, Step]) -> Contents:
+    """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
+    public = [box_words(told.words), "k, ε and every other knob"]
+    secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
+    if getattr(told.params, "start", "packing") == "records":
+        secret.append("The start: real records, which are published all the same")
+    else:
+        public.append("The start: a packing of the box, which looks at no record")
+    return Contents(RECORD, tuple(public), tuple(secret))
+
+
+def outcome(told: Telling[CentersRelease, Step], _classes: Labels | None, _look: object) -> Outcome:
+    """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
+    best, cost = float(told.reference.nonprivate_costs[-1]), told.nonprivate_cost
+    return Outcome(told.final, cost / best if best > 0 else math.nan, COST)
 
 
 def _twice(proved: Claim) -> float:

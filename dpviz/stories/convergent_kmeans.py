@@ -12,7 +12,7 @@ from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
 from dpviz.stories import zone_layers as draw
-from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.center_facts import allowed, contents, not_established, outcome
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number, odds
@@ -25,11 +25,13 @@ __all__ = [
     "TERMS",
     "Context",
     "allowed",
+    "contents",
     "context",
     "cost_chart",
     "count_noise",
     "ledger_chart",
     "not_established",
+    "outcome",
     "recolored",
     "reference",
     "risk",

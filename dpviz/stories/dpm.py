@@ -14,8 +14,9 @@ from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, dpm_layers, recoloring
 from dpviz.stories.center_facts import not_established
-from dpviz.stories.dpm_context import Context, Yardstick, ratio
+from dpviz.stories.dpm_context import Context, Yardstick, contents, ratio
 from dpviz.stories.dpm_layers import PHASES, clock_of
+from dpviz.stories.dpm_many import outcome
 from dpviz.stories.dpm_plane import Plane
 from dpviz.stories.ledger import LedgerRow, _label
 from dpviz.stories.panel import Fact, Sentence, at_most, number
@@ -27,9 +28,11 @@ __all__ = [
     "TERMS",
     "Context",
     "allowed",
+    "contents",
     "context",
     "ledger_chart",
     "not_established",
+    "outcome",
     "recolored",
     "reference",
     "reference_key",

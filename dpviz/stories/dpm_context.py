@@ -13,6 +13,7 @@ from dpviz.core import FloatArray, Labels, Points, Result
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.stories.dpm_plane import Cells
+from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import number
 from dpviz.stories.view import Words
 
@@ -138,6 +139,20 @@ def rand_index(labels: Labels, classes: Labels) -> float:
     expected = rows * columns / max(_pairs(np.array([len(labels)])), 1.0)
     most = (rows + columns) / 2.0
     return float((inside - expected) / (most - expected)) if most != expected else 1.0
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows in confidence."""
+    n = () if told.params.n_public is None else ("The number of records, as you say",)
+    return Contents(
+        RECORD,
+        (box_words(told.words), "ε and every other knob", *n),
+        (
+            "Records, and who is in which cluster",
+            "Scores, and where a cut was likely: they are exact",
+            "Agreement with known classes, and k-means beside it",
+        ),
+    )
 
 
 def reason(told: Context, node: int) -> str:

@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms import dpm
-from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.core import Box, FloatArray, Labels, Points, frozen
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.dpm_context import Context
 from dpviz.stories.dpm_plane import Cells, Plane
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.view import View
 
 SIDE = 96  # columns and rows of the heat; ours
+INERTIA = Figure("inertia", "× k-means'", "the inertia is more than", mark=1.0, mark_name="k-means")
 NEAR = 0.02  # of the axis: two cuts no farther apart are the same one; ours
 
 
@@ -39,6 +41,11 @@ class ManyCuts:
         runs = np.concatenate([part.runs + first for part, first in zip(parts, firsts, strict=False)])
         rest = {name: both(name) for name in ("n_clusters", "axes", "positions", "low", "high")}
         return cls(runs=frozen(runs), **rest)  # type: ignore[arg-type]
+
+
+def outcome(told: Context, _classes: Labels | None, _look: object) -> Outcome:
+    """Return what many runs show of this one: its centers, and their inertia beside k-means' with as many."""
+    return Outcome(told.final, told.cost_ratio, INERTIA)
 
 
 def run_many(points: Points, box: Box, params: dpm.Params, *, n_runs: int, seed: tuple[int, ...]) -> ManyCuts:

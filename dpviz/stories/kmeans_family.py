@@ -18,7 +18,7 @@ from dpviz.core import CentersRelease, Points, Result, Step
 from dpviz.plots import Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import blocks_layers, center_facts, charts, gene_layers, grid_layers, lloyd_layers, recoloring
-from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.center_facts import allowed, contents, not_established, outcome
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
@@ -30,11 +30,13 @@ __all__ = [
     "TERMS",
     "Context",
     "allowed",
+    "contents",
     "context",
     "cost_chart",
     "ledger_chart",
     "no_budget",
     "not_established",
+    "outcome",
     "recolored",
     "reference",
     "reference_key",

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers import Mixture, basins_by_lattice, lattice_basins
-from dpviz.solvers.descent import eigen
+from dpviz.solvers.flow import exact_step
 from dpviz.solvers.strings import quick_log_density
 from dpviz.stories.view import Projection
 
@@ -86,8 +86,8 @@ def relief(shown: Mixture, plane: Projection) -> Relief:
 def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
 
-    Labels are those of `lattice_basins` and `basins_by_lattice`. No basin is as thin as a cell, because the eigenvalues
-    of covariances have a floor.
+    Labels are those of `lattice_basins` and `basins_by_lattice`, which say how near to borders they can be wrong. The
+    eigenvalues of covariances have a floor, so that few parts of basins are as thin as a cell.
     """
     if n_minima == 1:
         return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
@@ -156,16 +156,9 @@ def paths(mixture: Mixture, starts: Points) -> FloatArray:
     for step in range(PATH_STEPS):
         made[active, step] = places[active]
         here = mixture.quick_at(places[active])
-        values, vectors = eigen(here.hessian)
-        slopes = np.einsum("nij,ni->nj", vectors, here.gradient)
-        speed = np.sqrt(np.einsum("ni,ni->n", here.gradient, np.einsum("nij,nj->ni", here.metric, here.gradient)))
         # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
         reach = np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * here.log_density, 0.0)))
-        time = np.minimum(reach / np.maximum(speed, 1e-300), 1.0 / np.maximum(values[:, -1], 1e-300))
-        exponent = np.clip(time[:, None] * values, -700.0, 1.0)
-        flat = np.abs(exponent) < 1e-9
-        share = np.where(flat, np.minimum(time, 1e300)[:, None], np.expm1(exponent) / np.where(flat, 1.0, values))
-        moves = np.einsum("nij,nj->ni", vectors, share * slopes)
+        moves = exact_step(here, reach)[0]
         moving = np.einsum("ni,ni->n", moves, np.einsum("nij,nj->ni", here.metric, moves)) > 1e-6
         places[active] += moves
         active = active[moving]

@@ -4,6 +4,7 @@ import numpy as np
 
 from dpviz.core import FloatArray
 from dpviz.stories import landscape_plane as land
+from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.landscape_stage import Context
 from dpviz.stories.landscape_surface import AXIS, Surface
 from dpviz.stories.panel import number
@@ -59,6 +60,16 @@ def caption(told: Context, plane: Projection) -> str:
     if d == 1:
         return "One feature. The curve is the density; records are spread out so that they can be seen."
     return "All of it is computed from the released mixture, for free."
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows in confidence."""
+    size = ("The number of records",) if told.params.adjacency == "replace" else ()
+    return Contents(
+        RECORD if not size else "All values of one record; that it is in the data is public.",
+        (box_words(told.words), "ε, δ and every other knob", *size),
+        ("Records, and who is in which basin", "Agreement with known classes", "Runs beside the one that is released"),
+    )
 
 
 def surface_caption(told: Context, plane: Projection, surface: Surface, edges: str) -> str:

@@ -90,7 +90,7 @@ def scene(
     unit = 100.0 if game.measure.shares else 1.0
     label = "% of the range" if game.measure.shares else game.measure.unit
     axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in ("across", "up")]
-    caption = "Click where you think the record was. Every place of the map is equally likely before the release."
+    caption = "Every place of the map is equally likely before the release."
     return Scene(
         title="Where was the record?",
         alt="A map with places to guess and one released point.",
@@ -98,6 +98,7 @@ def scene(
         x=axes[0],
         y=axes[1],
         layers=tuple(layers),
+        hint="Click where you think the record was." if guess is None else "",
     )
 
 

@@ -20,7 +20,7 @@ from dpviz.stories import landscape_plane as land
 from dpviz.stories import landscape_words as saying
 from dpviz.stories import point_layers as points_of
 from dpviz.stories import string_search as strings
-from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.center_facts import allowed, not_established, stated
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.landscape_stage import (
     Context,
@@ -31,8 +31,9 @@ from dpviz.stories.landscape_stage import (
     levels,
     split_colors,
 )
-from dpviz.stories.landscape_words import TERMS
+from dpviz.stories.landscape_words import TERMS, contents
 from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, number, odds
 from dpviz.stories.search_layers import search_layers
 from dpviz.stories.stage import Clock, Stage
@@ -43,11 +44,13 @@ __all__ = [
     "Context",
     "Look",
     "allowed",
+    "contents",
     "context",
     "lead_charts",
     "ledger_chart",
     "ledger_rows",
     "not_established",
+    "outcome",
     "recolored",
     "reference",
     "reference_key",
@@ -55,11 +58,14 @@ __all__ = [
     "scene",
     "sentence",
     "side_charts",
+    "stated",
     "utility",
     "with_classes",
 ]
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
+AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
+PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
 
 
 def reference_key(params: Params) -> tuple[object, ...]:
@@ -106,6 +112,13 @@ def adjusted_rand(first: Labels, second: Labels) -> float:
     expected = rows * columns / every if every else 0.0
     most = (rows + columns) / 2
     return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def outcome(told: Context, classes: Labels | None, _look: object) -> Outcome:
+    """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
+    peaks = land.unsigned(told.tree.landscape.minima)
+    ari = with_classes(told, classes).nonprivate_ari
+    return Outcome(peaks, told.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
 
 
 def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
@@ -178,7 +191,7 @@ def ledger_chart(told: Context) -> Scene:
 
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    most = center_facts.limit(told.result.guarantee.proved)
+    most = center_facts.limit(told.result.guarantee.proved, told.result.guarantee.published)
     spent = f"At ε = {number(told.params.epsilon)}"
     release, k = told.result.release, told.n_clusters
     many, one = ("", "s") if len(release.kept) == 1 else ("s", "")

@@ -8,16 +8,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.algorithms.nd_laplace import Params, Step, local_claim
+from dpviz.algorithms.nd_laplace import Params, Step, local_claim, noise_box
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.two_points import MAX_FEATURES
-from dpviz.core import Points, PointsRelease, Result, attacker_odds
+from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds
 from dpviz.mechanisms import radius_probability
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories import laplace_layers as draw
 from dpviz.stories.center_facts import not_established
-from dpviz.stories.laplace_context import Context, Measure, look_at, measure_of, plane_of
+from dpviz.stories.label import NOBODY, Contents, box_words
+from dpviz.stories.laplace_context import Context, Look, Measure, look_at, measure_of, plane_of
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
 from dpviz.stories.view import Projection, View, Words
 
@@ -25,10 +27,12 @@ __all__ = [
     "TERMS",
     "Context",
     "allowed",
+    "contents",
     "context",
     "distance",
     "look_at",
     "not_established",
+    "outcome",
     "plane",
     "recolored",
     "reference",
@@ -144,6 +148,33 @@ def radius_chart(told: Context) -> Scene:
 def distance(told: Context) -> tuple[float, str]:
     """Return the radius that claims are stated for, in the unit of their epsilon, and its words."""
     return told.measure.radius, told.measure.said
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows to each person alone."""
+    measure, diagonal = told.measure, noise_box(told.words.box, told.params).diagonal
+    near = [measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal]
+    grid = ("The grid, and what is believed before",) if told.params.domain == "remap" else ()
+    return Contents(
+        "Where one person is, among places not far apart. That somebody took part is not hidden.",
+        (box_words(told.words), "ε, the unit of distance, the number of persons", *grid),
+        ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
+        NOBODY,
+        (
+            *((length, measure.words(length)) for length in near),
+            (diagonal, f"{measure.words(diagonal)}, across the box"),
+        ),
+    )
+
+
+def outcome(told: Context, _classes: Labels | None, look: Look) -> Outcome:
+    """Return what many runs show of this one: where the chosen record is seen, and how far that is from its place."""
+    measure, row = look.measure, look.record
+    moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
+    times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
+    mean = ("Mean by the law", times * told.area.mean_radius)
+    figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
+    return Outcome(told.released[[row]], times * moved, figure)
 
 
 def sentence(told: Context) -> Sentence:

@@ -14,24 +14,26 @@ from dpviz.plots import Frame, Scene
 from dpviz.stories import target_charts as charts
 from dpviz.stories import target_layers as draw
 from dpviz.stories import target_words as saying
-from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.center_facts import not_established
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
 from dpviz.stories.target_context import Context, context, reference, reference_key
-from dpviz.stories.target_words import TERMS, rho_allowed, risk, sentence, utility
+from dpviz.stories.target_many import outcome
+from dpviz.stories.target_words import TERMS, allowance, contents, risk, sentence, utility
 from dpviz.stories.view import View, project
 
 __all__ = [
     "TERMS",
     "Context",
-    "allowed",
+    "allowance",
+    "contents",
     "context",
     "not_established",
+    "outcome",
     "recolored",
     "reference",
     "reference_key",
-    "rho_allowed",
     "risk",
     "scene",
     "sentence",

@@ -8,12 +8,13 @@ import numpy as np
 from dpviz.algorithms import source_target as algorithm
 from dpviz.algorithms.source_target import Params
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc, private_kmeans_points
-from dpviz.core import Ball, Box, FloatArray, Points, fingerprint
+from dpviz.core import Ball, Box, FloatArray, Labels, Points, fingerprint
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import number
-from dpviz.stories.target_context import cost_of
+from dpviz.stories.target_context import Context, cost_of, unit_of_cost
 
 METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Non-private STC (the floor)")
 N_PRIVATE = 3  # of METHODS: those with noise, whose runs differ
@@ -48,6 +49,14 @@ class Costs:
 
     n_centers: tuple[int, ...]
     nonprivate_costs: FloatArray
+
+
+def outcome(told: Context, _classes: Labels | None, _look: object) -> Outcome:
+    """Return what many runs show of this one: its new centers, and what they cost beside the source."""
+    floor = told.nonprivate_cost(told.reference.nonprivate_selected)
+    unit = unit_of_cost(told.words).strip()
+    figure = Figure("mean distance", unit, "the mean distance is more than", mark=floor, mark_name="Without privacy")
+    return Outcome(told.selected, told.nonprivate_cost(told.result.release.selected), figure)
 
 
 def run_many(source: Points, box: Box, question: Question, n_runs: int, seed: int) -> Costs:

@@ -1,14 +1,14 @@
 """The words beside a picture of source-target clustering: terms, sentence, numbers."""
 
 import math
+from collections.abc import Callable
 
-from dpviz.accounting import gdp_epsilon
-from dpviz.algorithms._stc_budget import SHOWN_DELTA
-from dpviz.core import attacker_odds
+from dpviz.algorithms.source_target import Params, guarantees
 from dpviz.stories import center_facts
-from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.label import Contents, both_limits, box_words
+from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.target_context import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
-from dpviz.stories.view import Projection
+from dpviz.stories.view import Projection, Words
 
 FIRST_AID = "First-aid points"
 TERMS = (
@@ -35,7 +35,8 @@ TERMS = (
 
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    params, most = told.params, center_facts.limit(told.result.guarantee.proved)
+    params, guarantee = told.params, told.result.guarantee
+    most = center_facts.limit(guarantee.proved, guarantee.published)
     spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
     k, r = len(told.result.release.selected), told.step.n_averages
     centers = f"{k} new center{'s' if k != 1 else ''}"
@@ -75,12 +76,23 @@ def risk(told: Context) -> tuple[Fact, ...]:
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def rho_allowed(rho: float) -> str:
-    """Say what a proved ρ allows an attacker."""
-    epsilon = gdp_epsilon(math.sqrt(2.0 * rho), SHOWN_DELTA)
-    return (
-        f"About ε = {number(epsilon)} at δ = {number(SHOWN_DELTA)}: with secret noise an attacker is right "
-        f"{at_most(attacker_odds(epsilon, SHOWN_DELTA))}."
+def allowance(words: Words, params: Params) -> Callable[[float], str]:
+    """Return what says, for each budget, what the stated and the proved guarantee allow an attacker."""
+    at = guarantees(words.box, params)
+    return lambda budget: both_limits(at(budget))
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows in confidence."""
+    targets = "All targets" if told.targets_public else "The targets, which were spread over the records' bounds here"
+    return Contents(
+        "Whether one record is in the source, and all of its values. Targets are not protected.",
+        (targets, f"{box_words(told.words)}, and the ball around it", "ε or ρ, and every other knob"),
+        (
+            "Source records, their exact averages and counts",
+            "The cost beside the source, and what centers without privacy would cost",
+            "The data-dependent bound",
+        ),
     )
 
 

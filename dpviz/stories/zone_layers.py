@@ -83,12 +83,14 @@ def _density(stands: Stand, epsilon: float, plane: Projection) -> NDArray[np.uin
     n_steps, k, _ = stands.mean.shape
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0
     square = np.stack(np.meshgrid(cells, cells, indexing="xy"), axis=-1).reshape(-1, 2)  # row 0 at low y
-    toward = plane(stands.controller) - plane(stands.mean)  # (T, k, 2)
-    length = np.linalg.norm(toward, axis=2)
-    axis = toward / np.where(length > 0, length, 1.0)[..., None]
-    lam = stands.lam
-    offsets = lam[..., None, None] * axis[:, :, None, :] + (1.0 - lam)[..., None, None] * square  # (T, k, g g, 2)
-    flat = zone_density(offsets.reshape(n_steps * k, -1, 2), axis.reshape(-1, 2), lam.reshape(-1), epsilon)
+    toward = (plane(stands.controller) - plane(stands.mean)).reshape(-1, 2)  # (T k, 2)
+    length = np.linalg.norm(toward, axis=1)
+    axis = toward / np.where(length > 0, length, 1.0)[:, None]
+    lam = stands.lam.reshape(-1)
+    offsets = np.empty((len(lam), len(square), 2))
+    for i in range(2):  # axis by axis: a product whose rows have two numbers would cost ten times as much
+        offsets[..., i] = (lam * axis[:, i])[:, None] + (1.0 - lam)[:, None] * square[:, i]
+    flat = zone_density(offsets, axis, lam, epsilon)
     highest = flat.max(axis=1, keepdims=True)
     scaled = np.rint(255.0 * flat / np.where(highest > 0, highest, 1.0)).astype(np.uint8)
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)

@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.ui.sheet import Sheet, from_file, to_file
+from dpviz.ui.upload_form import Form
+from dpviz.ui.upload_form import from_file as form_from_file
 
 FORMAT = "dpviz picture"
 VERSION = 1
@@ -48,7 +50,7 @@ class Config:
     query: tuple[tuple[str, str], ...]
     step: Step = Step()
     hashes: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()  # of an upload, whose columns no link names
+    form: Form | None = None  # of an upload, whose columns no link names
     sheet: Sheet | None = None  # what was drawn by hand
 
     @property
@@ -58,7 +60,7 @@ class Config:
 
 
 def write(config: Config, *, guarantees: Sequence[Mapping[str, Any]], upload: Mapping[str, Any] | None = None) -> str:
-    """Return the file's text; `upload` describes an uploaded table's columns and typed bounds.
+    """Return the file's text; `upload` describes an uploaded table's form: its columns and typed bounds.
 
     A sheet in `config` is written as it is: whoever calls this leaves out what the audience may not see.
     """
@@ -93,7 +95,8 @@ def read(data: bytes) -> Config:
     if repeated:
         raise ConfigError(f"The file has {repeated[0]} twice, but once is enough. Take one of them out.")
     step, hashes = _step(whole.get("step")), _hashes(whole.get("scene_hashes"))
-    return Config(page, query, step, hashes, _features(whole), _sheet(whole, dict(query).get("data")))
+    form = form_from_file(whole.get("upload"))
+    return Config(page, query, step, hashes, form, _sheet(whole, dict(query).get("data")))
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -183,12 +186,6 @@ def _step(step: Any) -> Step:
 def _hashes(hashes: Any) -> tuple[str, ...]:
     given = hashes if isinstance(hashes, list) else []
     return tuple(one for one in given[:2] if isinstance(one, str) and _HASH.fullmatch(one))
-
-
-def _features(whole: Mapping[str, Any]) -> tuple[str, ...]:
-    upload = whole.get("upload")
-    names = upload.get("features") if isinstance(upload, dict) else None
-    return tuple(str(name)[:MOST_TEXT] for name in names[:50]) if isinstance(names, list) else ()
 
 
 def _sheet(whole: Mapping[str, Any], data: str | None) -> Sheet | None:

@@ -1,7 +1,7 @@
 """One widget for each kind of knob. A page says which knob; this file says how it looks."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -44,6 +44,14 @@ def tabs(knob: Knob) -> Sequence[Any]:
         state.remember(knob, chosen)
 
     return st.tabs(list(labels.values()), key=key, on_change=moved)
+
+
+def fill(knob: Knob, contents: Mapping[str, Callable[[], None]]) -> None:
+    """Draw a tab for each of the knob's choices and fill the open one; `contents` is by choice."""
+    for (name, _), tab in zip(knob.choices, tabs(knob), strict=True):
+        if tab.open:
+            with tab:
+                contents[name]()
 
 
 def picked(knob: Knob, names: Sequence[str]) -> int:

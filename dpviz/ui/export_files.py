@@ -10,12 +10,14 @@ from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
+from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Data, Recipe, Run, script
 from dpviz.stories.target_context import Context as TargetContext
 from dpviz.ui import config
-from dpviz.ui.runs import FROM_DATA, SECRET, TEACHING
+from dpviz.ui.runs import notices
 from dpviz.ui.shown import Shown
+from dpviz.ui.upload_form import to_file
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
@@ -82,7 +84,7 @@ class _Picture:
             guarantee = told.result.guarantee
             name = f"{method.name}. " if len(self.shown.methods) > 1 else ""
             said.append(f"{name}{promise(guarantee)}")
-            said += [each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING)]
+            said += notices(guarantee)
         return (*dict.fromkeys(said), PUBLIC if self.shown.public else CURATOR)
 
     @property
@@ -110,7 +112,11 @@ def _json(it: _Picture) -> str:
     query = tuple(parse_qsl(shown.address, keep_blank_values=True))
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
     made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
-    guarantees = [described(told.result.guarantee) for told in shown.told]
+    guarantees = [
+        described(told.result.guarantee)
+        | {"label": written(label_of(told.result.guarantee, method.story.contents(told)))}
+        for method, told in zip(shown.methods, shown.told, strict=True)
+    ]
     return config.write(made, guarantees=guarantees, upload=_upload(shown))
 
 
@@ -118,11 +124,9 @@ def _upload(shown: Shown) -> dict[str, Any] | None:
     """Describe an upload: names and typed bounds are public words, bounds from the records are not."""
     if not shown.source.uploaded:
         return None
-    dataset = shown.source.dataset
-    found: dict[str, Any] = {"features": list(dataset.feature_names), "bounds_from_data": dataset.bounds_from_data}
-    if not (shown.public and dataset.bounds_from_data):
-        found |= {"low": dataset.box.low.tolist(), "high": dataset.box.high.tolist()}
-    return found
+    form = shown.source.form
+    found: dict[str, Any] = {"bounds_from_data": shown.source.dataset.bounds_from_data}
+    return found | (to_file(form, public=shown.public) if form else {})
 
 
 def _script(it: _Picture) -> str:

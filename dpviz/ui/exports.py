@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui import config, drawing, state
+from dpviz.ui import config, drawing, state, upload_form
 from dpviz.ui.export_files import FORMATS, File, Wish, make
 from dpviz.ui.live import wrap
 from dpviz.ui.served import served
@@ -17,6 +17,10 @@ from dpviz.ui.shown import latest
 KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
 IMPORT_HELP = "Takes all knobs from the file, and points drawn by hand if the curator saved it. It has no other data."
+WHOLE = (
+    "Files hold the first picture: its step and the layers that are on, always the whole view. Zoom, a picked cluster "
+    "and the charts further down are not in them."
+)
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
 NOTHING = "There is no picture to export. The page says why."
 _EXPORT = served("export")
@@ -53,9 +57,11 @@ def take_over(wanted: config.Config) -> None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = wanted
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    if wanted.features:
+    upload_form.expect(wanted.form)
+    if wanted.form is not None:
         state.report(
-            f"The settings were made with an uploaded file, and these of its columns: {_list(wanted.features)}."
+            "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "
+            f"missing values are filled in. Features: {_list(wanted.form.features)}."
         )
 
 
@@ -81,6 +87,7 @@ def _menu() -> None:
     options |= {"number": number, "problem": problem, "restore": _restored()}
     if file is not None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
+    st.caption(WHOLE)
     _EXPORT(data=wrap(options, b"" if file is None else file.content), key=KEY, on_want_change=_nothing)
     _import()
 

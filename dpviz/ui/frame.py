@@ -128,7 +128,7 @@ def seeds(frame: Frame, *, start: bool = True) -> Noise:
     """
     secret = frame.source.uploaded or controls.control(SECRET)
     if st.button("New noise only", width="stretch", help="Same data, same start, other noise."):
-        _renew(secret)
+        renew(secret=secret)
     if frame.source.uploaded:
         st.caption("Uploaded records get secret noise. Every picture is one more release of them.")
     with st.expander("Seeds"):
@@ -218,7 +218,7 @@ def _depth(d: int) -> Knob:
     return Knob("z", "int", 2, "Third feature", "Feature along the third edge of the box.", 0, d - 1, 0, d - 1)
 
 
-def _renew(secret: bool) -> None:
+def renew(*, secret: bool) -> None:
     """Draw other noise: forget the secret run, or take the next seed."""
     if secret:
         renew_secret()

@@ -1,20 +1,26 @@
 """The tabs under nD-Laplace's picture; only the open one is filled."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dpviz.core import Knob
 from dpviz.stories import View
+from dpviz.stories.laplace_context import plane_of
 from dpviz.ui import (
     controls,
+    nd_laplace,
     nd_laplace_attacks,
     nd_laplace_clusters,
     nd_laplace_law,
     nd_laplace_play,
+    outcomes,
     reproduction,
     state,
+    two_worlds,
 )
 from dpviz.ui.frame import Frame
 from dpviz.ui.nd_laplace_clusters import Recall
+from dpviz.ui.outcomes import Describe
 from dpviz.ui.runs import Noise
 
 TABLES = (reproduction.FOLDER / "nd_laplace.json").is_file()
@@ -26,8 +32,10 @@ TAB = Knob(
     "",
     choices=(
         ("clusters", "Clusters"),
+        ("runs", "Many runs"),
         ("attacks", "Attacks"),
         ("play", "Play the attacker"),
+        two_worlds.CHOICE,
         ("walls", "Near the wall"),
         ("dimensions", "High dimensions"),
         *([("reproduction", "Reproduction")] if TABLES else []),
@@ -40,17 +48,31 @@ def link() -> tuple[str, str]:
     return TAB.name, str(state.value(TAB))
 
 
-def below(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:
     """Draw the tabs and fill the open one."""
     fill: dict[str, Callable[[], None]] = {
         "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
+        "runs": lambda: _many(frame, describe, recall, noise, shown),
         "attacks": lambda: nd_laplace_attacks.attacks(frame, recall, noise, shown),
         "play": lambda: nd_laplace_play.game(frame, recall),
+        "worlds": lambda: two_worlds.worlds(frame, asked, noise, shown),
         "walls": lambda: nd_laplace_law.walls(frame, recall),
         "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),
         "reproduction": lambda: reproduction.tables("nd_laplace"),
     }
-    for (name, _), tab in zip(TAB.choices, controls.tabs(TAB), strict=True):
-        if tab.open:
-            with tab:
-                fill[name]()
+    controls.fill(TAB, fill)
+
+
+def _many(frame: Frame, describe: Describe, recall: Recall, noise: Noise, shown: View) -> None:
+    """Draw where the chosen person would be seen, run after run, around the place that only that person knows."""
+    told = None if frame.public else recall()
+    if told is not None and not told.n:
+        return
+    look = None if told is None else told.look
+
+    def stand() -> outcomes.Stand:
+        assert told is not None
+        plane = plane_of(replace(shown, z=None), told)
+        return outcomes.Stand(exact=told.unit[[told.record]], exact_name="Where it is", records=False, plane=plane)
+
+    outcomes.many(frame, describe, nd_laplace.KNOBS["epsilon"], noise, shown, look=look, stand=stand)

@@ -1,17 +1,15 @@
-"""Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the two claims."""
+"""Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the guarantee's label."""
 
 from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
-from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.stories import Fact, Sentence
-from dpviz.stories.panel import number
+from dpviz.stories.label import Label, Statement
 
 LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
-UNIT = (1.0, "unit of distance")
-ADJACENCY = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
+COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
 def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
@@ -37,27 +35,45 @@ def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
     return f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>' if rows else ""
 
 
-def guarantee(promised: Guarantee, name: str = "", distance: tuple[float, str] = UNIT) -> str:
-    """Write the published claim and the proved guarantee side by side, with the reasons where they differ.
+def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
+    """Write the label of a guarantee: whom it protects, the claims in print and in proof, and what they let happen.
 
-    `name` says whose, where there are several on the page; `distance` is what an epsilon per distance is stated for, in
-    its own unit and in words.
+    `name` says whose, where there are several on the page; `notices` are about this very run. `details` has the rest.
     """
-    proved = promised.proved
-    published = _claim(
-        "Claimed" if proved is None else "Stated", promised.published, "claimed" if proved is None else "", distance
-    )
-    established = (
+    proved = (
         '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
-        if proved is None
-        else _claim("Proved", proved, "dpviz-proved", distance)
+        if label.proved is None
+        else _statement(label.proved, "dpviz-proved")
     )
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
-    caveats = "".join(f"<li>{escape(caveat)}</li>" for caveat in promised.caveats)
+    apart = "".join(f"<div><dt>{escape(words)}</dt><dd>{escape(said)}</dd></div>" for words, said in label.distances)
+    table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
+    why = [each for each in label.caveats if each not in notices][:1] if label.proved is None else []
+    said = "".join(f"<li>{escape(each)}</li>" for each in dict.fromkeys((*notices, *why)))
     return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
-        f'<div class="dpviz-claims">{published}{established}</div><ul>{caveats}</ul></section>'
+        f'<p class="dpviz-kind">{escape(label.kind)}</p>'
+        f"<p><b>Protects:</b> {escape(label.contents.protects)}</p>"
+        f"<p><b>Trusted:</b> {escape(label.contents.trusted)}</p>"
+        f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
+        f"<p>{COIN}</p>{table}<ul>{said}</ul></section>"
     )
+
+
+def details(label: Label, name: str = "") -> str:
+    """Write what is behind the label: public inputs, what is shown and must not be released, and every caveat."""
+    parts = (
+        ("Public inputs: they are not protected", label.contents.public),
+        ("Shown here, never to be released", label.contents.secret),
+        ("What to know", label.caveats),
+    )
+    rows = "".join(
+        f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{escape(each)}</li>' for each in said)}</ul>"
+        for title, said in parts
+        if said
+    )
+    title = escape(f"What is public, what is not, and why: {name}" if name else "What is public, what is not, and why")
+    return f'<details class="dpviz-label"><summary>{title}</summary>{rows}</details>'
 
 
 def glossary(terms: Sequence[tuple[str, str]]) -> None:
@@ -67,15 +83,10 @@ def glossary(terms: Sequence[tuple[str, str]]) -> None:
         st.html(f'<dl class="dpviz-terms">{rows}</dl>')
 
 
-def _claim(title: str, claim: Claim, style: str, distance: tuple[float, str]) -> str:
-    numbers = f"ε = {number(claim.epsilon)}"
-    if claim.per_distance:
-        numbers = f"ε = {number(claim.epsilon * distance[0])} per {escape(distance[1])}"
-    if claim.delta > 0:
-        numbers += f", δ = {number(claim.delta)}"
-    if claim.rho is not None:
-        numbers += f" (ρ = {number(claim.rho)})"
+def _statement(said: Statement, style: str) -> str:
     return (
-        f'<div class="dpviz-claim {style}"><h4>{title}</h4><p class="dpviz-number">{numbers}</p>'
-        f"<p>{ADJACENCY[claim.adjacency]}</p><p class='dpviz-source'>{escape(claim.reference)}</p></div>"
+        f'<div class="dpviz-claim {style}"><h4>{escape(said.title)}</h4>'
+        f'<p class="dpviz-number">{escape(said.numbers)}</p><p>{escape(said.neighbors)}</p>'
+        f"<p>An attacker is right <b>{escape(said.odds)}</b></p>"
+        f'<p class="dpviz-source">{escape(said.reference)}</p></div>'
     )

@@ -13,6 +13,7 @@ from dpviz.data.cards import title
 from dpviz.ui import controls, drawing, state, upload
 from dpviz.ui.gallery import gallery_button
 from dpviz.ui.sheet import Sheet
+from dpviz.ui.upload_form import Form
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
@@ -34,6 +35,7 @@ class Source:
     link: tuple[tuple[str, str], ...]  # what the URL says of it
     uploaded: bool
     sheet: Sheet | None = None  # of what was drawn by hand
+    form: Form | None = None  # of an upload
 
     @property
     def drawn(self) -> bool:
@@ -154,4 +156,4 @@ def _uploaded(*, public: bool) -> Source | None:
         return None
     # The fingerprint is a function of all records: whoever knows all but one could try the last.
     link = UPLOAD if public else f"{UPLOAD}:{described.digest}"
-    return Source(described.dataset, (UPLOAD, *described.key), (("data", link),), uploaded=True)
+    return Source(described.dataset, (UPLOAD, *described.key), (("data", link),), uploaded=True, form=described.form)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Ball, FloatArray, Result, fingerprint
+from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint
 from dpviz.stories import Words
 from dpviz.ui.picker import Source
 
@@ -97,11 +97,16 @@ def words_of(source: Source) -> Words:
     return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
 
 
+def notices(guarantee: Guarantee) -> tuple[str, ...]:
+    """Return the caveats that are about this very run, not about its method: where bounds and noise came from."""
+    return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
+
+
 def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:
     """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
     if source.uploaded:
         noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run
-    run_key = (source.key, algorithm.__name__, _scalars(params), noise.seed)
+    run_key = (source.key, algorithm.__name__, scalars(params), noise.seed)
     job = _Job(run_key, algorithm, story, source, params)
     n_releases = 0
     if noise.seed is None:
@@ -123,13 +128,13 @@ def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], n
         raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
     box = source.dataset.box
     jobs = [
-        _Job((source.key, algorithm.__name__, _scalars(each), noise.seed), algorithm, algorithm, source, each)
+        _Job((source.key, algorithm.__name__, scalars(each), noise.seed), algorithm, algorithm, source, each)
         for each in params
     ]
     return np.stack([box.to_unit((_private_fit if source.own else _fit)(job).release.centers) for job in jobs])
 
 
-def _scalars(params: Any) -> tuple[Any, ...]:
+def scalars(params: Any) -> tuple[Any, ...]:
     """Return the parameters as a small frozen key: what is no scalar by its fingerprint."""
     return tuple(_scalar(getattr(params, field.name)) for field in dataclasses.fields(params))
 

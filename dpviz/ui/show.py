@@ -12,12 +12,13 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting, pair, solid
+from dpviz.stories.label import Label, label_of
 from dpviz.stories.recipe import Spread
 from dpviz.ui import ahead, controls, drawing, panel, state, turning
 from dpviz.ui.epsilon import last_move
 from dpviz.ui.frame import Frame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
-from dpviz.ui.runs import Noise, Run, centers_over, tell
+from dpviz.ui.runs import Noise, Run, centers_over, notices, tell
 from dpviz.ui.shown import Shown, keep
 
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -47,6 +48,7 @@ class Method:
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
     prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
     spread: Spread | None = None  # of targets that the page has spread
+    adapt: Callable[[Scene], Scene] = lambda scene: scene  # what only the page knows of the picture
 
 
 def along(method: Callable[[float], Method]) -> tuple[Any, ...]:
@@ -98,8 +100,9 @@ def show(
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
                 panel.facts("Risk", story.risk(told), public=public),
-                panel.guarantee(told.result.guarantee, distance=_distance(story, told)),
+                panel.guarantee(labeled := _label(method, run), notices=notices(told.result.guarantee)),
             )
+            st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
             for name, chart in _side_charts(method, run):
                 _chart(name, chart, public=public)
             _count_releases(run)
@@ -151,8 +154,13 @@ def show_pair(
         with frame.side:
             panel.side(
                 panel.facts("What honesty costs", pair.facts(*told), public=frame.public),
-                *(panel.guarantee(run.told.result.guarantee, method.name.lower()) for method, run in runs),
+                *(
+                    panel.guarantee(_label(method, run), method.name.lower(), notices(run.told.result.guarantee))
+                    for method, run in runs
+                ),
             )
+            for method, run in runs:
+                st.html(panel.details(_label(method, run), method.name.lower()))
             _count_releases(runs[-1][1])
     _finish(frame)
 
@@ -225,7 +233,7 @@ def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown
 def _scene(method: Method, run: Run, shown: View) -> Scene:
     def seen(view: View) -> Scene:
         made: Scene = method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED))
-        return made
+        return method.adapt(made)
 
     if shown.z is None:
         return seen(shown)
@@ -242,10 +250,8 @@ def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) 
     return pair.with_trail(scene, run.told, shown, centers)
 
 
-def _distance(story: ModuleType, told: Any) -> tuple[float, str]:
-    """Return what an epsilon per distance is stated for, where the story knows it."""
-    stated: tuple[float, str] = story.distance(told) if hasattr(story, "distance") else panel.UNIT
-    return stated
+def _label(method: Method, run: Run) -> Label:
+    return label_of(run.told.result.guarantee, method.story.contents(run.told))
 
 
 def _side_charts(method: Method, run: Run) -> Sequence[tuple[str, Scene]]:

@@ -4,7 +4,6 @@ A file stays in the session's memory: nothing of it is written, logged, or put i
 """
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import streamlit as st
@@ -15,7 +14,6 @@ from dpviz.data import (
     MAX_COLUMNS,
     MAX_ROWS,
     Bounds,
-    Clipping,
     Dataset,
     Missing,
     Scaling,
@@ -23,10 +21,11 @@ from dpviz.data import (
     TableError,
     read_table,
 )
-from dpviz.ui import state
+from dpviz.ui import state, upload_form
+from dpviz.ui.clipping import say_clipping
+from dpviz.ui.upload_form import DATA, EACH, MOST_FEATURES, SAME, Form
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx")
-MOST_FEATURES = 50
 FIRST_FEATURES = 2
 FEWEST_ROWS = 10
 LIMITS = (
@@ -39,7 +38,6 @@ MISSING: dict[Missing, str] = {
     "drop": "Leave the row out",
     "middle": "Middle of the bounds",
 }
-EACH, SAME, DATA = "each", "same", "data"
 BOUNDS = {EACH: "Typed for each feature", SAME: "One pair for all", DATA: "From the data: not private"}
 NO_LABEL = ""
 _TABLE = "dpviz:table"
@@ -64,6 +62,18 @@ class _Typed:
     box: Box
     units: tuple[str, ...]
     from_data: bool
+    how: str
+    borrowed: tuple[str, ...] = ()  # features whose bounds are from the records
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounding:
+    """Whose bounds are asked for, and what was answered before."""
+
+    table: Table
+    form: Form | None
+    number: int  # of the import, so that its answers win over what was typed
+    public: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +83,7 @@ class Described:
     dataset: Dataset
     key: tuple[Any, ...]
     digest: str
+    form: Form  # what was answered
 
 
 def expect(fingerprint: str) -> None:
@@ -133,10 +144,11 @@ def _read(file: Any) -> Table | TableError:
 
 def _described(table: Table, *, public: bool) -> Described | None:
     """Ask for columns and public bounds, and say what they do."""
-    columns = _ask_columns(table, public=public)
+    number, form = upload_form.expected(table)
+    columns = _ask_columns(table, form, public=public)
     if columns is None:
         return None
-    typed = _ask_bounds(table, columns.features, public=public)
+    typed = _ask_bounds(_Bounding(table, form, number, public), columns.features)
     if typed is None:
         return None
     dataset = table.dataset(
@@ -150,27 +162,34 @@ def _described(table: Table, *, public: bool) -> Described | None:
         bounds_from_data=typed.from_data,
     )
     if not public:
-        _say_clipping(table, columns, typed)
+        done = table.clipping(columns.features, typed.box, columns.label, columns.missing, max_rows=columns.max_rows)
+        say_clipping(done, columns.features, typed.units, typed.box.widths)
         st.caption("The link carries this file's fingerprint: share it as you would share the file.")
     bounds = (*typed.box.low.tolist(), *typed.box.high.tolist())
     choices = (columns.label, columns.missing, columns.scaling, columns.max_rows, typed.units, typed.from_data)
-    return Described(dataset, (table.digest, columns.features, bounds, *choices), table.digest)
+    ends = zip(columns.features, typed.box.low.tolist(), typed.box.high.tolist(), strict=True)
+    known = tuple(None if name in typed.borrowed else (low, high) for name, low, high in ends)
+    chosen = (columns.features, columns.label, columns.missing, columns.scaling, columns.max_rows)
+    answered = Form(*chosen, typed.how, known, typed.units)
+    return Described(dataset, (table.digest, columns.features, bounds, *choices), table.digest, answered)
 
 
-def _ask_columns(table: Table, *, public: bool) -> _Columns | None:
+def _ask_columns(table: Table, form: Form | None, *, public: bool) -> _Columns | None:
     """Ask for features, labels, and what happens to rows; None without a feature."""
     numeric = list(table.numeric_columns)
     if not numeric:
         raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
-    first = numeric[: min(FIRST_FEATURES, len(numeric))]
+    first = list(form.features) if form else numeric[: min(FIRST_FEATURES, len(numeric))]
     features = st.multiselect("Features", numeric, default=first, max_selections=MOST_FEATURES)
     if not features:
         st.info("Choose at least one feature.")
         return None
     free = [name for name in (*table.text_columns, *numeric) if name not in features]
+    labels = [NO_LABEL, *free]
     label = st.selectbox(
         "Labels",
-        [NO_LABEL, *free],
+        labels,
+        labels.index(form.label) if form and form.label in labels else 0,
         format_func=lambda name: name or "None",
         help="Known classes, one for each record. They are the curator's and no method uses them.",
     )
@@ -178,22 +197,24 @@ def _ask_columns(table: Table, *, public: bool) -> _Columns | None:
         missing = st.selectbox(
             "Missing values",
             list(MISSING),
+            list(MISSING).index(form.missing) if form else 0,
             format_func=lambda choice: MISSING[choice],
             help="Each choice looks at one row alone, so that it costs no privacy.",
         )
-        most = _ask_rows(table, public=public)
-        scaled = st.toggle("Scale bounds to 0 and 1", help="Every feature counts the same, whatever its unit.")
+        most = _ask_rows(table, form, public=public)
+        unit = form is not None and form.scaling == "unit"
+        scaled = st.toggle("Scale bounds to 0 and 1", unit, help="Every feature counts the same, whatever its unit.")
     return _Columns(tuple(features), label or None, missing, "unit" if scaled else "none", most)
 
 
-def _ask_rows(table: Table, *, public: bool) -> int | None:
+def _ask_rows(table: Table, form: Form | None, *, public: bool) -> int | None:
     """Ask for the most rows; how many there are is the curator's."""
     most = MAX_ROWS if public else max(table.n_rows, FEWEST_ROWS)
     chosen = st.number_input(
         "Rows at most",
         min_value=FEWEST_ROWS,
         max_value=MAX_ROWS,
-        value=None,
+        value=min(max(form.max_rows, FEWEST_ROWS), MAX_ROWS) if form and form.max_rows else None,
         placeholder="all" if public else f"all {most:,}",
         step=100,
         help="Keeps rows spread evenly over the file. What is promised, is promised to the rows that are kept.",
@@ -201,58 +222,62 @@ def _ask_rows(table: Table, *, public: bool) -> int | None:
     return None if chosen is None else int(chosen)
 
 
-def _ask_bounds(table: Table, features: tuple[str, ...], *, public: bool) -> _Typed | None:
+def _ask_bounds(asked: _Bounding, features: tuple[str, ...]) -> _Typed | None:
     """Ask for public bounds of the features; None until all are there."""
     how = st.selectbox(
         "Public bounds",
         list(BOUNDS),
+        list(BOUNDS).index(asked.form.how) if asked.form else 0,
         format_func=lambda choice: BOUNDS[choice],
         help="What you know without looking at the records. Extremes of the data are the values of single people.",
     )
     if how == DATA:
         st.caption("From the data: not private. No guarantee holds until you type public bounds.")
-        suggested = [table.suggested_bounds(name) for name in features]
-        return _checked(suggested, (), from_data=True)
+        suggested = [asked.table.suggested_bounds(name) for name in features]
+        return _checked(suggested, (), from_data=True, how=DATA, borrowed=features)
     if how == SAME:
-        both = _ask_pair(table, "every feature", "all", None)
-        return None if both is None else _checked([both] * len(features), (), from_data=False)
-    return _ask_each(table, features, public=public)
+        both = _ask_pair(asked, "every feature", features[0], None)
+        return None if both is None else _checked([both] * len(features), (), from_data=False, how=SAME)
+    return _ask_each(asked, features)
 
 
-def _ask_each(table: Table, features: tuple[str, ...], *, public: bool) -> _Typed | None:
+def _ask_each(asked: _Bounding, features: tuple[str, ...]) -> _Typed | None:
     """Ask for two bounds and a unit of each feature, any of them from the data; None until all are there."""
     borrowed = st.multiselect(
         "From the data (not private)",
         features,
+        [name for name in asked.form.borrowed if name in features] if asked.form else None,
         help="Features whose bounds you do not know. With one of them no guarantee holds.",
     )
     found: list[Bounds | None] = []
     units: list[str] = []
     for name in features:
         if name in borrowed:
-            bounds = table.suggested_bounds(name)
-            ends = "" if public else f" {bounds.low:g} to {bounds.high:g}"
+            bounds = asked.table.suggested_bounds(name)
+            ends = "" if asked.public else f" {bounds.low:g} to {bounds.high:g}"
             st.caption(f"{state.plain(name)}{state.plain(ends)}: from the data, not private.")
             found.append(bounds)
             units.append("")
         else:
-            found.append(_ask_pair(table, name, name, units))
+            found.append(_ask_pair(asked, name, name, units))
     given = [bounds for bounds in found if bounds is not None]
     if len(given) < len(features):
         st.info("Type both bounds of every feature, or take them from the data.")
         return None
-    return _checked(given, tuple(units), from_data=bool(borrowed))
+    return _checked(given, tuple(units), from_data=bool(borrowed), how=EACH, borrowed=tuple(borrowed))
 
 
-def _ask_pair(table: Table, title: str, name: str, units: list[str] | None) -> Bounds | None:
+def _ask_pair(asked: _Bounding, title: str, name: str, units: list[str] | None) -> Bounds | None:
     """Ask for one feature's bounds, and with `units` for its unit, which is added there; None until both are typed."""
-    key = f"bounds:{table.digest}:{name}"
+    key = f"bounds:{asked.number}:{asked.table.digest}:{name if units is not None else 'all'}"
     places = st.columns([2, 2, 1.4] if units is not None else 2, vertical_alignment="bottom")
     label = f"{state.plain(title)} from"
-    low = places[0].number_input(label, value=None, key=f"{key}:low", format="%g")
-    high = places[1].number_input("to", value=None, key=f"{key}:high", format="%g")
+    before = asked.form.pair(name) if asked.form else (None, None)
+    low = places[0].number_input(label, value=before[0], key=f"{key}:low", format="%g")
+    high = places[1].number_input("to", value=before[1], key=f"{key}:high", format="%g")
     if units is not None:
-        units.append(places[2].text_input("unit", key=f"{key}:unit", max_chars=12))
+        unit = asked.form.unit(name) if asked.form else ""
+        units.append(places[2].text_input("unit", unit, key=f"{key}:unit", max_chars=12))
     if low is None or high is None:
         if units is None:
             st.info("Type both bounds, or take them from the data.")
@@ -260,34 +285,11 @@ def _ask_pair(table: Table, title: str, name: str, units: list[str] | None) -> B
     return Bounds(float(low), float(high))
 
 
-def _checked(bounds: list[Bounds], units: tuple[str, ...], *, from_data: bool) -> _Typed:
+def _checked(
+    bounds: list[Bounds], units: tuple[str, ...], *, from_data: bool, how: str, borrowed: tuple[str, ...] = ()
+) -> _Typed:
     try:
-        return _Typed(Box([one.low for one in bounds], [one.high for one in bounds]), units, from_data)
+        box = Box([one.low for one in bounds], [one.high for one in bounds])
+        return _Typed(box, units, from_data, how, borrowed)
     except ValueError as error:
         raise TableError(str(error)) from None
-
-
-def _say_clipping(table: Table, columns: _Columns, typed: _Typed) -> None:
-    """Say how many records the bounds move, and how far; for the curator only."""
-    done = table.clipping(columns.features, typed.box, columns.label, columns.missing, max_rows=columns.max_rows)
-    if not done.nonprivate_n_moved:
-        st.caption("No record lies outside these bounds.")
-        return
-    with st.expander(f"The bounds move {done.nonprivate_n_moved:,} records"):
-        st.html(_clipping_rows(columns.features, typed, done))
-
-
-def _clipping_rows(features: tuple[str, ...], typed: _Typed, done: Clipping) -> str:
-    """Write a line for each feature that loses something: records below and above, and the longest way."""
-    units = typed.units or ("",) * len(features)
-    rows = []
-    for axis, name in enumerate(features):
-        below, above = int(done.nonprivate_below[axis]), int(done.nonprivate_above[axis])
-        if below or above:
-            way = f"{done.nonprivate_farthest[axis]:.3g} {units[axis]}".strip()
-            share = done.nonprivate_farthest[axis] / typed.box.widths[axis]
-            rows.append(
-                f"<dt>{escape(name)}</dt><dd>{below:,} below, {above:,} above; the farthest moves {escape(way)}, "
-                f"{share:.3g} times the range</dd>"
-            )
-    return f"<dl class='dpviz-clipping'>{''.join(rows)}</dl>"

@@ -1,4 +1,4 @@
-"""A real server and a real browser, started once for all browser tests."""
+"""A real server, a real browser and a page in it, started once in each process that runs browser tests."""
 
 import os
 import shutil
@@ -8,16 +8,28 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
+# Each window's address bar brings two hidden pages of its own, which cost as much as a small page of ours. A second
+# list of features replaces Playwright's, so that what matters here stands in this one, too.
+UNUSED = (
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled,AvoidUnnecessaryBeforeUnloadCheckSync,"
+    "HttpsUpgrades,LensOverlay,MediaRouter,OptimizationHints,PaintHolding,ThirdPartyStoragePartitioning"
+)
 FLAGS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
+FLAGS += (f"--disable-features={UNUSED}",)
+SIZE = {"width": 1280, "height": 1000}
 START_SECONDS = 60
+FAILED = pytest.StashKey[bool]()
+
+# Longer than Playwright's 5 s: two processes share two cores. A test that passes never waits for it.
+expect.set_options(timeout=15_000)
 
 Server = Callable[[str], str]  # an app's path, from the repository's root -> its address
 
@@ -80,13 +92,79 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests fail, for what they leave behind."""
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+class Tab:
+    """A page that one test after the other gets: most of what a fresh one costs is Streamlit's script, read again."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.page: Page | None = None
+
+    def fresh(self) -> Page:
+        """Return a page without history, storage, cookies or a document."""
+        if self.page is None:
+            self.page = self.browser.new_context(viewport=SIZE, color_scheme="light").new_page()
+        return self.page
+
+    def clear(self) -> None:
+        """Take back whatever a test may have done to the page."""
+        if self.page is None or self.page.is_closed():
+            return self.drop()
+        page, context = self.page, self.page.context
+        for other in context.pages:
+            if other is not page:
+                other.close()
+        page.unroute_all(behavior="ignoreErrors")
+        context.set_offline(False)
+        page.mouse.move(0, 0)
+        if page.url.startswith("http"):
+            page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        page.goto("about:blank")
+        page.set_viewport_size(SIZE)
+        page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+        context.clear_cookies()
+        protocol = context.new_cdp_session(page)
+        protocol.send("Page.resetNavigationHistory")  # it holds 50 entries: a full one would hide new ones
+        protocol.detach()
+        return None
+
+    def drop(self) -> None:
+        """Close the page; the next test gets a new one."""
+        if self.page is not None:
+            self.page.context.close()
+        self.page = None
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Browser) -> Iterator[Tab]:
+    """Keep one page for all tests of this process."""
+    kept = Tab(browser)
+    yield kept
+    kept.drop()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Open a page of desktop size in a fresh profile; an uncaught error in it fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
-    opened = context.new_page()
+def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Give a page of desktop size as a fresh profile has it; an uncaught error in it fails the test."""
+    opened = tab.fresh()
     errors: list[str] = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
+
+    def note(error: Error) -> None:
+        errors.append(str(error))
+
+    opened.on("pageerror", note)
     yield opened
-    context.close()
+    opened.remove_listener("pageerror", note)
+    if request.node.stash.get(FAILED, False):
+        tab.drop()
+    else:
+        tab.clear()
     assert not errors, errors

@@ -78,7 +78,6 @@ def test_an_answer_that_is_late_changes_nothing(page: Page, server: Server) -> N
     assert scene_of(picture) == scene == again(page)
 
 
-@pytest.mark.slow  # now and then the page is mounted anew under the first moves after opening, and one move is lost
 def test_of_many_moves_the_last_one_stays(page: Page, server: Server) -> None:
     picture = opened(page, server, "epsilon=0.5")
     settled(page)

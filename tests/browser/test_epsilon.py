@@ -121,3 +121,26 @@ def test_who_moved_last_decides() -> None:
 
 def test_the_nearest_value() -> None:
     assert [nearest((0.1, 1.0, 10.0), wanted) for wanted in (0.0, 0.9, 6.0, 99.0)] == [0, 1, 2, 2]
+
+
+def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(slider: Locator) -> None:
+    # Streamlit calls the leave of an update that a later one overtakes while it loads, with the element still there.
+    left = slider.page.evaluate(
+        """async () => {
+          const { default: mount } = await import("/_stcore/bidi-components/dpviz.epsilon/epsilon.js");
+          const host = document.body.appendChild(document.createElement("div"));
+          const parentElement = host.attachShadow({ mode: "open" });
+          const data = { key: "again", label: "again", values: [1, 2], texts: ["1", "2"], marks: [], notes: [],
+            left: "", right: "", help: "", hint: "", index: 0, move: null };
+          const leave = mount({ parentElement, data, setStateValue() {} });
+          const first = parentElement.querySelector(".dpviz-epsilon");
+          leave();
+          const kept = parentElement.querySelector(".dpviz-epsilon") === first;
+          mount({ parentElement, data, setStateValue() {} });
+          const one = parentElement.querySelectorAll(".dpviz-epsilon").length === 1;
+          host.remove();
+          leave();
+          return [kept, one, parentElement.querySelector(".dpviz-epsilon") === null];
+        }"""
+    )
+    assert left == [True, True, True]

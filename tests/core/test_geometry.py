@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import voronoi_borders
+from dpviz.core import geometry, voronoi_borders
 from dpviz.core.geometry import WALL_GAP
 
 ROUNDING = 1e-9  # of the square; Qhull's own is about 1e-12 for centers that are not nearly equal
@@ -149,3 +149,28 @@ def test_borders_of_a_rectangle_are_as_far_from_both_in_its_own_lengths():
     assert two[:, 0] == pytest.approx(two[:, 1], rel=1e-6)
     square = np.sort(distances(along(borders), centers), axis=1)[:, :2]
     assert np.abs(square[:, 0] - square[:, 1]).max() > 0.05, "the square's borders are others"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_cut_at_once_are_the_borders_of_a_diagram(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    sides = (1.0, float(rng.uniform(0.3, 3.0)))
+    centers = np.clip(rng.uniform(-0.2, 1.2, (3, int(rng.integers(1, 17)), 2)), 0, 1)  # some on walls and in corners
+    centers[:, -1] = centers[:, 0]
+    cut = voronoi_borders(centers, sides)
+    monkeypatch.setattr(geometry, "FEW_CENTERS", 0)
+    for ours, theirs in zip(cut, voronoi_borders(centers, sides), strict=True):
+        one, two = described(ours), described(theirs)
+        assert len(one) == len(two)
+        gaps = np.abs(one[:, None] - two).max(axis=2)
+        assert (gaps.min(axis=0, initial=np.inf) < ROUNDING).all()
+        assert (gaps.min(axis=1, initial=np.inf) < ROUNDING).all()
+
+
+def described(borders):
+    """Return middle, extent and slope's sign of each border that is not a mere touch, whichever end comes first."""
+    apart = borders[:, 2:] - borders[:, :2]
+    long = np.linalg.norm(apart, axis=1) > 1e-6  # NaN is not
+    borders, apart = borders[long], apart[long]
+    middle = (borders[:, :2] + borders[:, 2:]) / 2
+    return np.concatenate([middle, np.abs(apart), apart[:, :1] * apart[:, 1:]], axis=1)

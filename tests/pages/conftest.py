@@ -12,7 +12,19 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import dpm_tabs, family, morse, nd_laplace_clusters, nd_laplace_membership, source_target
+from dpviz.ui import (
+    attack_record,
+    audit,
+    audit_table,
+    dpm_tabs,
+    family,
+    morse,
+    nd_laplace_clusters,
+    nd_laplace_membership,
+    outcomes,
+    source_target,
+    two_worlds_runs,
+)
 from dpviz.ui.background import Answers
 
 
@@ -20,12 +32,25 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (family, dpm_tabs, morse, nd_laplace_clusters, nd_laplace_membership, source_target):
+    for module in (
+        attack_record,
+        audit,
+        audit_table,
+        family,
+        dpm_tabs,
+        morse,
+        nd_laplace_clusters,
+        nd_laplace_membership,
+        outcomes,
+        source_target,
+        two_worlds_runs,
+    ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
@@ -113,9 +138,10 @@ class Page:
 
     @property
     def card(self):
-        """Return the text of the guarantee card."""
+        """Return the text of the guarantee's label, and of what is behind it."""
         (found,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-card" in body]
-        return found
+        (more,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-label" in body]
+        return found + more
 
     @property
     def n_locks(self):

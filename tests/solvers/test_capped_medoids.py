@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dpviz.solvers import SOLVERS, cost, select_centers
+from dpviz.solvers import SOLVERS, cost, select_centers, select_several
 from dpviz.solvers import capped_medoids as module
 from dpviz.solvers.capped_medoids import capped_dissimilarities, nearest_distance
 from dpviz.solvers.medoid_starts import greedy_medoids
@@ -148,3 +148,14 @@ def test_bad_input_is_named():
             select_centers(**given_, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="targets had no rows"):
         cost(np.empty((0, 2)), targets, targets)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_several_k_at_once_are_each_k_alone(solver):
+    targets, sources, weights = instance(3, n=60, m=4)
+    ks = (7, 1, 60, 3)
+    together = select_several(targets, sources, ks, weights=weights, solver=solver, rng=np.random.default_rng(0))
+    for k, found in zip(ks, together, strict=True):
+        assert np.array_equal(found, chosen_by(solver, targets, sources, k, weights))
+    with pytest.raises(ValueError, match="n_centers was 0"):
+        select_several(targets, sources, (3, 0), rng=np.random.default_rng(0))

@@ -4,6 +4,7 @@ import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.stories import Fact, Sentence
+from dpviz.stories.label import Contents, label_of
 from dpviz.ui import panel
 
 HOSTILE = "<script>alert('1')</script><img src=x onerror=\"x\">\"'&amp;"
@@ -45,13 +46,25 @@ def claim(**changes):
     return Claim(**{**made, **changes})
 
 
+CONTENTS = Contents("one record", ("the box",), ("true means",))
+
+
+def labeled(guarantee, contents=CONTENTS):
+    return label_of(guarantee, contents)
+
+
 def test_words_stay_words_everywhere(page):
     panel.sentence(Sentence(HOSTILE, HOSTILE), public=False)
     panel.side(panel.facts(HOSTILE, [Fact(HOSTILE, HOSTILE, HOSTILE, True)], public=False))
-    panel.side(panel.guarantee(Guarantee(claim(reference=HOSTILE), claim(reference=HOSTILE), (HOSTILE, HOSTILE))))
+    hostile = Contents(HOSTILE, (HOSTILE,), (HOSTILE,), HOSTILE, ((1.0, HOSTILE),))
+    wild = claim(reference=HOSTILE, per_distance=True)
+    label = labeled(Guarantee(wild, wild, (HOSTILE,)), hostile)
+    panel.side(panel.guarantee(label, HOSTILE, (HOSTILE,)), panel.details(label, HOSTILE))
     read = page()
     assert not {"script", "img"} & set(read.tags)
-    assert read.text.count(HOSTILE) == 8
+    # Sentence, three words of the fact; on the card title, notice, protects, trusts, two numbers, two references and a
+    # distance; behind it title, public, secret and caveat.
+    assert read.text.count(HOSTILE) == 4 + 9 + 4
     assert read.titles == [HOSTILE]
 
 
@@ -80,16 +93,34 @@ def test_the_curators_facts_carry_a_lock(page):
 
 
 def test_a_proof_and_a_claim_stand_side_by_side(page):
-    panel.side(panel.guarantee(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",))))
+    label = labeled(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",)))
+    panel.side(panel.guarantee(label), panel.details(label))
     text = page().text
-    for words in ("Stated", "ε = 2", "Proved", "ε = 1, δ = 1.00e-05", "one record changed", "one record added", "why"):
+    for words in (
+        "one record",
+        "the box",
+        "true means",
+        "88 in 100",
+        "73 in 100",
+        "Stated",
+        "ε = 2",
+        "Proved",
+        "ε = 1, δ = 1.00e-05",
+        "one record changed",
+        "one record added",
+        "why",
+    ):
         assert words in text
     assert "not established" not in text
 
 
 def test_a_claim_without_proof_is_called_a_claim(page):
-    panel.side(panel.guarantee(Guarantee(claim(epsilon=4.5), None)))
+    panel.side(
+        panel.guarantee(labeled(Guarantee(claim(epsilon=4.5), None, ("the run", "the reason"))), "", ("the run",))
+    )
     text = page().text
     assert "Claimed" in text
     assert "not established" in text
     assert "Stated" not in text
+    assert "the reason" in text, "why nothing is proved is not hidden"
+    assert "if it held" in text

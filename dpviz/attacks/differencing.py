@@ -1,0 +1,203 @@
+"""One record from the centers of all: what an attacker computes who has every other record (Lu & Shen, figure 1).
+
+Everything in box units, [0, 1]^d. The attacker knows the n - 1 other records and the partition that a release was made
+on, so also the others' exact counts n'_i and sums s'_i: they are passed as `nonprivate_known_*`, the attacker's own.
+
+- `exact_record`: from exact centers S_i and counts n_i, x = sum_i (n_i S_i - s'_i). Only floating point is in the way.
+- `likeliest_record`: from noisy counts and sums, the place of greatest likelihood among those that single clusters
+  point at.
+- `expected_record`: the same, averaged over what is believed before: better where noise hides nearly everything.
+- `ray_segment`: from centers that lie on the rays of their sums, c_i = s_i / (noisy count): s_i = tau c_i for some
+  unknown tau, so x lies on the line tau c_i - s'_i, exactly (errata of the specification on theorem 5).
+- `zone_record`: and from a published sampling zone (P, r) around an exact mean S = (s' + x) / (n' + 1), which lies on
+  |S - S_prev| - |S - P| = r: together with the line, that is x itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Centers, Counts, FloatArray, Labels, Points, Release
+from dpviz.solvers import BOX_MIDDLE, assign
+
+OFF_RAY = 1e-9  # sine of an angle: what rounding cannot explain
+ON_WALL = 1e-9  # box units: a center this near to a wall may have been clipped onto it
+ENOUGH = 20.0  # places that share a posterior, by the inverse sum of their squared chances; ours
+N_PLACES = 4001  # of a segment on which zones are compared
+N_REFINED = 60  # halvings of an interval: more than a float has digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisySums(Release):
+    """Noisy counts, and sums of x - 1/2, of the clusters of T partitions, each of its released centers. Box units.
+
+    Sums are NaN where a release does not tell them.
+    """
+
+    partitions: FloatArray  # (T, k, d) centers whose nearest records are counted
+    counts: FloatArray  # (T, k)
+    sums: FloatArray  # (T, k, d)
+    count_scale: float  # of the Laplace noise, public
+    sum_scale: float  # of each coordinate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZonePath(Release):
+    """Centers on the rays of their sums, and the zones published on the way. Box units."""
+
+    centers: Centers  # (k, d) final
+    partition: Centers  # (k, d) the centers whose clusters were summed
+    previous: FloatArray  # (T, k, d) S_prev
+    zone_centers: FloatArray  # (T, k, d) P
+    zone_radii: FloatArray  # (T, k) r
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """All places where the record can be, as the release tells: a piece of a line in the box."""
+
+    cluster: int
+    ends: FloatArray  # (2, d)
+
+    @property
+    def length(self) -> float:
+        """How long it is, box units."""
+        return float(np.linalg.norm(self.ends[1] - self.ends[0]))
+
+    def at(self, share: FloatArray) -> Points:
+        """Return the places (m, d) at shares (m,) of its length."""
+        return np.asarray(self.ends[0] + share[:, None] * (self.ends[1] - self.ends[0]))
+
+    def distance(self, place: FloatArray) -> float:
+        """Return how far a place (d,) is from it."""
+        way = self.ends[1] - self.ends[0]
+        share = np.clip((place - self.ends[0]) @ way / max(float(way @ way), 1e-300), 0.0, 1.0)
+        return float(np.linalg.norm(place - self.ends[0] - share * way))
+
+
+def exact_record(
+    nonprivate_centers: Centers, nonprivate_counts: Counts, nonprivate_known_sums: FloatArray
+) -> FloatArray:
+    """Return the one record (d,) that is missing: sum_i (n_i S_i - s'_i), whatever the partition.
+
+    `nonprivate_centers` (k, d) and `nonprivate_counts` (k,) were disclosed, `nonprivate_known_sums` (k, d) are of all
+    records but one. Its error is that of the sums in floating point.
+    """
+    sums = nonprivate_counts[:, None] * nonprivate_centers
+    return np.asarray((sums - nonprivate_known_sums).sum(axis=0))
+
+
+def likeliest_record(
+    release: NoisySums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
+) -> FloatArray:
+    """Return the attacker's guess (d,): the likeliest of the places that single noisy sums point at.
+
+    With the known counts (T, k) and sums of x - 1/2 (T, k, d) of all other records, a record at x in cluster c_t(x) of
+    each partition leaves residuals of Laplace laws: ln L(x) = const + sum_t [(|N_t| - |N_t - 1|) / b_n
+    + (|D_t| - |D_t - (x - 1/2)|) / b_s], N and D the differences of counts and sums in that cluster. Tried are all
+    D + 1/2, clipped into the box, and the median over t along the clusters of the best one.
+    """
+    count = release.counts - nonprivate_known_counts  # (T, k) N
+    total = release.sums - nonprivate_known_sums  # (T, k, d) D
+    pointed = np.clip(np.nan_to_num(total) + BOX_MIDDLE, 0.0, 1.0)
+    tried = pointed.reshape(-1, total.shape[-1])
+    score, clusters = _likelihood(tried, release, count, total)
+    best = int(score.argmax())
+    middle = np.median(pointed[np.arange(len(count)), clusters[best]], axis=0)[None]
+    again, _ = _likelihood(middle, release, count, total)
+    return np.asarray(middle[0] if again[0] > score[best] else tried[best])
+
+
+def expected_record(
+    release: NoisySums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray, prior: Points
+) -> FloatArray:
+    """Return the mean (d,) of the posterior over equally likely places `prior` (m, d), or `likeliest_record`.
+
+    The mean has the least squared error; where fewer than ENOUGH places share the posterior, they are too coarse for it
+    and the likeliest place is returned. Arguments as there.
+    """
+    count, total = release.counts - nonprivate_known_counts, release.sums - nonprivate_known_sums
+    score, _ = _likelihood(prior, release, count, total)
+    weights = np.exp(score - score.max())
+    weights /= weights.sum()
+    if 1.0 / float(weights @ weights) < ENOUGH:
+        return likeliest_record(release, nonprivate_known_counts, nonprivate_known_sums)
+    return np.asarray(weights @ prior)
+
+
+def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment | None:
+    """Return where the record can be, given the others' exact sums (k, d) in the final clusters; None where all fit.
+
+    The cluster is the one whose center has left the ray of the others' sum the farthest. None, too, where that center
+    lies on a wall: it was clipped, and its ray is lost. One feature has one ray only: then all of the box is left.
+    """
+    centers, known = release.centers, nonprivate_known_sums
+    d = centers.shape[1]
+    if d == 1:
+        return Segment(0, np.array([[0.0], [1.0]]))
+    free = ((centers > ON_WALL) & (centers < 1.0 - ON_WALL)).all(axis=1)
+    off = np.where(free, _sines(centers, known), 0.0)
+    cluster = int(off.argmax())
+    if off[cluster] < OFF_RAY:
+        return None
+    way, start = centers[cluster] / np.linalg.norm(centers[cluster]), known[cluster]
+    low, high = start / way, (1.0 + start) / way  # tau where x_j = tau u_j - s'_j is 0 and 1; u_j > 0 in the open box
+    first, last = float(low.max()), float(high.min())
+    if not first < last:
+        return None
+    return Segment(cluster, np.stack([first * way - start, last * way - start]))
+
+
+def zone_record(
+    release: ZonePath, segment: Segment, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the place (d,) on a segment that fits all zones, and how badly it fits: the mean distance off them.
+
+    Known are the others' exact counts (T, k) and sums (T, k, d) in the clusters of `release.previous`. The misfit of x
+    is the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r, S = (s' + x) / (n' + 1), in box units.
+    """
+    known = nonprivate_known_counts, nonprivate_known_sums
+    shares = np.linspace(0.0, 1.0, N_PLACES)
+    misfit = _misfit(segment.at(shares), release, *known)
+    best = int(misfit.argmin())
+    # Near the record the misfit grows like a distance, not like its square: narrowing keeps all digits.
+    low, high = shares[max(best - 1, 0)], shares[min(best + 1, N_PLACES - 1)]
+    for _ in range(N_REFINED):
+        inner = np.linspace(low, high, 9)
+        best = int(_misfit(segment.at(inner), release, *known).argmin())
+        low, high = inner[max(best - 1, 0)], inner[min(best + 1, 8)]
+    place = segment.at(np.array([0.5 * (low + high)]))
+    return place[0], float(_misfit(place, release, *known)[0])
+
+
+def _likelihood(places: Points, release: NoisySums, count: FloatArray, total: FloatArray) -> tuple[FloatArray, Labels]:
+    """Return the log-likelihood (m,) of places (m, d), and the cluster (m, T) that each would be in."""
+    clusters = np.stack([assign(places, partition) for partition in release.partitions], axis=1)
+    turns = np.arange(len(count))
+    n, sums = count[turns, clusters], total[turns, clusters]  # (m, T), (m, T, d)
+    of_counts = (np.abs(n) - np.abs(n - 1.0)).sum(axis=1) / release.count_scale
+    gained = np.abs(sums) - np.abs(sums - (places[:, None] - BOX_MIDDLE))
+    of_sums = np.nansum(gained, axis=(1, 2)) / release.sum_scale
+    return np.asarray(of_counts + of_sums), clusters
+
+
+def _misfit(places: Points, release: ZonePath, counts: FloatArray, sums: FloatArray) -> FloatArray:
+    """Return how far off the zones places (m, d) are, (m,)."""
+    clusters = np.stack([assign(places, partition) for partition in release.previous], axis=1)  # (m, T)
+    turns = np.arange(len(release.previous))
+    n = counts[turns, clusters] + 1.0
+    mean = (sums[turns, clusters] + places[:, None]) / n[..., None]  # (m, T, d) S
+    before, zone = release.previous[turns, clusters], release.zone_centers[turns, clusters]
+    off = np.linalg.norm(mean - before, axis=-1) - np.linalg.norm(mean - zone, axis=-1)
+    off -= release.zone_radii[turns, clusters]
+    return np.asarray(np.sqrt(np.mean((n * off) ** 2, axis=1)))
+
+
+def _sines(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the sine of the angle between rows (k, d), 1 where one row is 0: precise for small angles."""
+    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1)
+    one, other = (
+        rows / np.where(length > 0, length, 1.0)[:, None] for rows, length in zip((first, second), lengths, strict=True)
+    )
+    across = one - np.einsum("ij,ij->i", one, other)[:, None] * other
+    return np.where((lengths[0] > 0) & (lengths[1] > 0), np.linalg.norm(across, axis=1), 1.0)

@@ -1,0 +1,141 @@
+"""The guarantee as a label on food: what kind it is, whom it protects, how much, and what follows in plain words.
+
+What a method protects, takes as public and shows in confidence is its own to declare (`Contents`); the numbers follow
+from its guarantee by closed forms.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.core import Claim, Guarantee, attacker_odds
+from dpviz.stories.panel import at_most, number
+from dpviz.stories.promise import NEIGHBORS
+from dpviz.stories.view import Words
+
+CURATOR = "A curator who sees all records."
+NOBODY = "Nobody: each person adds noise before sending."
+BOX, OWN_BOX = "The box", "The box, which was taken from the records here: not private"
+RECORD = "Whether one record is in the data, and all of its values."
+NOT_PROVED = "No limit is established"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a method declares about itself, in words; `distances` are (length, words) where epsilon is per distance."""
+
+    protects: str
+    public: tuple[str, ...]  # inputs that everybody may know
+    secret: tuple[str, ...]  # shown to the curator and never to be released
+    trusted: str = CURATOR
+    distances: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim in numbers and words."""
+
+    title: str  # "Stated", "Claimed" or "Proved"
+    numbers: str
+    odds: str  # what it lets an attacker reach from a coin's 50 in 100
+    neighbors: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Everything the card says; nothing of it is exact."""
+
+    kind: str
+    contents: Contents
+    stated: Statement
+    proved: Statement | None
+    distances: tuple[tuple[str, str], ...]  # (two places so far apart, odds), of what is proved
+    caveats: tuple[str, ...]
+
+
+def label_of(guarantee: Guarantee, contents: Contents) -> Label:
+    """Put a run's guarantee and its method's words on one label."""
+    published, proved = guarantee.published, guarantee.proved
+    apart: tuple[tuple[str, str], ...] = ()
+    if proved is not None and proved.per_distance:
+        apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
+    return Label(
+        kind=kind_of(proved or published) + (", claimed and not established" if proved is None else ""),
+        contents=contents,
+        stated=_statement("Claimed" if proved is None else "Stated", published, contents),
+        proved=None if proved is None else _statement("Proved", proved, contents),
+        distances=apart,
+        caveats=guarantee.caveats,
+    )
+
+
+def kind_of(claim: Claim) -> str:
+    """Name the kind of differential privacy that a claim is about."""
+    if math.isinf(claim.epsilon):
+        return "None: nothing is hidden"
+    if claim.per_distance:
+        return "ε-geo-indistinguishability: ε counts per distance"
+    if claim.rho is not None:
+        return "zCDP, also stated as (ε, δ)-differential privacy"
+    return "(ε, δ)-differential privacy" if claim.delta > 0 else "Pure ε-differential privacy"
+
+
+def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
+    """Write a claim's numbers; `distance` is what an epsilon per distance is stated for, with its words."""
+    length, words = distance or (1.0, "unit of distance")
+    text = f"ε = {number(claim.epsilon * length)} per {words}" if claim.per_distance else f"ε = {number(claim.epsilon)}"
+    text += f", δ = {number(claim.delta)}" if claim.delta > 0 else ""
+    return text + (f" (ρ = {number(claim.rho)})" if claim.rho is not None else "")
+
+
+def both_limits(guarantee: Guarantee) -> str:
+    """Say in one sentence what the stated and the proved guarantee let an attacker reach, both named."""
+    stated, proved = guarantee.published, guarantee.proved
+    if proved is None:
+        return f"{NOT_PROVED}. The claim, ε = {number(stated.epsilon)}, would mean {at_most(_percent(stated))}."
+    if number(stated.epsilon) == number(proved.epsilon):
+        return f"With secret noise an attacker is right {at_most(_percent(proved))}. A coin: 50."
+    return (
+        f"With secret noise an attacker is right {at_most(_percent(proved))}: proved, ε = {number(proved.epsilon)}. "
+        f"As stated, ε = {number(stated.epsilon)}: {at_most(_percent(stated))}. A coin: 50."
+    )
+
+
+def written(label: Label) -> dict[str, Any]:
+    """Return a label as plain values for a file."""
+    contents = label.contents
+    return {
+        "kind": label.kind,
+        "protects": contents.protects,
+        "trusted": contents.trusted,
+        "public inputs": list(contents.public),
+        "shown to the curator, not to be released": list(contents.secret),
+        "attacker from a coin's 50 in 100": {
+            each.title.lower(): each.odds for each in (label.stated, label.proved) if each is not None
+        }
+        | dict(label.distances),
+    }
+
+
+def box_words(words: Words) -> str:
+    """Name the box as what it is: public, or taken from the records."""
+    return BOX if words.box_public else OWN_BOX
+
+
+def _statement(title: str, claim: Claim, contents: Contents) -> Statement:
+    distance = contents.distances[0] if contents.distances else None
+    length = distance[0] if distance else 1.0
+    claimed = title == "Claimed"
+    said = at_most(_percent(claim, length))
+    return Statement(
+        title=title,
+        numbers=numbers_of(claim, distance),
+        odds=f"{said}, if it held" if claimed else said,
+        neighbors=NEIGHBORS[claim.adjacency],
+        reference=claim.reference,
+    )
+
+
+def _percent(claim: Claim, length: float = 1.0) -> float:
+    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)

@@ -1,0 +1,155 @@
+"""Many runs of one method: each outcome as one stop of a picture that plays, and their figures as a quantile dotplot.
+
+Every run is one more release that nobody has paid for, and figures are exact: all of it is the curator's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import Box, FloatArray, Labels, Points
+from dpviz.plots import Frame, Role, Scene
+from dpviz.stories import ground_layers as ground
+from dpviz.stories.panel import number
+from dpviz.stories.stage import PUBLIC, SECRET, SECRET_NOISE, Clock, Seen, Stage
+from dpviz.stories.view import Projection, Words
+
+PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
+UNPAID = Seen(Role.RELEASED, SECRET.audience)  # a release that nobody has paid for
+SEEDS = ("noise", "start", "both")  # what differs from run to run
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number that says how useful a run is: its name, its unit, and how to speak of runs beyond a threshold."""
+
+    name: str
+    unit: str
+    beyond: str  # "the cost is more than"
+    above: bool = True  # runs beyond a threshold lie above it
+    mark: float | None = None  # what stands beside the runs
+    mark_name: str = ""
+
+    def words(self, value: float) -> str:
+        """Write a value with its unit."""
+        return f"{number(value)} {self.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One run: what it releases to be drawn, and its figure."""
+
+    places: Points  # (m, d) released, box units
+    nonprivate_value: float
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Which seeds differ between the runs with numbers `first` to `first` + `count` - 1."""
+
+    seed: int
+    first: int
+    count: int
+    vary: str = "noise"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for seeds that there are not."""
+        if self.vary not in SEEDS:
+            raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
+
+    def noise(self, run: int) -> np.random.Generator:
+        """Return the generator of a run's noise; the same one for all runs where only the start differs."""
+        return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
+
+
+def run_many(
+    algorithm: ModuleType,
+    story: ModuleType,
+    points: Points,
+    box: Box,
+    classes: Labels | None,
+    params: Any,
+    draws: Draws,
+    units: tuple[str, ...] = (),
+    look: Any = None,
+) -> tuple[Outcome, ...]:
+    """Run a method on the records (n, d) once for each of `draws`; the story's `outcome` says what is kept.
+
+    `units` are those of the features, `look` is what only the page knows. A start that differs needs
+    `params.start_seed`. Lloyd's run, or whatever a story compares with, is made once for each start.
+    """
+    words = Words("", box, ("",) * box.d, units or ("",) * box.d)
+    found, reference = [], None
+    for run in range(draws.first, draws.first + draws.count):
+        given = params if draws.vary == "noise" else _started(params, run)
+        result = algorithm.fit(points, box, given, rng=draws.noise(run))
+        if reference is None or draws.vary != "noise":
+            reference = story.reference(points, words, result, given)
+        told = story.context(result, given, points, words, reference)
+        found.append(story.outcome(told, classes, look))
+    return tuple(found)
+
+
+def scene(
+    outcomes: Sequence[Outcome],
+    plane: Projection,
+    words: Words,
+    *,
+    unit: Points | None = None,
+    given: Points | None = None,
+    exact: Points | None = None,
+    exact_name: str = "Without privacy",
+) -> Scene:
+    """Return the runs one after another, all of them faint behind: the curator's.
+
+    `unit` (n, d) are records, `given` (g, d) public inputs and `exact` (e, d) what no privacy would give, box units.
+    Raises ValueError for no runs.
+    """
+    if not outcomes:
+        raise ValueError("There were no runs, but a picture of many runs needs one at least.")
+    n_runs, most = len(outcomes), max(1, *(len(each.places) for each in outcomes))
+    d = plane.d
+    places = np.full((n_runs, most, d), np.nan)
+    for row, each in zip(places, outcomes, strict=True):
+        row[: len(each.places)] = each.places
+    stage = Stage(plane, Clock(n_runs - 2, ("run",)))  # as many frames as runs
+    every, rows = stage.clock.always(), {run: run for run in range(n_runs)}
+    layers = [*ground.box_layer(stage, public=words.box_public)]
+    if given is not None:
+        layers.append(stage.marks("Target", PUBLIC, every, given[None], symbol="square", size=4.0, isolate=False))
+    if unit is not None:
+        drawn = ground.sample(len(unit))
+        group = np.full((1, len(drawn)), ground.NO_GROUP, dtype=np.uint8)
+        layers.append(ground.drawn_records(unit[drawn], group, every, stage, total=len(unit), isolate=False))
+    cloud = {"symbol": "ring", "size": 5.0, "isolate": False}
+    layers.append(stage.marks("All runs", SECRET_NOISE, every, places.reshape(1, -1, d), **cloud))
+    if exact is not None:
+        layers.append(stage.marks(exact_name, SECRET, every, exact[None], symbol="cross", size=10.0, isolate=False))
+    layers.append(stage.marks("This run", UNPAID, rows, places, size=12.0, isolate=False))
+    return Scene(
+        title="Run after run",
+        alt=f"{words.title}: what {n_runs} runs with the same knobs would release, one after another.",
+        caption="Each stop is one run with the same knobs: one of these is what you get.",
+        hint="Play, pause, or step with the arrow keys.",
+        x=plane.x,
+        y=plane.y,
+        axes_public=False,  # every run is one more release
+        layers=tuple(layers),
+        frames=tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, same knobs.") for run in range(n_runs)),
+        pace=PACE_MS,
+        eased=False,
+    )
+
+
+def values_of(outcomes: Sequence[Outcome]) -> FloatArray:
+    """Return the figures (R,) of all runs: exact, the curator's."""
+    return np.array([each.nonprivate_value for each in outcomes])
+
+
+def _started(params: Any, run: int) -> Any:
+    """Return the parameters with another start; the constructor checks them again."""
+    return replace(params, start_seed=int(params.start_seed or 0) + run)

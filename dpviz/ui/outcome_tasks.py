@@ -1,0 +1,27 @@
+"""What the many runs ask of the background process. No Streamlit here: the process would have to load it."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from dpviz.core import Box, Labels, Points
+from dpviz.stories.outcomes import Draws, Outcome, run_many
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A method with its parameters. Equal questions have equal answers on the same source: `key` names parameters."""
+
+    algorithm: str  # modules
+    story: str
+    key: tuple[Hashable, ...]
+    units: tuple[str, ...]
+    look: Hashable  # what only the page knows
+    params: Any = field(compare=False)
+
+
+def outcomes(points: Points, box: Box, classes: Labels | None, asked: Asked, draws: Draws) -> tuple[Outcome, ...]:
+    """Run a method once for each of `draws`."""
+    modules = import_module(asked.algorithm), import_module(asked.story)
+    return run_many(*modules, points, box, classes, asked.params, draws, asked.units, asked.look)

@@ -1,0 +1,148 @@
+"""Many runs on all five pages, and the attack on one record: what is drawn, said and kept from the public."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.plots.scene import read_header
+from dpviz.ui import attack_record, outcomes
+from dpviz.ui.background import Answers
+
+from .conftest import FIRST, LAPLACE, PAGES
+
+TABS = {
+    FIRST: {"tab": "runs"},
+    "dpm": {"tab": "many"},
+    "morse": {"below": "runs"},
+    LAPLACE: {"under": "runs"},
+    "source_target": {"below": "runs"},
+}
+SMALL = {"n": "200"}
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Let the runs be done at once, here; returns the jobs that were asked for."""
+    known = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            if (source.key, job) not in known:
+                given = (data.labels, *job.arguments) if job.classified else job.arguments
+                known[source.key, job] = job.task(data.points, data.box, *given)
+        return Answers(tuple(known[source.key, job] for job in jobs))
+
+    for module in (outcomes, attack_record):
+        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(attack_record, "RUNS", {"noisy": 10, "published": 10})
+    return known
+
+
+def words_of(page):
+    return "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_plays_its_runs(open_page, ready, name):
+    page = open_page(name, **SMALL, **TABS[name], n_outcomes="10")
+    scene, dots = page.packed()["outcomes"], page.packed()["outcome-dots"]
+    assert len(scene[1]["frames"]) == 10
+    assert scene[1]["eased"] is False
+    assert dots[0]["follow"] == "outcomes"
+    assert " of 20 runs " in words_of(page)
+    draws = {job.arguments[1] for _, job in ready}
+    assert {each.first for each in draws} >= {0, 5}
+    assert [button.label for button in page.app.button].count("New noise only") == 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_public_gets_no_run_at_all(open_page, ready, name):
+    page = open_page(name, **SMALL, **TABS[name], audience="public")
+    assert "outcomes" not in page.packed()
+    assert not ready, "nothing is even computed"
+    assert any("one more release" in info.value for info in page.app.info)
+
+
+@pytest.mark.usefixtures("ready")
+def test_new_noise_changes_the_noise_and_nothing_else(open_page):
+    page = open_page(FIRST, **SMALL, **TABS[FIRST], n_outcomes="10")
+    before = page.query
+    (button,) = [each for each in page.app.button if each.key == "outcomes-new"]
+    hashes = {page.packed()["outcomes"][1]["hash"]}
+    button.click()
+    page.run()
+    after = page.query
+    assert {name for name in after if after[name] != before.get(name)} == {"noise_seed"}
+    assert page.packed()["outcomes"][1]["hash"] not in hashes
+
+
+def test_start_and_noise_vary_apart(open_page, ready):
+    page = open_page(FIRST, **SMALL, **TABS[FIRST], n_outcomes="10", vary="start")
+    assert {job.arguments[1].vary for _, job in ready} == {"start"}
+    page.set("button_group", "What differs between runs", "both")
+    assert {job.arguments[1].vary for _, job in ready} == {"start", "both"}
+    assert page.packed()["outcomes"]
+
+
+@pytest.mark.usefixtures("ready")
+def test_the_threshold_moves_the_words(open_page):
+    page = open_page(FIRST, **SMALL, **TABS[FIRST], n_outcomes="20")
+    slider = page.widget("select_slider", "Beyond")
+    slider.set_value(slider.options[0] if isinstance(slider.options[0], float) else slider.value)
+    stops = page.app.session_state["outcomes-threshold-cost"]
+    assert f"{stops:,.6g}" in words_of(page)
+
+
+@pytest.mark.parametrize("what", ["exact", "noisy", "published"])
+def test_the_attack_is_drawn_and_said(open_page, ready, what):
+    page = open_page(FIRST, **SMALL, tab="attack", attacked=what, record="4")
+    said = words_of(page)
+    wanted = {"exact": "give the record away", "noisy": "a guess that looks at nothing", "published": "on one line"}
+    assert wanted[what] in said
+    names = {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
+    assert "The record" in names
+    assert ("The record is on this line" in names) == (what == "published")
+    assert any("Curator view: not a release" in caption.value for caption in page.app.caption)
+    assert {job.arguments[0].record for _, job in ready} == {4}
+
+
+def test_the_public_does_not_see_the_attack(open_page, ready):
+    page = open_page(FIRST, **SMALL, tab="attack", audience="public")
+    assert "attack" not in page.packed()
+    assert not ready
+
+
+def test_a_record_that_is_not_there_is_the_last(open_page, ready):
+    page = open_page(FIRST, **SMALL, tab="attack", record="5000")
+    assert {job.arguments[0].record for _, job in ready} == {199}
+    assert any("this is the last" in caption.value for caption in page.app.caption)
+
+
+def test_both_claims_are_named_where_they_differ(open_page):
+    page = open_page("source_target", n="200")
+    (slider,) = page.sliders.values()
+    note = slider["notes"][slider["index"]]
+    for text in (note, page.text):
+        assert "67 in 100" in text
+        assert "73 in 100" in text
+    assert "proved, ε = 0.707" in note
+    assert "proved, ε = 0.707; as stated, ε = 1: at most 73 in 100" in page.text
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_label_says_whom_it_protects_and_what_stays_here(open_page, name):
+    page = open_page(name, **SMALL)
+    for words in ("Protects:", "Trusted:", "Stated", "Proved", "in 100", "Public inputs", "never to be released"):
+        assert words in page.card
+    public = open_page(name, **SMALL, audience="public")
+    labels = {each.card.partition("Guarantee")[2] for each in (page, public)}
+    assert len(labels) == 1, "the label follows from public words alone"
+
+
+@pytest.mark.usefixtures("ready")
+def test_headers_are_read_as_browsers_do(open_page):
+    page = open_page("dpm", **SMALL, **TABS["dpm"], n_outcomes="10")
+    _, header, packed = page.packed()["outcome-bands"]
+    assert read_header(packed)["hash"] == header["hash"]
+    assert header["title"].startswith("Inertia against")

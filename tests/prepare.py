@@ -1,0 +1,161 @@
+"""Set up what the tests need: an environment with the packages, and a browser that starts.
+
+Only the standard library is used here, because nothing is installed yet when it starts.
+"""
+
+from __future__ import annotations  # so that an older Python reaches the message in run.py
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / ".dpviz-requirements"
+REQUIREMENTS = (ROOT / "requirements.txt", ROOT / "tests" / "requirements.txt")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.
+DEBIAN_PACKAGES = ("chromium", "fonts-dejavu-core", "libatomic1")
+
+# Prints the place of Playwright's own browser.
+OWN_BROWSER = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
+# Succeeds only when the browser named by the first argument really starts and runs a page.
+PROBE = """
+import sys
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
+    assert browser.new_page().evaluate("6 * 7") == 42
+    browser.close()
+"""
+
+
+class SetupError(Exception):
+    """Something the tests need is missing; the message says what, and the way out."""
+
+
+def quiet(command: list[str], timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """Run `command` without showing it; a command that is missing or hangs has exit code 1."""
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def loud(command: list[str]) -> bool:
+    """Run `command` in the open and return whether it succeeded."""
+    print("+ " + " ".join(command), flush=True)
+    try:
+        return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    except OSError as error:
+        print(error)
+        return False
+
+
+# Python packages
+
+
+def prepare_packages() -> None:
+    """Make `.venv` and install tests/requirements.txt, unless exactly these files were installed by this Python."""
+    stamp = requirements_stamp()
+    if STAMP.exists() and STAMP.read_text() == stamp and quiet([str(PYTHON), "-c", "import pytest"]).returncode == 0:
+        return
+    # An environment of a removed or older Python cannot be repaired, only replaced.
+    fits = quiet([str(PYTHON), "-c", f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]!r})"])
+    clear = ["--clear"] if VENV.exists() and fits.returncode != 0 else []
+    # --without-pip: a bare Debian has no ensurepip; the pip outside installs into it.
+    if not loud([sys.executable, "-m", "venv", "--without-pip", *clear, str(VENV.relative_to(ROOT))]):
+        raise SetupError("The environment .venv could not be made. See the message above.")
+    if not loud([*find_pip(), "install", "--quiet", "-r", "tests/requirements.txt"]):
+        raise SetupError("The packages could not be installed. See pip's message above, then try again.")
+    STAMP.write_text(stamp)
+
+
+def requirements_stamp() -> str:
+    """Return a digest of the requirement files and of the Python that installs them."""
+    digest = hashlib.sha256(sys.version.encode())
+    for path in REQUIREMENTS:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def find_pip() -> list[str]:
+    """Return the command of a pip that installs into `.venv`."""
+    outside = [sys.executable, "-m", "pip", "--python", str(PYTHON)]  # since pip 22.3
+    if quiet([*outside, "--version"]).returncode == 0:
+        return outside
+    inside = [str(PYTHON), "-m", "pip"]
+    if quiet([*inside, "--version"]).returncode == 0 or quiet([str(PYTHON), "-m", "ensurepip"]).returncode == 0:
+        return inside
+    raise SetupError("pip 22.3 or newer is missing. On Debian and Ubuntu: apt-get install python3-pip.")
+
+
+# The browser
+
+
+def prepare_browser() -> str:
+    """Return a Chrome or Chromium that starts: a named one, an installed one, Debian's, or Playwright's own."""
+    named = os.environ.get("DPVIZ_CHROMIUM")
+    if named:
+        problem = browser_problem(named)
+        # The named browser can be sound and the driver's library missing.
+        if problem and Path(named).exists() and install_by_apt():
+            problem = browser_problem(named)
+        if problem:
+            raise SetupError(f"DPVIZ_CHROMIUM was {named}, but that browser does not start:\n{problem}")
+        return named
+    installs: tuple[Callable[[], bool] | None, ...] = (None, install_by_apt, install_by_playwright)
+    for install in installs:
+        if install and not install():
+            continue
+        for candidate in (*map(shutil.which, BROWSERS), own_browser()):
+            if candidate and not browser_problem(candidate):
+                return candidate
+    raise SetupError(
+        "No Chrome or Chromium starts here, so the browser tests cannot run. Install one (on Debian: apt-get install "
+        f"{' '.join(DEBIAN_PACKAGES)}), or set DPVIZ_CHROMIUM to its place."
+    )
+
+
+def browser_problem(path: str) -> str:
+    """Start the browser at `path`; return what went wrong, or nothing."""
+    done = quiet([str(PYTHON), "-c", PROBE, path])
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return "" if done.returncode == 0 else "\n".join(lines[-3:])
+
+
+def own_browser() -> str | None:
+    """Return where Playwright keeps the browser it fetched, if it fetched one."""
+    path = quiet([str(PYTHON), "-c", OWN_BROWSER]).stdout.strip()
+    return path if path and Path(path).exists() else None
+
+
+def install_by_apt() -> bool:
+    """Install Debian's browser when this account may."""
+    if not shutil.which("apt-get"):
+        return False
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if not is_root and quiet(["sudo", "-n", "true"]).returncode != 0:
+        return False
+    prefix = [*([] if is_root else ["sudo", "-n"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+    print(f"Installing {', '.join(DEBIAN_PACKAGES)} with apt-get ...", flush=True)
+    # The lists may be partly out of reach and still name the browser, so a failing update is not the end.
+    quiet([*prefix, "update"], timeout=300.0)
+    done = quiet([*prefix, "install", "-y", "--no-install-recommends", *DEBIAN_PACKAGES], timeout=600.0)
+    if done.returncode != 0:
+        print(done.stdout + done.stderr, flush=True)
+    return done.returncode == 0
+
+
+def install_by_playwright() -> bool:
+    """Let Playwright fetch the browser it was made with."""
+    return loud([str(PYTHON), "-m", "playwright", "install", "chromium"])

@@ -1,0 +1,35 @@
+"""What the tests of scenes share: what a frame shows, and what it should show, by hand."""
+
+import numpy as np
+import pytest
+
+from dpviz.stories import View
+
+NOISY = ["blum", "dwork", "su"]
+ROUNDING = 1e-12  # box units
+SETTINGS = [(1, View()), (2, View()), (5, View()), (5, View(4, 2))]
+
+
+def by_hand(values, view, d):
+    """Project box units; a single feature lies on the strip's middle."""
+    if d == 1:
+        return np.stack([values[..., 0], np.full(values.shape[:-1], 0.5)], axis=-1)
+    return values[..., [view.x, view.y]]
+
+
+def named(drawn):
+    return {layer.name: layer for layer in drawn.layers}
+
+
+def shown(layer, at, name="xy"):
+    """Return what a frame shows of an array, None where the layer is hidden."""
+    row = layer.rows[at]
+    return None if row < 0 else layer.arrays[name][row]
+
+
+def same(found, wanted):
+    assert found == pytest.approx(wanted, rel=0, abs=ROUNDING)
+
+
+def brute_labels(unit, centers):
+    return ((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)

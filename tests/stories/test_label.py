@@ -1,0 +1,123 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpviz.algorithms import CATALOGUE, nd_laplace, source_target
+from dpviz.core import Adjacency, Box, Claim, Guarantee
+from dpviz.stories import CATALOGUE as STORIES
+from dpviz.stories import Words
+from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
+from dpviz.stories.panel import number
+from dpviz.stories.source_target import allowance
+
+BOX = Box((0.0, 0.0), (400.0, 300.0))
+WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))
+PLAIN = Contents("a record", (), ())
+
+
+def claim(epsilon, delta=0.0, **more):
+    return Claim(epsilon, delta, Adjacency.ADD_REMOVE, "somewhere", **more)
+
+
+def right(epsilon, delta=0.0):
+    """The closed form of the specification, for a prior of 50 %."""
+    return round(100 * (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)))
+
+
+def run_of(name, **more):
+    module, rng = CATALOGUE[name], np.random.default_rng(0)
+    points = BOX.from_unit(rng.random((200, 2)))
+    if name == "source_target":
+        more = {"targets": BOX.from_unit(rng.random((40, 2))), "epsilon": 1.0, **more}
+    params, story = module.Params(**more), STORIES[name]
+    result = module.fit(points, BOX, params, rng=rng)
+    return story.context(result, params, points, WORDS, story.reference(points, WORDS, result, params))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_odds_follow_the_closed_form(epsilon, delta):
+    label = label_of(Guarantee(claim(2 * epsilon + 0.5), claim(epsilon, delta)), PLAIN)
+    assert f"at most {right(epsilon, delta)} in 100" == label.proved.odds
+    assert str(right(2 * epsilon + 0.5)) in label.stated.odds or "hardly a limit" in label.stated.odds
+    assert label.stated.odds != label.proved.odds
+
+
+def test_distances_have_their_own_odds():
+    apart = Contents("a place", (), (), distances=((200.0, "200 m"), (400.0, "400 m")))
+    near = claim(0.005, per_distance=True)
+    label = label_of(Guarantee(near, claim(0.01, per_distance=True)), apart)
+    assert label.stated.numbers == "ε = 1 per 200 m"
+    assert label.proved.numbers == "ε = 2 per 200 m"
+    assert [said for _, said in label.distances] == [f"at most {right(2.0)} in 100", f"at most {right(4.0)} in 100"]
+    assert label.stated.odds == f"at most {right(1.0)} in 100", "of the distance that it is stated for"
+
+
+def test_a_claim_alone_gets_no_odds_without_a_doubt():
+    label = label_of(Guarantee(claim(1.0), None, ("broken",)), PLAIN)
+    assert label.proved is None
+    assert label.stated.title == "Claimed"
+    assert label.stated.odds.endswith("if it held")
+    assert "not established" in label.kind
+    assert both_limits(Guarantee(claim(1.0), None)).startswith("No limit is established")
+
+
+def test_kinds_are_told_apart():
+    kinds = {kind_of(each) for each in (claim(1.0), claim(1.0, 1e-5), claim(1.0, 1e-5, rho=0.02))}
+    kinds |= {kind_of(claim(1.0, per_distance=True)), kind_of(claim(math.inf))}
+    assert len(kinds) == 5
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_every_method_declares_its_contents(name):
+    told = run_of(name)
+    contents = STORIES[name].contents(told)
+    assert contents.protects
+    assert contents.secret
+    assert any(each.startswith("The box") for each in contents.public)
+    label = label_of(told.result.guarantee, contents)
+    assert label.proved is not None
+    assert json.loads(json.dumps(written(label)))["protects"] == contents.protects
+
+
+def test_a_start_of_records_is_no_public_input():
+    public = STORIES["convergent_kmeans"].contents(run_of("convergent_kmeans")).public
+    real = STORIES["convergent_kmeans"].contents(run_of("convergent_kmeans", start="records"))
+    assert any("start" in each for each in public)
+    assert not any("start" in each for each in real.public)
+    assert any("real records" in each for each in real.secret)
+
+
+def test_places_farther_apart_are_told_apart_more_often():
+    told = run_of("nd_laplace", epsilon=0.01)
+    label = label_of(told.result.guarantee, STORIES["nd_laplace"].contents(told))
+    assert len(label.distances) == 4
+    _, across = label.distances[-1]
+    assert across == f"at most {right(0.01 * math.hypot(400, 300))} in 100"
+    assert nd_laplace.local_claim(BOX, told.params).epsilon == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("more", [{"method": "nna"}, {"method": "nas"}, {"noise": "gaussian", "delta": 1e-5}])
+def test_the_note_of_a_budget_is_what_the_run_promises(more):
+    told = run_of("source_target", **more)
+    guarantee = told.result.guarantee
+    assert source_target.guarantees(BOX, told.params)(1.0) == guarantee
+    note, said = allowance(WORDS, told.params)(1.0), STORIES["source_target"].sentence(told).public
+    stated, proved = guarantee.published, guarantee.proved
+    for text in (note, said):
+        assert f"{right(proved.epsilon, proved.delta)} in 100" in text
+        if number(stated.epsilon) != number(proved.epsilon):
+            assert f"as stated, ε = {number(stated.epsilon)}: at most {right(1.0)} in 100" in text.lower().replace(
+                "Ε", "ε"
+            )
+            assert f"ε = {number(proved.epsilon)}" in text
+    assert source_target.guarantees(BOX, told.params)(2.0) != guarantee
+
+
+def test_the_note_of_rho_names_both_too():
+    told = run_of("source_target", epsilon=None, rho=0.5, noise="gaussian")
+    note = allowance(WORDS, told.params)(0.5)
+    assert f"ε = {number(told.result.guarantee.proved.epsilon)}" in note
+    assert f"ε = {number(told.result.guarantee.published.epsilon)}" in note
