@@ -3,7 +3,19 @@
 import math
 import sys
 
-from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, move, source_target
+from benchmarks import (
+    attacks,
+    clustering,
+    dpm,
+    family,
+    grid,
+    laplace,
+    latency,
+    morse,
+    move,
+    source_target,
+    sweeps,
+)
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -17,6 +29,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *morse.BENCHMARKS,
     *move.BENCHMARKS,
     *source_target.BENCHMARKS,
+    *sweeps.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 
