@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state
+from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, along, show, show_pair
 
@@ -32,29 +32,30 @@ with page.more:
     noise = frame.seeds(page)
     view = frame.view(page)
 link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
-link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
+link += [*two_worlds.link(page), *((name, KNOBS[name].format(value)) for name, value in common.items())]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
+adapt = two_worlds.adapter(family.TAB)
 proved = common["start"] == "packing" and not page.source.dataset.bounds_from_data
 
 
 def repaired(epsilon: float) -> Method:
     """Describe convergent k-means with a proved budget for the whole run."""
     params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "")
+    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "", adapt=adapt)
 
 
 def published(step: float, counts: float) -> Method:
     """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
     budgets = {"epsilon_per_iteration": step, "epsilon_counts": counts}
     params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-    return Method(algorithm, story, params, "As published" if chosen == "both" else "")
+    return Method(algorithm, story, params, "As published" if chosen == "both" else "", adapt=adapt)
 
 
 def baseline(epsilon: float) -> Method:
     """Describe another method of the family."""
     module, params = configure(chosen, replace(asked, epsilon=epsilon))
-    return Method(module, kmeans_family, params, METHODS[chosen])
+    return Method(module, kmeans_family, params, METHODS[chosen], adapt=adapt)
 
 
 def stepwise(step: float) -> Method:
@@ -98,12 +99,13 @@ def epsilon_and_picture() -> None:
     if chosen == "both":
         show_pair(page, slider, epsilon, noise, view, pairs)
     else:
-        show(page, slider, epsilon, noise, view, pairs)
+        two_worlds.follow_click(page, show(page, slider, epsilon, noise, view, pairs))
 
 
 with page.slider:
     epsilon_and_picture()
 
+same = two_worlds.Asked(lambda: told(float(state.value(budget))), planned=False)
 sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
 tabs = {
     "methods": lambda: family.all_methods(page, asked, noise, sliders, chosen),
@@ -111,6 +113,7 @@ tabs = {
     "play": lambda: play.over(page, told, budget, noise, view),
     "budgets": lambda: family.budgets(page, asked, noise, KNOBS["epsilon"]),
     "attack": lambda: attack_record.attack(page, repaired, stepwise, noise, view),
+    "worlds": lambda: two_worlds.worlds(page, same, noise, view),
     "reproduction": lambda: reproduction.tables("convergent_kmeans"),
 }
 with page.more_pictures:

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import dpm as algorithm
 from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
-from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reproduction, state
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, impossible, recalled, show
 
@@ -30,7 +30,7 @@ def method(epsilon: float, node: int) -> Method:
         """Add what only this page knows: the known classes, and the subset that is looked into."""
         return replace(told, classes=dataset.labels, chosen=node)
 
-    return Method(algorithm, story, params, prepare=prepare)
+    return Method(algorithm, story, params, prepare=prepare, adapt=two_worlds.adapter(dpm_tabs.TAB))
 
 
 def looked_into() -> int:
@@ -63,13 +63,14 @@ def epsilon_and_picture() -> None:
     except ValueError as error:
         impossible(page, str(error))
         return
-    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link()]
+    link = [("epsilon", dpm_knobs.KNOBS["epsilon"].format(epsilon)), *dpm_knobs.link(), *two_worlds.link(page)]
     link.append((dpm_tabs.TAB.name, state.value(dpm_tabs.TAB)))
     dpm_tabs.remember_looked()
     slider = Slider(dpm_knobs.KNOBS["epsilon"], lambda each: (method(each, node),))
     picture = show(page, slider, epsilon, noise, view, link)
     if picture is not None:
         dpm_tabs.follow_click(picture, "picture")
+        two_worlds.follow_click(page, picture)
 
 
 with page.slider:
@@ -86,6 +87,7 @@ tabs = {
     "inside": lambda: dpm_tabs.inside(page, recall),
     "many": many,
     "quality": lambda: dpm_tabs.quality(page, recall),
+    "worlds": lambda: two_worlds.worlds(page, two_worlds.Asked(now, planned=False), noise, view),
     "reproduction": lambda: reproduction.tables("dpm"),
 }
 with page.more_pictures:

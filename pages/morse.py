@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import morse as algorithm
 from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
-from dpviz.ui import controls, frame, morse, outcomes, reproduction, state
+from dpviz.ui import controls, frame, morse, outcomes, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -21,7 +21,7 @@ TAB = Knob(
     "runs",
     "Under the picture",
     "",
-    choices=(("runs", "Many runs"), *([("reproduction", "Reproduction")] if TABLES else [])),
+    choices=(("runs", "Many runs"), two_worlds.CHOICE, *([("reproduction", "Reproduction")] if TABLES else [])),
 )
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
@@ -41,6 +41,8 @@ with page.more:
 look = morse.look(page, chosen["n_components"])
 view = morse.raised(page, view)
 link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
+link += two_worlds.link(page)
+adapt = two_worlds.adapter(TAB)
 proved = not page.source.dataset.bounds_from_data
 
 
@@ -51,7 +53,7 @@ def prepare(told: story.Context) -> story.Context:
 
 def method(epsilon: float) -> Method:
     """Describe Morse processing with these knobs."""
-    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare)
+    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare, adapt=adapt)
 
 
 @st.fragment
@@ -64,6 +66,7 @@ def epsilon_and_picture() -> None:
     moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
     picture = show(page, slider, epsilon, noise, view, moved)
     morse.follow_click(picture)
+    two_worlds.follow_click(page, picture)
 
 
 with page.slider:
@@ -76,8 +79,10 @@ def many() -> None:
     morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
 
 
+what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), "Released peak")
 tabs = {
     "runs": many,
+    "worlds": lambda: two_worlds.worlds(page, what, noise, view),
     "reproduction": lambda: reproduction.tables("morse"),
 }
 with page.more_pictures:

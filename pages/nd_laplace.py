@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.algorithms import nd_laplace as algorithm
 from dpviz.stories import nd_laplace as story
-from dpviz.ui import controls, frame, nd_laplace, nd_laplace_tabs, state
+from dpviz.ui import controls, frame, nd_laplace, nd_laplace_tabs, state, two_worlds
 from dpviz.ui.show import Method, Slider, recalled, show
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider="Each person")
@@ -37,10 +37,15 @@ def method(level: float) -> Method:
     return Method(algorithm, story, params(level), prepare=prepare)
 
 
+def now() -> Method:
+    """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
+    return method(float(state.value(nd_laplace.KNOBS["epsilon"])))
+
+
 def recall() -> story.Context | None:
     """Return the run that the picture shows, None where there is none."""
     try:
-        told = recalled(page, method(float(state.value(nd_laplace.KNOBS["epsilon"]))), noise)
+        told = recalled(page, now(), noise)
     except ValueError:
         return None  # the place of the picture says why
     return cast(story.Context, told)
@@ -52,6 +57,7 @@ def epsilon_and_picture() -> None:
     knob = nd_laplace.KNOBS["epsilon"]
     level = controls.log_slider(knob, note=note, hint="")
     moved = [*nd_laplace.link(), ("epsilon", knob.format(level)), nd_laplace_tabs.link()]
+    moved += two_worlds.link(page, record=False)
     picture = show(page, Slider(knob, lambda each: (method(each),)), level, noise, view, moved)
     nd_laplace.follow_click(picture, page.source.dataset.n)
 
@@ -60,4 +66,5 @@ with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    nd_laplace_tabs.below(page, method, recall, noise, view)
+    asked = two_worlds.Asked(now, "Draw of this record", record=None, radius=measure.radius)
+    nd_laplace_tabs.below(page, method, recall, asked, noise, view)

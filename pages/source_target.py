@@ -16,6 +16,7 @@ from dpviz.ui import (
     source_target_data,
     source_target_knobs,
     state,
+    two_worlds,
 )
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.runs import words_of
@@ -59,7 +60,12 @@ def budget_and_picture() -> None:
     note = story.allowance(words_of(page.source), asked) if proved else story.not_established
     value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
     slider = Slider(budget, lambda each: (method(each),))
-    link = [*source_target_data.link(page.source), *source_target_knobs.link(), *source_target.link()]
+    link = [
+        *source_target_data.link(page.source),
+        *source_target_knobs.link(),
+        *source_target.link(),
+        *two_worlds.link(page),
+    ]
     picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
     source_target.follow_click(page, picture)
 
@@ -74,10 +80,12 @@ def stand() -> outcomes.Stand:
     return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
 
 
+now = two_worlds.Asked(lambda: method(float(state.value(budget))), "Point of S′", record=source_target.RECORD)
 tabs = {
     "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
     "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),
     "record": lambda: source_target.record(page, params_at, budget, noise, view),
+    "worlds": lambda: two_worlds.worlds(page, now, noise, view),
     "reproduction": lambda: reproduction.tables("source_target"),
 }
 with page.more_pictures:

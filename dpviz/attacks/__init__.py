@@ -4,6 +4,7 @@
 - `bayes`: a place from its releases, given a public prior.
 - `roc`: ROC curves, their bounds under a budget, confidence bands.
 - `two_points`: which of two places; the best possible success.
+- `two_worlds`: with or without one record; a rule chosen on half of many runs, scored on the other half.
 - `membership`, `label_only`: was this record in, or another in its place.
 - `reconstruction`: a record from several releases of it.
 - `play`: rounds of a game with a public part and a secret, and scores against the best adversary.
@@ -77,11 +78,13 @@ from dpviz.attacks.roc import (
     roc_bound,
 )
 from dpviz.attacks.two_points import laplace_total_variation, nearer_scores, two_point_success
+from dpviz.attacks.two_worlds import HeldOutScore, center_statistics, chosen_rule, held_out_score
 
 __all__ = [
     "LOSSES",
     "ClassifierRelease",
     "GameScores",
+    "HeldOutScore",
     "LocationAdversary",
     "LocationRound",
     "LocationScore",
@@ -103,6 +106,8 @@ __all__ = [
     "best_guess",
     "boundary_distances",
     "center_fit_scores",
+    "center_statistics",
+    "chosen_rule",
     "clopper_pearson",
     "empirical_prior",
     "empirical_roc",
@@ -111,6 +116,7 @@ __all__ = [
     "exceeds",
     "expected_error",
     "expected_record",
+    "held_out_score",
     "is_correct",
     "label_only_scores",
     "laplace_total_variation",

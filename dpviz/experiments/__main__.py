@@ -5,16 +5,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpviz.experiments import audit
 from dpviz.experiments.reproductions import REPRODUCTIONS, reproduce
-from dpviz.experiments.tables import write_tables
+from dpviz.experiments.tables import Report, write_tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 1 when the data do not allow it. Bad arguments end the program with 2."""
     chosen = parser().parse_args(arguments)
-    runs = REPRODUCTIONS[chosen.name].runs if chosen.runs is None else chosen.runs
     try:
-        report = reproduce(chosen.name, chosen.data, chosen.out, runs=runs, seed=chosen.seed, jobs=chosen.jobs)
+        report = chosen.make(chosen)
         write_tables(report, chosen.out)
     except (ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line; every entry of `REPRODUCTIONS` is one name of `reproduce`."""
+    """Return the command line: `reproduce` has a name for every entry of `REPRODUCTIONS`, `audit` is all methods."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     command = commands.add_parser(
@@ -32,11 +32,29 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("name", choices=sorted(REPRODUCTIONS), help="which paper's tables")
     command.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
-    command.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
     command.add_argument("--runs", type=int, metavar="N", help="runs of each setting; default: the paper's number")
-    command.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
-    command.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the tables do not depend on it")
+    command.set_defaults(make=_reproduced)
+    whole = commands.add_parser(
+        "audit",
+        help="measure the privacy of every method and mode",
+        description="Write the audit table: claimed, proved and measured privacy of every method and mode.",
+    )
+    whole.add_argument("--runs", type=int, default=audit.RUNS, metavar="N", help="per data set; default: %(default)s")
+    whole.set_defaults(make=_audited)
+    for each in (command, whole):
+        each.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
+        each.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
+        each.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the tables do not depend on it")
     return top
+
+
+def _reproduced(chosen: argparse.Namespace) -> Report:
+    runs = REPRODUCTIONS[chosen.name].runs if chosen.runs is None else chosen.runs
+    return reproduce(chosen.name, chosen.data, chosen.out, runs=runs, seed=chosen.seed, jobs=chosen.jobs)
+
+
+def _audited(chosen: argparse.Namespace) -> Report:
+    return audit.audit_report(chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs)
 
 
 if __name__ == "__main__":

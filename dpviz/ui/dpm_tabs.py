@@ -13,10 +13,11 @@ from dpviz.algorithms import dpm
 from dpviz.core import Box, Knob, Points
 from dpviz.stories import View, dpm_many, dpm_quality
 from dpviz.stories.dpm_context import Context, place
+from dpviz.stories.dpm_layers import PICK
 from dpviz.stories.dpm_many import ManyCuts
 from dpviz.stories.dpm_tree import facts, strips, tree_chart
 from dpviz.stories.panel import number
-from dpviz.ui import controls, panel, state
+from dpviz.ui import controls, panel, state, two_worlds
 from dpviz.ui.background import Answers, Job, workshop
 from dpviz.ui.dpm_knobs import ALONG, MANY, NODE
 from dpviz.ui.frame import Frame
@@ -48,6 +49,7 @@ TAB = Knob(
         ("inside", "Inside a cut"),
         ("many", "Many runs"),
         ("quality", "Against k-means"),
+        two_worlds.CHOICE,
         ("reproduction", "Reproduction"),
     ),
 )
@@ -58,7 +60,7 @@ Recall = Callable[[], Context | None]
 def follow_click(chart: LiveState, key: str) -> None:
     """Look into the node that was clicked, once for each click."""
     seen: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
-    if chart.picked is None or chart.picked_mark is None or chart.pick_count == seen.get(key):
+    if chart.picked != PICK or chart.picked_mark is None or chart.pick_count == seen.get(key):
         return
     seen[key] = chart.pick_count
     if chart.picked_mark != state.value(NODE):

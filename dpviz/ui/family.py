@@ -15,7 +15,7 @@ from dpviz.experiments.kmeans_family import METHODS, MethodRuns, Question
 from dpviz.stories import family_charts as charts
 from dpviz.stories.budget_chart import budget_chart
 from dpviz.stories.panel import number
-from dpviz.ui import controls, family_tasks, state
+from dpviz.ui import controls, family_tasks, state, two_worlds
 from dpviz.ui.background import Answers, Job, workshop
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
@@ -65,6 +65,7 @@ TAB = Knob(
         ("play", "Play over ε"),
         ("budgets", "Budgets"),
         ("attack", "The attack"),
+        two_worlds.CHOICE,
         ("reproduction", "Reproduction"),
     ),
 )

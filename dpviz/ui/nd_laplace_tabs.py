@@ -16,6 +16,7 @@ from dpviz.ui import (
     outcomes,
     reproduction,
     state,
+    two_worlds,
 )
 from dpviz.ui.frame import Frame
 from dpviz.ui.nd_laplace_clusters import Recall
@@ -34,6 +35,7 @@ TAB = Knob(
         ("runs", "Many runs"),
         ("attacks", "Attacks"),
         ("play", "Play the attacker"),
+        two_worlds.CHOICE,
         ("walls", "Near the wall"),
         ("dimensions", "High dimensions"),
         *([("reproduction", "Reproduction")] if TABLES else []),
@@ -46,13 +48,14 @@ def link() -> tuple[str, str]:
     return TAB.name, str(state.value(TAB))
 
 
-def below(frame: Frame, describe: Describe, recall: Recall, noise: Noise, shown: View) -> None:
+def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:
     """Draw the tabs and fill the open one."""
     fill: dict[str, Callable[[], None]] = {
         "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
         "runs": lambda: _many(frame, describe, recall, noise, shown),
         "attacks": lambda: nd_laplace_attacks.attacks(frame, recall, noise, shown),
         "play": lambda: nd_laplace_play.game(frame, recall),
+        "worlds": lambda: two_worlds.worlds(frame, asked, noise, shown),
         "walls": lambda: nd_laplace_law.walls(frame, recall),
         "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),
         "reproduction": lambda: reproduction.tables("nd_laplace"),

@@ -48,6 +48,7 @@ class Method:
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
     prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
     spread: Spread | None = None  # of targets that the page has spread
+    adapt: Callable[[Scene], Scene] = lambda scene: scene  # what only the page knows of the picture
 
 
 def along(method: Callable[[float], Method]) -> tuple[Any, ...]:
@@ -232,7 +233,7 @@ def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown
 def _scene(method: Method, run: Run, shown: View) -> Scene:
     def seen(view: View) -> Scene:
         made: Scene = method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED))
-        return made
+        return method.adapt(made)
 
     if shown.z is None:
         return seen(shown)

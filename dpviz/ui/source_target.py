@@ -11,13 +11,13 @@ import streamlit as st
 
 from dpviz.algorithms.source_target import Params
 from dpviz.baselines.source_target_rivals import ABSENT
-from dpviz.core import Knob, Points
+from dpviz.core import Knob
 from dpviz.stories import View, Words, target_many
 from dpviz.stories import target_change as story
 from dpviz.stories.panel import number
 from dpviz.stories.target_layers import PICK, thinning
 from dpviz.stories.target_many import Costs, Question
-from dpviz.ui import controls, reproduction, source_target_tasks, state
+from dpviz.ui import controls, reproduction, source_target_tasks, state, two_worlds
 from dpviz.ui.background import Job, workshop
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.frame import Frame
@@ -41,11 +41,12 @@ TAB = Knob(
         ("costs", "Cost of every method"),
         ("runs", "Many runs"),
         ("record", "One record"),
+        two_worlds.CHOICE,
         *([("reproduction", "Reproduction")] if TABLES else []),
     ),
 )
-MOST_ROW = 10**6
-RECORD = Knob("record", "int", 0, "Source record", "Its row. Or click it in the picture.", 0, MOST_ROW, 0, MOST_ROW)
+RECORD = replace(two_worlds.RECORD, label="Source record")
+LOOKING = ("record", "worlds")  # tabs that look at one record
 WHAT = Knob(
     "change",
     "choice",
@@ -54,8 +55,6 @@ WHAT = Knob(
     "Removing is the neighbor that the guarantee speaks of; moving is removing and adding.",
     choices=(("remove", "It is removed"), ("move", "It is moved")),
 )
-ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, 0, 100, unit="%")
-UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, 0, 100, unit="%")
 RUNS = Knob("n_cost_runs", "int", 10, "Runs of each method", "More runs, steadier bands.", 5, 30, 5, 30)
 CENTERS = (1, 2, 4, 8, 16, 32)
 BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 10.0)}
@@ -68,13 +67,13 @@ _SEED = "dpviz:source-target-seed"
 
 def link() -> list[tuple[str, str]]:
     """Return what this module adds to the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in (TAB, RECORD, WHAT, ACROSS, UP)]
+    return [(knob.name, knob.format(state.value(knob))) for knob in (TAB, WHAT)]
 
 
 def looked_at(frame: Frame) -> int | None:
     """Return the row of the record that the reader looks at, None where nobody looks or there is none."""
     n = frame.source.dataset.n
-    return min(int(state.value(RECORD)), n - 1) if n and state.value(TAB) == "record" else None
+    return min(int(state.value(RECORD)), n - 1) if n and state.value(TAB) in LOOKING else None
 
 
 def follow_click(frame: Frame, picture: LiveState | None) -> None:
@@ -85,8 +84,9 @@ def follow_click(frame: Frame, picture: LiveState | None) -> None:
     if picture.picked_mark is None:
         return
     row = picture.picked_mark * thinning(frame.source.dataset.n)
-    for knob, value in ((RECORD, row), (TAB, "record")):
-        state.remember(knob, value)
+    state.remember(RECORD, row)
+    if state.value(TAB) not in LOOKING:
+        state.remember(TAB, "record")
     st.rerun(scope="app")
 
 
@@ -178,7 +178,7 @@ def _record(
         return
     params, dataset = params_at(float(state.value(budget))), frame.source.dataset
     what = controls.control(WHAT)
-    place = _place(frame, shown, row) if what == "move" else None
+    place = two_worlds.stated_place(frame, shown, dataset.points[row]) if what == "move" else None
     seen = story.change(dataset.points, dataset.box, params, row, place, _seed(frame, noise))
     wait(done=1, all=1, what="", follow="picture", key="wait-record")
     _say(frame, params, seen)
@@ -209,17 +209,6 @@ def _say(frame: Frame, params: Params, seen: story.Change) -> None:
     )
     if params.n_centers != k:
         st.caption(f"The page's k is {params.n_centers}: the observation is about {k}.")
-
-
-def _place(frame: Frame, shown: View, row: int) -> Points:
-    """Return where the record is moved to: the two features of the picture change, the others stay."""
-    dataset = frame.source.dataset
-    place = dataset.points[row].copy()
-    features = shown.features(dataset.d) or (0, 1)
-    for feature, knob in zip(features, (ACROSS, UP), strict=False):
-        low, width = dataset.box.low[feature], dataset.box.widths[feature]
-        place[feature] = low + width * int(controls.control(knob)) / 100.0
-    return dataset.box.clip(place)
 
 
 def _worst_case() -> None:

@@ -123,9 +123,9 @@ def test_the_nearest_value() -> None:
     assert [nearest((0.1, 1.0, 10.0), wanted) for wanted in (0.0, 0.9, 6.0, 99.0)] == [0, 1, 2, 2]
 
 
-def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(page: Page, slider: Locator) -> None:
+def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(slider: Locator) -> None:
     # Streamlit calls the leave of an update that a later one overtakes while it loads, with the element still there.
-    left = page.evaluate(
+    left = slider.page.evaluate(
         """async () => {
           const { default: mount } = await import("/_stcore/bidi-components/dpviz.epsilon/epsilon.js");
           const host = document.body.appendChild(document.createElement("div"));

@@ -14,6 +14,8 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.ui import (
     attack_record,
+    audit,
+    audit_table,
     dpm_tabs,
     family,
     morse,
@@ -21,6 +23,7 @@ from dpviz.ui import (
     nd_laplace_membership,
     outcomes,
     source_target,
+    two_worlds_runs,
 )
 from dpviz.ui.background import Answers
 
@@ -31,6 +34,8 @@ def idle_workshop(monkeypatch):
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
     for module in (
         attack_record,
+        audit,
+        audit_table,
         family,
         dpm_tabs,
         morse,
@@ -38,12 +43,14 @@ def idle_workshop(monkeypatch):
         nd_laplace_membership,
         outcomes,
         source_target,
+        two_worlds_runs,
     ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
 
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved

@@ -13,8 +13,9 @@ from dpviz.data import DATASETS, size_limits
 from dpviz.stories import CATALOGUE as STORIES
 from dpviz.ui import epsilon, runs, show, state
 from dpviz.ui.family import FAMILY
+from dpviz.ui.main import ACROSS
 
-from .conftest import DPM, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, ROOT, SOME_KIND, SOME_KNOB, TARGET, modes_of
+from .conftest import DPM, FILES, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, ROOT, SOME_KIND, SOME_KNOB, TARGET, modes_of
 
 FEW = 300  # records
 SHOWN = ("html", "caption", "markdown", "bidi_component", "imgs", "warning", "info", "error", "arrow_data_frame")
@@ -58,6 +59,7 @@ def impossible(name, knob, text):
 
 def test_every_algorithm_has_a_story_and_a_page():
     assert set(PAGES) == set(CATALOGUE) == set(STORIES)
+    assert set(FILES) == {*PAGES, *ACROSS}
 
 
 def test_the_entrance_leads_to_the_first_page_and_keeps_the_link():

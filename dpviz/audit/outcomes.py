@@ -1,0 +1,184 @@
+"""Many runs of one mechanism, read as plain arrays. What a run is of, the audit does not know.
+
+Everything that hangs on a release is published, so everything is read: arrays and numbers of its dataclasses, by path.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
+from numpy.typing import ArrayLike, NDArray
+
+from dpviz.core import FloatArray, Points, Release
+
+Run = Callable[[Points, np.random.Generator], Release | ArrayLike]  # (points, rng) -> what is published
+Statistic = Callable[[Any], float]  # what one run published -> a number
+Progress = Callable[[int, int], bool | None]  # (runs done, runs in all) -> False to stop
+CHUNKS = 50  # pieces that a process takes at a time, so that progress moves; ours
+PLAIN = "value"  # the path of a run that returns an array
+
+
+class AuditStoppedError(Exception):
+    """Somebody asked the audit to stop; there is no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A mechanism that can run many times at once: `draw(points, n_runs, rng)` -> array (n_runs, ...), one run a row.
+
+    The rows must be independent runs.
+    """
+
+    draw: Callable[[Points, int, np.random.Generator], ArrayLike]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """What `n_runs` runs published, by path. A path holds one array a run: stacked where all have one shape."""
+
+    n_runs: int
+    arrays: Mapping[str, NDArray[Any] | tuple[NDArray[Any], ...]]
+
+    def part(self, start: int, step: int) -> "Outcomes":
+        """Return every `step`-th run from `start` on: two such halves share no run."""
+        rows = {path: values[start::step] for path, values in self.arrays.items()}
+        return Outcomes(len(range(start, self.n_runs, step)), rows)
+
+
+def gather(
+    run: Run | Batch,
+    points: Points,
+    n_runs: int,
+    *,
+    statistics: Mapping[str, Statistic] | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    rng: np.random.Generator,
+) -> Outcomes:
+    """Run `n_runs` times on `points` (n, d) and keep what is published, or only the numbers `statistics` of it.
+
+    Every run has a generator of its own, so the outcomes do not depend on `jobs`, the number of processes (a `Batch`
+    has one for all). Raises AuditStoppedError when `progress` returns False.
+    """
+    if isinstance(run, Batch):
+        rows = np.asarray(run.draw(points, n_runs, rng))
+        if rows.shape[:1] != (n_runs,):
+            raise ValueError(f"The batch had shape {rows.shape}, but it must be ({n_runs}, ...): one run a row.")
+        _tell(progress, n_runs, n_runs)
+        if statistics is None:
+            return Outcomes(n_runs, {PLAIN: rows})
+        return stacked([measured(row, statistics) for row in rows])
+    generators = rng.spawn(n_runs)
+    size = max(1, -(-n_runs // CHUNKS))
+    chunks = [generators[i : i + size] for i in range(0, n_runs, size)]
+    work = partial(_chunk, run, points, statistics)
+    found: list[dict[str, NDArray[Any]]] = []
+    for part in _worked(work, chunks, jobs):
+        found += part
+        _tell(progress, len(found), n_runs)
+    return stacked(found)
+
+
+def joined(parts: Sequence[Outcomes]) -> Outcomes:
+    """Put the runs of several parts one after the other."""
+    paths = dict.fromkeys(path for part in parts for path in part.arrays)
+    n_runs = sum(part.n_runs for part in parts)
+    empty = np.empty(0)
+    arrays = {
+        path: _stack([row for part in parts for row in part.arrays.get(path, (empty,) * part.n_runs)]) for path in paths
+    }
+    return Outcomes(n_runs, arrays)
+
+
+def stacked(runs: Sequence[Mapping[str, NDArray[Any]]]) -> Outcomes:
+    """Collect what single runs published; a path that a run lacks is an empty array there."""
+    paths = dict.fromkeys(path for run in runs for path in run)
+    empty = np.empty(0)
+    return Outcomes(len(runs), {path: _stack([run.get(path, empty) for run in runs]) for path in paths})
+
+
+def read(published: Release | ArrayLike) -> dict[str, NDArray[Any]]:
+    """Return every array and number of what one run published, by path.
+
+    Raises ValueError for something that holds none.
+    """
+    found = dict(_walk(published, ""))
+    if not found:
+        raise ValueError(f"A run returned {type(published).__name__}, but an audit needs a Release or an array.")
+    return found
+
+
+def measured(published: Any, statistics: Mapping[str, Statistic]) -> dict[str, NDArray[Any]]:
+    """Return the numbers that `statistics` makes of what one run published; NaN counts as minus infinity."""
+    return {name: np.asarray(float(statistic(published))) for name, statistic in statistics.items()}
+
+
+def _chunk(
+    run: Run,
+    points: Points,
+    statistics: Mapping[str, Statistic] | None,
+    generators: Sequence[np.random.Generator],
+) -> list[dict[str, NDArray[Any]]]:
+    outputs = (run(points, generator) for generator in generators)
+    return [read(output) if statistics is None else measured(output, statistics) for output in outputs]
+
+
+def _worked(work: Callable[[Any], Any], chunks: Sequence[Any], jobs: int) -> Iterator[Any]:
+    if jobs == 1:
+        yield from map(work, chunks)
+    else:  # in order, as they are done; closing the generator cancels the rest
+        yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(chunk) for chunk in chunks)
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None and progress(done, total) is False:
+        raise AuditStoppedError(f"The audit was stopped after {done} of {total} runs.")
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    if isinstance(value, np.ndarray | np.generic | float | int):
+        array = np.asarray(value)
+        if array.dtype.kind in "fiub":
+            yield path or PLAIN, array
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _walk(getattr(value, field.name), f"{path}.{field.name}" if path else field.name)
+    elif isinstance(value, tuple | list):
+        try:
+            flat = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):  # a tuple of records, or of arrays of several shapes
+            for i, item in enumerate(value):
+                yield from _walk(item, f"{path}[{i}]")
+        else:
+            yield path or PLAIN, flat
+
+
+def _stack(rows: Sequence[NDArray[Any]]) -> NDArray[Any] | tuple[NDArray[Any], ...]:
+    return np.stack(rows) if len({row.shape for row in rows}) == 1 else tuple(rows)
+
+
+def canvas(values: NDArray[Any] | tuple[NDArray[Any], ...], rows: int, columns: int) -> FloatArray:
+    """Return one path as floats (n_runs, rows, columns): what is beyond is left out, what is missing is NaN."""
+    if isinstance(values, np.ndarray):
+        flat = flattened(values)
+        made = np.full((len(flat), rows, columns), np.nan)
+        kept = flat[:, :rows, :columns]
+        made[:, : kept.shape[1], : kept.shape[2]] = kept
+        return made
+    made = np.full((len(values), rows, columns), np.nan)
+    for page, value in zip(made, values, strict=True):
+        kept = flattened(value[None])[0, :rows, :columns]
+        page[: kept.shape[0], : kept.shape[1]] = kept
+    return made
+
+
+def flattened(values: NDArray[Any]) -> NDArray[Any]:
+    """Return stacked arrays (n_runs, ...) as tables (n_runs, rows, columns): the first axis of each is its rows."""
+    n_runs, *shape = values.shape
+    rows = shape[0] if shape else 1
+    columns = int(np.prod(shape[1:], dtype=np.intp)) if len(shape) > 1 else 1
+    return values.reshape(n_runs, rows, columns)

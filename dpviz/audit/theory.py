@@ -1,0 +1,80 @@
+"""What the best attack could show: trade-off curves from a mechanism's privacy profile.
+
+A profile is delta(epsilon), the least delta of a mechanism at each epsilon >= 0. Where both orders of two neighbours
+have the same profile, the largest right alarms at false alarms a are min over epsilon >= 0 of e^epsilon a +
+delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6 with equation 5.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.accounting import gdp_delta, privacy_loss_distribution, pure_epsilon
+from dpviz.core import Adjacency, Event, FloatArray
+
+Profile = Callable[[FloatArray], FloatArray]  # epsilon (m,) >= 0 -> delta (m,)
+
+NEAR, N_NEAR, N_FAR = 8.0, 2001, 200  # epsilons of the lines that a curve is the envelope of: 0.004 apart; ours
+FARTHEST = 40.0  # epsilon; e^-40 of false alarms cannot be seen in any number of runs
+
+
+def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
+    """Return the most right alarms that any attack has at `false_positive` (any shape, in [0, 1]).
+
+    The envelope of finitely many lines, so never below the curve: a bound stays a bound.
+    Raises ValueError for a rate outside [0, 1].
+    """
+    rate = np.asarray(false_positive, dtype=np.float64)
+    if not ((rate >= 0) & (rate <= 1)).all():
+        raise ValueError("false_positive held a number outside [0, 1], but it is a rate. Divide counts by their total.")
+    epsilons = np.concatenate([np.linspace(0.0, NEAR, N_NEAR), np.geomspace(NEAR, FARTHEST, N_FAR)[1:]])
+    deltas = np.asarray(profile(epsilons), dtype=np.float64)
+    at = rate[..., None]
+    steep = np.exp(epsilons) * at + deltas
+    flat = 1.0 - np.exp(-epsilons) * (1.0 - deltas - at)
+    return np.asarray(np.minimum(np.minimum(steep, flat).min(axis=-1), 1.0))
+
+
+def region_profile(epsilon: float, delta: float = 0.0) -> Profile:
+    """Return the profile of the worst (epsilon, delta)-DP mechanism.
+
+    At a smaller e it is 1 - (1 - delta) (1 + e^e) / (1 + e^epsilon): randomised response that fails with delta.
+    """
+
+    def profile(at: FloatArray) -> FloatArray:
+        # (1 + e^at) / (1 + e^epsilon), without overflow
+        share = np.exp(np.minimum(at - epsilon, 0.0)) * (1.0 + np.exp(-at)) / (1.0 + math.exp(-epsilon))
+        return np.asarray(np.where(at >= epsilon, delta, 1.0 - (1.0 - delta) * share))
+
+    return profile
+
+
+def laplace_profile(ratio: float) -> Profile:
+    """Return the profile of one number with Laplace noise, `ratio` = sensitivity / scale.
+
+    delta(e) = 1 - exp((e - ratio) / 2) below the ratio, else 0 (Balle, Barthe & Gaboardi 2018, theorem 3).
+    """
+    return lambda at: np.asarray(np.maximum(-np.expm1((at - ratio) / 2.0), 0.0))
+
+
+def gaussian_profile(mu: float) -> Profile:
+    """Return the profile of Gaussian noise, `mu` = L2 sensitivity / sigma (Dong, Roth & Su 2022, corollary 1)."""
+    return lambda at: np.array([gdp_delta(mu, float(epsilon)) for epsilon in at])
+
+
+def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:
+    """Return an upper bound on the profile of what was done, composed by dp-accounting.
+
+    Valid where no scale follows from an earlier release, see `dpviz.accounting.privacy_loss_distribution`.
+    """
+    facts = tuple(events)
+    pure = pure_epsilon(facts, adjacency)
+    losses = privacy_loss_distribution(facts, adjacency)
+
+    def profile(at: FloatArray) -> FloatArray:
+        found = np.asarray(losses.get_delta_for_epsilon(list(at)), dtype=np.float64)
+        return np.asarray(np.where(at >= pure, 0.0, np.minimum(found, 1.0)))
+
+    return profile

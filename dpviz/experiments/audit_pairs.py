@@ -1,0 +1,96 @@
+"""Neighbouring data sets on which a broken promise shows most. All records are made up."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Adjacency, Box, FloatArray, Points, frozen
+
+RECORDS = 20  # in the box's middle, so that the record in the corner is alone in moving a sum; ours
+GAPS = 4001  # records of the counterexample to Liebenow et al., lemma 1
+GAP = 0.00994  # data units: half of its large gaps
+WIDTH = 40.2  # of its box
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two neighbouring data sets and the public box."""
+
+    name: str  # "" for the usual one
+    words: str  # one plain sentence
+    points: Points  # (n, d)
+    neighbour: Points  # (n', d)
+    box: Box
+    adjacency: Adjacency
+    distance: float = 0.0  # between the two places of a record that moves; 0 where one comes or goes
+
+
+def corner(d: int) -> FloatArray:
+    """Return the unit box's corner (d,) that is high along every second axis: off the ray through the middle."""
+    return np.asarray(np.arange(d) % 2 == 0, dtype=np.float64)
+
+
+def corner_record() -> Pair:
+    """Return records in the middle, with and without one in a corner: each coordinate's sum moves by half the box.
+
+    The corner lies off the ray through the middle, so that a ratio of coordinates moves too.
+    """
+    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
+    return _pair("", "Records in the box's middle, with and without one in a corner.", points, points[:-1])
+
+
+def corner_moved() -> Pair:
+    """Return records in the middle and one that moves from a corner to the opposite one."""
+    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
+    other = points.copy()
+    other[-1] = 1.0 - other[-1]
+    return _pair(
+        "", "Records in the box's middle, and one that moves from a corner to the opposite one.", points, other
+    )
+
+
+def farthest_places() -> Pair:
+    """Return one record that moves from a corner to the opposite one: others are perturbed without it."""
+    words = "One record that moves from a corner of the box to the opposite one."
+    return _pair("", words, corner(2)[None], 1.0 - corner(2)[None])
+
+
+def alternating_gaps() -> Pair:
+    """Return the counterexample to Liebenow et al., lemma 1: gaps are small along one axis where they are large along
+    the other, and without the first record they meet.
+    """
+    large = (2 + np.random.default_rng(0).uniform(-0.2, 0.2, (GAPS - 1, 2))) * GAP
+    even = (np.arange(GAPS - 1) % 2 == 0)[:, None] == np.array([True, False])
+    columns = np.concatenate([np.zeros((1, 2)), np.cumsum(np.where(even, 0.02 * GAP, large), axis=0)])
+    points = np.column_stack([columns[:, 0], columns[::-1, 1]])
+    words = (
+        "Gaps that are small along one axis where they are large along the other, with and without the first record."
+    )
+    box = Box.cube(0.0, WIDTH, 2)
+    return Pair("gaps", words, frozen(points), frozen(points[1:].copy()), box, Adjacency.ADD_REMOVE)
+
+
+def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, shares: bool = False) -> Pair:
+    """Return records (n, d), clipped into the box, with and without row `record`, or with it in the farthest corner.
+
+    `shares` measures how far it moves in widths of the box. Raises ValueError for a row that there is not.
+    """
+    if not 0 <= record < len(points):
+        raise ValueError(f"The record was {record}, but it must be a row from 0 to {len(points) - 1}.")
+    clipped = box.clip(points)
+    if adjacency is Adjacency.ADD_REMOVE:
+        rest = np.delete(clipped, record, axis=0)
+        return Pair("own", f"Your records, with and without record {record}.", clipped, rest, box, adjacency)
+    other = clipped.copy()
+    other[record] = np.where(clipped[record] > (box.low + box.high) / 2.0, box.low, box.high)
+    step = other[record] - clipped[record]
+    distance = float(np.linalg.norm(step / box.widths if shares else step))
+    words = f"Your records, and the same with record {record} moved to the farthest corner of the box."
+    return Pair("own", words, clipped, other, box, adjacency, distance)
+
+
+def _pair(name: str, words: str, points: Points, neighbour: Points) -> Pair:
+    moved = len(points) == len(neighbour)
+    distance = float(np.linalg.norm(points[-1] - neighbour[-1])) if moved else 0.0
+    adjacency = Adjacency.REPLACE if moved else Adjacency.ADD_REMOVE
+    return Pair(name, words, frozen(points), frozen(neighbour.copy()), Box.cube(0.0, 1.0, 2), adjacency, distance)

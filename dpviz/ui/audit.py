@@ -1,0 +1,223 @@
+"""The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpviz.audit import Batch, EpsilonBound, Outcomes, events_profile, trade_off
+from dpviz.core import Budget, Event, Guarantee, Knob
+from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged, result_of
+from dpviz.stories import audit as story
+from dpviz.ui import audit_tasks, controls, panel, state
+from dpviz.ui.audit_tasks import CHUNK, CONSTRUCTED
+from dpviz.ui.background import Job, workshop
+from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
+from dpviz.ui.live import live
+from dpviz.ui.wait import wait
+
+HEIGHT = 400  # CSS pixels
+BATCHED = 10  # times the runs where they are one call
+METHOD = Knob(
+    "audited",
+    "choice",
+    next(iter(CATALOGUE)),
+    "Method",
+    "What is run many times.",
+    choices=tuple((name, module.TITLE) for name, module in CATALOGUE.items()),
+)
+PAIR = Knob(
+    "neighbors",
+    "choice",
+    "made",
+    "Two worlds",
+    "Made up so that a broken promise shows most, or the chosen data with one record removed or moved.",
+    choices=(("made", "Worst case"), ("own", "This data")),
+)
+RUNS = Knob(
+    "audit_runs",
+    "choice",
+    "500",
+    "Runs in each world",
+    "More runs show more. Where many runs are one call, ten times as many are made.",
+    choices=(("200", "200"), ("500", "500"), ("2000", "2k"), ("20000", "20k")),
+)
+SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
+FIRST_MODE = {"convergent_kmeans": "convergent_kmeans:mode=published"}  # a page opens with something to see
+_OWN = "dpviz:audit-jobs"
+_STOPPED = "dpviz:audit-stopped"
+_FOUND = "dpviz:audit-found"
+_KEPT_CURVES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: everything that the answer follows from, beside the data."""
+
+    key: str
+    record: int
+    runs: int
+    seed: int
+
+
+def ask(frame: Frame) -> Question:
+    """Draw the knobs: method, mode, the two worlds, runs and their seed."""
+    with frame.first:
+        method = str(controls.control(METHOD))
+        key = str(controls.control(_modes(method)))
+        pair = str(controls.control(PAIR))
+        record = CONSTRUCTED
+        n = frame.source.dataset.n
+        if pair == "own" and n:
+            record = int(controls.control(_record(n)))
+    with frame.more:
+        runs = int(controls.control(RUNS))
+        seed = int(controls.control(SEED))
+    return Question(key, record, runs, seed)
+
+
+def link(question: Question) -> list[tuple[str, str]]:
+    """Return what this page adds to the link."""
+    pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED)]
+    pairs.append(("audited_mode", question.key))
+    return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
+
+
+def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee] | None:
+    """Return the case and its two claims; None, with a message, where these records cannot be audited."""
+    dataset = frame.source.dataset
+    try:
+        case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record)
+        return case, case.guarantee
+    except ValueError as error:
+        st.error(state.plain(str(error)))
+        return None
+
+
+@st.fragment
+def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee, query: str) -> None:
+    """Draw the runs' progress with a button to stop them, then what they show."""
+    if state.is_blank():
+        return
+    own = st.session_state.setdefault(_OWN, {})
+    name = (frame.source.key, question)
+    if st.session_state.get(_STOPPED) == name:
+        workshop().ask(frame.source, [], own)  # what has not begun never begins
+        st.info("Stopped. Nothing is shown of runs that are not complete.")
+        st.button("Run it again", on_click=_stop, args=(None,))
+        return
+    bound = _bound(frame, question, case, own)
+    if bound is None:
+        return
+    claim = judged(guarantee)
+    limit = Budget(max(case.epsilon_of(claim), math.ulp(0.0)), claim.delta)
+    audited = story.Audited(
+        bound,
+        limit,
+        is_proved=guarantee.proved is not None,
+        pair=case.pair.words,
+        is_own=question.record != CONSTRUCTED,
+        best=_best(question.key) if question.record == CONSTRUCTED and guarantee.proved is not None else None,
+    )
+    panel.sentence(story.sentence(audited), public=frame.public)
+    if frame.public and audited.is_own:
+        live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
+        return
+    worlds, attack = st.columns(2, gap="small")
+    with worlds:
+        live(story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query)
+    with attack:
+        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public)
+    panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
+    if audited.is_own:
+        st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def _bound(frame: Frame, question: Question, case: AuditCase, own: dict[Any, Any]) -> EpsilonBound | None:
+    """Return the finished audit; None while runs are missing, with a line that says how many there are."""
+    name = (frame.source.key, question)
+    kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
+    if name in kept:
+        return kept[name]
+    points, box = frame.source.dataset.points, frame.source.dataset.box
+    if isinstance(case.runner, Batch):
+        runs = question.runs * BATCHED
+        parts: Sequence[Any] = [
+            audit_tasks.part(points, box, question.key, question.record, world, 0, runs, question.seed)
+            for world in (0, 1)
+        ]
+    else:
+        found = _parts(frame, question, own)
+        if found is None:
+            return None
+        parts = found
+    half = len(parts) // 2
+    first: list[Outcomes] = list(parts[:half])
+    bound = audit_tasks.together(case, first, list(parts[half:]))
+    kept.clear()  # the last one is enough, and real records leave no more traces than they must
+    kept[name] = bound
+    return bound
+
+
+def _parts(frame: Frame, question: Question, own: dict[Any, Any]) -> Sequence[Any] | None:
+    sizes = [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
+    jobs = [
+        Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
+        for world in (0, 1)
+        for chunk, size in enumerate(sizes)
+    ]
+    answers = workshop().ask(frame.source, jobs, own)
+    done = len(jobs) if answers.problem else answers.n_done
+    wait(done=done, all=len(jobs), what="Parts of the runs", follow="picture", key="wait-audit")
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+        return None
+    if answers.complete:
+        return answers.found
+    name = (frame.source.key, question)
+    st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
+    return None
+
+
+def _stop(name: Any) -> None:
+    """Stop the runs for one question; None: for none."""
+    st.session_state[_STOPPED] = name
+
+
+def _modes(method: str) -> Knob:
+    """Return the choice among a method's cases."""
+    found = [case for case in cases().values() if case.method == method]
+    named = tuple((case.key, f"{case.mode} ({case.pair.name})" if case.pair.name else case.mode) for case in found)
+    return Knob(
+        "audited_mode",
+        "choice",
+        FIRST_MODE.get(method, found[0].key),
+        "Mode",
+        "Short runs with a public start and one cluster: noise in one place shows most.",
+        choices=named,
+    )
+
+
+def _record(n: int) -> Knob:
+    return Knob("record", "int", 0, "Record", "Whose presence is audited: a row of the data.", 0, n - 1, 0, n - 1)
+
+
+@st.cache_resource(max_entries=_KEPT_CURVES, show_spinner=False)
+def _best(key: str) -> Any:
+    """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
+    case = cases()[key]
+    found: list[tuple[Event, ...]] = [
+        result_of(case.method, case.choices, rows, case.pair.box, np.random.default_rng(seed)).events
+        for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
+    ]
+    claim = judged(case.guarantee)
+    if not found[0] or any(events != found[0] for events in found) or claim.per_distance:
+        return None
+    try:
+        return partial(trade_off, events_profile(found[0], claim.adjacency))
+    except ValueError:
+        return None

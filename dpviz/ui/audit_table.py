@@ -1,0 +1,104 @@
+"""The table of all methods and modes under the Audit page: from the file, or made here and now."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.experiments.audit import COLUMNS, NOTES, VIOLATION
+from dpviz.experiments.audit_cases import AuditCase, cases
+from dpviz.experiments.tables import Report, TablesError, read_tables
+from dpviz.ui import audit_tasks, state
+from dpviz.ui.background import Job, workshop
+from dpviz.ui.frame import Frame
+from dpviz.ui.wait import wait
+
+FILE = Path(__file__).resolve().parents[2] / "assets" / "audit" / "methods.json"
+RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
+HIDDEN = frozenset({"key", "event", "pair"})  # shown below the table, or by a click
+_OWN = "dpviz:audit-table-jobs"
+_LIVE = "dpviz:audit-table-live"
+
+
+@st.fragment
+def table(frame: Frame) -> None:
+    """Draw the table of the file, or the one that is being made."""
+    if state.is_blank():
+        return
+    st.subheader("All methods and modes", anchor=False)
+    own = st.session_state.setdefault(_OWN, {})
+    if st.session_state.get(_LIVE):
+        _made_here(frame, own)
+        return
+    workshop().ask(frame.source, [], own)  # what was stopped and has not begun never begins
+    try:
+        report = _report(FILE.stat().st_mtime_ns)
+    except (TablesError, OSError) as error:
+        st.error(state.plain(str(error) if isinstance(error, TablesError) else "The table is missing."))
+    else:
+        found = report.table("audit")
+        st.caption(f"{report.runs:,} runs in each world, more where they are cheap; seed {report.seed}.")
+        _draw([dict(row) for row in found.rows])
+    words = f"{RUNS} runs in each world, other ones than the file's."
+    st.button("Audit all again, here", help=words, on_click=_switch, args=(True,))
+    with st.expander("How to read it, and what no audit sees"):
+        st.markdown("\n".join(f"- {state.plain(note)}" for note in NOTES))
+    st.caption("The same again from a command line:")
+    st.code("python -m dpviz.experiments audit --out assets/audit/methods.json", language="sh", wrap_lines=True)
+
+
+def _made_here(frame: Frame, own: dict[Any, Any]) -> None:
+    jobs = [Job(audit_tasks.line, (key, RUNS, SEED)) for key in cases()]
+    answers = workshop().ask(frame.source, jobs, own)
+    done = len(jobs) if answers.problem else answers.n_done
+    wait(done=done, all=len(jobs), what="Methods and modes", follow="picture", key="wait-audit-table")
+    label = "Back to the file's table" if answers.complete else "Stop making the table"
+    st.button(label, on_click=_switch, args=(False,))
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+        return
+    _draw([row for row in answers.found if row is not None])
+
+
+def _switch(live: bool) -> None:
+    """Make the table here, or go back to the file's."""
+    st.session_state[_LIVE] = live
+
+
+def _draw(rows: list[dict[str, Any]]) -> None:
+    """Draw rows with a link to each; a violation stands first."""
+    if not rows:
+        st.caption("The first lines are on their way.")
+        return
+    ordered = sorted(rows, key=lambda row: row["verdict"] != VIOLATION)
+    shown = pd.DataFrame(
+        [{column.key: row[column.key] for column in COLUMNS if column.key not in HIDDEN} for row in ordered]
+    )
+    shown["look"] = [_address(str(row["key"])) for row in ordered]
+    labels: dict[str, Any] = {
+        column.key: st.column_config.Column(column.label) for column in COLUMNS if column.key not in HIDDEN
+    }
+    labels["look"] = st.column_config.LinkColumn("Method's page", display_text="open")
+    st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
+
+
+def to_its_page(case: AuditCase) -> None:
+    """Draw a link to the page where a case's reasons stand, in its mode; nothing where the method has none."""
+    address = _address(case.key)
+    if address is not None:
+        st.markdown(f"[{state.plain(case.title)} in this mode]({address})")
+
+
+def _address(key: str) -> str | None:
+    """Return the link to a case's page, beside this one; None for what has no page of its own."""
+    case = cases().get(key)
+    if case is None or not case.has_page:
+        return None
+    return f"./{case.method}?{urlencode(case.choices)}"
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _report(written: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
+    return read_tables(FILE)

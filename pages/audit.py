@@ -1,0 +1,21 @@
+"""Audit: run a method many times on two worlds that differ in one record, and see how much privacy is lost."""
+
+from dpviz.stories import audit as story
+from dpviz.ui import audit, audit_table, frame, panel, shown, state
+
+page = frame.start("Audit", story.TERMS)
+shown.keep(None)  # no story's picture is on screen
+question = audit.ask(page)
+with page.picture:
+    found = audit.guarantee_of(page, question)
+if found is not None:
+    case, guarantee = found
+    query = state.query([*page.source.link, *audit.link(question), ("audience", str(state.value(frame.AUDIENCE)))])
+    with page.picture:
+        audit.measured(page, question, case, guarantee, query)
+    with page.side:
+        panel.side(panel.guarantee(guarantee, distance=(case.pair.distance or 1.0, "this pair's distance")))
+        audit_table.to_its_page(case)
+with page.below:
+    audit_table.table(page)
+frame.show_problems(page.problems)

@@ -1,0 +1,211 @@
+"""The lower bound: sharp on correct mechanisms, sound by its level, and deaf to nothing that it should hear."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpviz.accounting import gaussian_sigma, gdp_epsilon
+from dpviz.audit import AuditStoppedError, Batch, chances, epsilon_lower_bound
+from dpviz.core import Budget
+
+POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def laplace_count(scale=1.0):
+    return Batch(lambda points, n_runs, rng: len(points) + rng.laplace(scale=scale, size=n_runs))
+
+
+def audit(run, n_runs, seed=0, **options):
+    return epsilon_lower_bound(run, POINTS, NEIGHBOUR, n_runs=n_runs, rng=rng(seed), **options)
+
+
+def test_a_correct_count_is_measured_just_below_its_epsilon():
+    assert all(0.8 < audit(laplace_count(), 20_000, seed).epsilon_lower <= 1.0 for seed in range(3))
+    found = [audit(laplace_count(), 2_000, seed).epsilon_lower for seed in range(20)]
+    assert all(0.5 < value <= 1.0 for value in found)
+    assert 0.7 < np.median(found) < 0.85  # specification: .75
+
+
+@pytest.mark.slow
+def test_a_correct_count_keeps_these_limits_over_many_audits():
+    found = [audit(laplace_count(), 20_000, seed).epsilon_lower for seed in range(200)]
+    assert 0.84 < np.quantile(found, 0.01) < 0.88  # specification: .86
+    assert 0.90 < np.median(found) < 0.94  # .92
+    # At level .95 at most 5 % lie above 1; six standard errors of that share.
+    assert np.mean(np.array(found) > 1.0) < 0.05 + 6 * math.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize("n_runs", [2_000, 20_000])
+def test_half_the_noise_is_caught(n_runs):
+    assert audit(laplace_count(scale=0.5), n_runs).violates(1.0)
+    assert not audit(laplace_count(), n_runs).violates(1.0)
+
+
+@pytest.mark.parametrize(("n_runs", "ceiling"), [(20_000, 7.5), (2_000, 5.2)])
+def test_a_deterministic_mechanism_reaches_the_ceiling_of_its_runs(n_runs, ceiling):
+    found = audit(Batch(lambda points, n, _: np.full(n, float(len(points)))), n_runs)
+    assert found.at_ceiling
+    assert found.epsilon_lower == pytest.approx(ceiling, abs=0.06)
+    # (beta / 2K)^(2 / R) is the low end of "always", one less that the high end of "never".
+    low = (0.05 / 16) ** (2 / n_runs)
+    assert found.epsilon_lower == pytest.approx(math.log(low / (1 - low)))
+    assert not audit(laplace_count(), n_runs).at_ceiling
+
+
+def test_rounding_in_the_last_digit_hides_nothing():
+    def wobbling(points, n_runs, rng):
+        return len(points) / 10.0 * (1.0 + 1e-15 * rng.integers(-3, 4, n_runs))
+
+    assert audit(Batch(wobbling), 2_000).at_ceiling
+
+
+def test_the_same_law_in_both_worlds_shows_nothing():
+    for seed in range(20):
+        found = audit(Batch(lambda _, n, rng: rng.normal(size=(n, 4))), 500, seed)
+        assert found.epsilon_lower < 0.2
+    assert audit(Batch(lambda _points, n, _: np.zeros(n)), 500).events == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(1, 400), data=st.data(), beta=st.floats(1e-6, 0.2))
+def test_the_ends_are_those_of_the_binomial_law(n, data, beta):
+    hits = data.draw(st.integers(0, n))
+    low, high = chances(n, beta)
+    if hits:
+        assert stats.binom.sf(hits - 1, n, low[hits]) == pytest.approx(beta, rel=1e-6)
+    else:
+        assert low[0] == 0.0
+    if hits < n:
+        assert stats.binom.cdf(hits, n, high[hits]) == pytest.approx(beta, rel=1e-6)
+    else:
+        assert high[n] == 1.0
+
+
+def test_it_is_above_the_truth_no_more_often_than_its_level_says():
+    """At 90 % confidence errors can be counted; the plain ratio of shares is not sound."""
+    n_runs, level = 400, 0.1
+    sound = [audit(laplace_count(), n_runs, seed, confidence=1 - level).epsilon_lower for seed in range(80)]
+    assert np.mean(np.array(sound) > 1.0) <= level + 6 * math.sqrt(level * (1 - level) / 80)
+
+    def careless(seed):
+        generator = rng(seed)
+        one, two = (generator.laplace(size=n_runs) + shift for shift in (1.0, 0.0))
+        thresholds = np.concatenate([one, two])
+        hits, others = ((values[:, None] > thresholds).sum(axis=0) for values in (one, two))
+        both = (hits > 0) & (others > 0)
+        return np.log(hits[both] / others[both]).max()
+
+    assert np.mean([careless(seed) > 1.0 for seed in range(80)]) > level + 6 * math.sqrt(level * (1 - level) / 80)
+
+
+def test_delta_is_subtracted():
+    budget = Budget(1.0, 0.05)
+    sigma = gaussian_sigma(1.0, budget)
+    noisy = Batch(lambda points, n, rng: len(points) + rng.normal(scale=sigma, size=n))
+    allowed = audit(noisy, 20_000, delta=budget.delta)
+    assert 0.6 < allowed.epsilon_lower <= 1.0
+    # Without its delta a Gaussian has no epsilon, and more is seen than (1, 0).
+    assert audit(noisy, 20_000).epsilon_lower > 1.0
+    weak = Batch(lambda points, n, rng: len(points) + rng.normal(scale=sigma / 2, size=n))
+    assert audit(weak, 20_000, delta=budget.delta).violates(1.0)
+    assert gdp_epsilon(2 / sigma, budget.delta) > 1.0
+
+
+def test_a_broken_delta_is_found():
+    """With chance .1 the count comes out bare: (epsilon, .1)-DP, and not (1, .01)-DP."""
+
+    def leaking(points, n_runs, rng):
+        bare = rng.random(n_runs) < 0.1
+        return np.where(bare, float(len(points)), len(points) + rng.laplace(size=n_runs))
+
+    assert audit(Batch(leaking), 20_000, delta=0.01).violates(1.0)
+    assert not audit(Batch(leaking), 20_000, delta=0.1).violates(1.0)
+
+
+def peeked(n_audits, marks, beta, generator):
+    """How often a single fixed event refutes epsilon = 1 at one of `marks`, where 1 is the truth: (audits,) bools."""
+    likely = 0.5
+    steps = np.diff([0, *marks])
+    hits = generator.binomial(steps, likely, (n_audits, len(marks))).cumsum(axis=1)
+    others = generator.binomial(steps, likely * math.exp(-1.0), (n_audits, len(marks))).cumsum(axis=1)
+    alarm = np.zeros(n_audits, dtype=bool)
+    for i, mark in enumerate(marks):
+        low, high = chances(mark, beta / 2)
+        alarm |= np.log(low[hits[:, i]] / high[others[:, i]]) > 1.0
+    return alarm.mean()
+
+
+def test_looking_again_and_again_needs_a_share_of_beta_for_each_look():
+    """Looking every 250 of 10,000 estimating runs at the level of one look raises false alarms many times."""
+    n_audits, beta = 2_000, 0.05
+    marks = np.arange(250, 10_001, 250)
+    error = 6 * math.sqrt(beta * (1 - beta) / n_audits)
+    once = peeked(n_audits, marks[-1:], beta, rng(0))
+    often = peeked(n_audits, marks, beta, rng(0))
+    divided = peeked(n_audits, marks, beta / len(marks), rng(0))
+    assert once <= beta
+    assert divided <= beta
+    assert often > 5 * max(once, 0.005)  # specification: .005 to .048
+    assert divided < often - error
+
+
+def test_it_stops_at_a_look_and_pays_for_all_of_them():
+    looks = (500, 2_000, 20_000)
+    found = audit(laplace_count(scale=0.1), 20_000, looks=looks, stop_above=1.0)
+    assert found.n_runs == 500
+    assert found.n_looks == 3
+    alone = audit(laplace_count(scale=0.1), 500)
+    assert found.lower_at(0.95) < alone.ceiling
+    assert found.ceiling < alone.ceiling
+    never = audit(laplace_count(), 2_000, looks=(500, 2_000), stop_above=1.0)
+    assert never.n_runs == 2_000
+    assert never.epsilon_lower <= audit(laplace_count(), 2_000).epsilon_lower + 0.1
+
+
+def test_progress_is_told_and_can_stop():
+    told = []
+    run = laplace_run(1.0)
+    audit(run, 100, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (200, 200)
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+    with pytest.raises(AuditStoppedError, match="stopped after"):
+        audit(run, 100, progress=lambda done, _: done < 50)
+
+
+class laplace_run:  # noqa: N801 (a function that can be sent to another process)
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, points, rng):
+        return len(points) + rng.laplace(scale=self.scale)
+
+
+@pytest.mark.slow
+def test_processes_change_no_digit():
+    one, two = (audit(laplace_run(1.0), 60, jobs=jobs) for jobs in (1, 2))
+    assert one.events == two.events
+    assert np.array_equal(one.scores, two.scores)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_runs": 10}, "n_runs was 10"),
+        ({"delta": 1.0}, "delta was"),
+        ({"confidence": 1.0}, "confidence was"),
+        ({"n_events": 0}, "n_events was"),
+        ({"looks": (50, 40)}, "looks were"),
+        ({"looks": (50, 90)}, "looks were"),
+    ],
+)
+def test_bad_input_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        epsilon_lower_bound(laplace_count(), POINTS, NEIGHBOUR, **{"n_runs": 100, **options}, rng=rng())

@@ -1,0 +1,113 @@
+"""The Audit page: what is asked is in the link, what is found is said with care, real records stay the curator's."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.experiments.audit_cases import CATALOGUE
+from dpviz.ui import audit, audit_table
+from dpviz.ui.background import Answers
+
+QUICK = {"audited": "nd_laplace", "n": "50"}
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Do the background work here and now, and remember what was asked."""
+    asked = []
+
+    def ask(source, jobs, _own):
+        asked.append(len(jobs))
+        dataset = source.dataset
+        return Answers(tuple(job.task(dataset.points, dataset.box, *job.arguments) for job in jobs))
+
+    for module in (audit, audit_table):
+        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    return asked
+
+
+def test_it_opens_on_a_question_that_is_being_answered(open_page):
+    page = open_page("audit")
+    assert [title.value for title in page.app.title] == ["Audit"]
+    assert page.app.selectbox(key="knob:audited").value == next(iter(CATALOGUE))
+    assert "picture" not in page.packed(), "the runs are on their way"
+    assert [button.label for button in page.app.button].count("Stop") == 1
+    assert "not established" in page.card
+
+
+def test_a_quick_method_answers_in_the_first_run(open_page):
+    page = open_page("audit", **QUICK)
+    assert {"picture", "attack"} <= set(page.packed())
+    assert "No violation found in 5,000 runs" in page.text
+    assert "verified" not in page.text
+    assert page.query["audited"] == "nd_laplace"
+    assert page.query["audit_runs"] == "500"
+    again = open_page("audit", **page.query)
+    assert again.hash == page.hash, "the link brings the same picture back"
+    assert again.set("number_input", "Seed of the runs", 3).hash != page.hash
+
+
+def test_what_is_published_is_caught(open_page, at_once):
+    page = open_page("audit", audit_runs="200")
+    assert at_once
+    assert "Violation found: ε is at least 2.8" in page.text
+    assert "the most these runs can show" in page.text
+    assert page.packed()["picture"][1]["layers"][-1]["role"] == "violation"
+    attack = page.packed()["attack"][1]
+    assert {"What is claimed", "The attack"} <= {layer["name"] for layer in attack["layers"]}
+
+
+def test_a_proved_mode_shows_the_best_attack_on_its_noise(open_page, at_once):
+    page = open_page("audit", audited="eugkm", audit_runs="200")
+    assert at_once
+    assert "No violation found in 200 runs" in page.text
+    assert "Best attack on this noise" in {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
+
+
+def test_runs_can_be_stopped_and_started_again(open_page):
+    page = open_page("audit")
+    (stop,) = [button for button in page.app.button if button.label == "Stop"]
+    stop.click()
+    page.run()
+    assert any("Stopped" in info.value for info in page.app.info)
+    (again,) = [button for button in page.app.button if button.label == "Run it again"]
+    again.click()
+    page.run()
+    assert [button.label for button in page.app.button].count("Stop") == 1
+
+
+def test_a_record_of_one_s_own_is_the_curator_s(open_page):
+    own = {**QUICK, "neighbors": "own", "record": "7"}
+    page = open_page("audit", **own)
+    assert "record 7" in page.packed()["picture"][1]["caption"].lower()
+    assert any("not a release" in caption.value for caption in page.app.caption)
+    hidden = open_page("audit", **own, audience="public")
+    assert "the curator sees it" in hidden.text
+    assert hidden.packed()["picture"][1]["layers"] == []
+    assert "attack" not in hidden.packed()
+    assert not re.search(r"at least 0\.\d", hidden.text)
+
+
+def test_a_record_that_is_not_there_is_told(open_page):
+    page = open_page("audit", **QUICK, neighbors="own", record="99")
+    assert any("record" in warning for warning in page.warnings)
+    assert "picture" in page.packed()
+
+
+def test_the_table_is_there_and_links_to_the_reasons(open_page):
+    page = open_page("audit", **QUICK)
+    (table,) = [frame.value for frame in page.app.dataframe]
+    assert set(table["method"]) == {module.TITLE for module in CATALOGUE.values()}
+    assert table["verdict"].iloc[0] == "violation found"
+    assert "./dpm?calibration=published" in set(table["look"])
+    assert "verified" not in table.to_string()
+
+
+def test_the_table_can_be_made_here(open_page):
+    page = open_page("audit", **QUICK)
+    (again,) = [button for button in page.app.button if button.label == "Audit all again, here"]
+    again.click()
+    page.run()
+    assert "Stop making the table" in [button.label for button in page.app.button]
+    assert any("on their way" in caption.value for caption in page.app.caption)
