@@ -248,9 +248,7 @@ def _axis_header(axis: Axis) -> dict[str, Any]:
         "unit": axis.unit,
         "view": _numbers(axis.view),
         "values": _numbers(axis.values),
-        "ticks": axis.ticks,
-        "log": axis.log,
-        "whole": axis.whole,
+        **{name: getattr(axis, name) for name in ("ticks", "log", "whole")},
         "names": list(axis.names),
     }
 
