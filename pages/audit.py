@@ -14,7 +14,7 @@ if found is not None:
     with page.picture:
         audit.measured(page, question, case, guarantee, query)
     with page.side:
-        panel.side(panel.guarantee(guarantee, distance=(case.pair.distance or 1.0, "this pair's distance")))
+        panel.side(panel.guarantee(guarantee, distance=audit.distance(page, question, case)))
         audit_table.to_its_page(case)
 with page.below:
     audit_table.table(page)

@@ -98,6 +98,13 @@ def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee
         return None
 
 
+def distance(frame: Frame, question: Question, case: AuditCase) -> tuple[float, str]:
+    """Return what an ε per distance is stated for: how far a real record moved is not the public's."""
+    if case.pair.distance == 0.0 or (frame.public and question.record != CONSTRUCTED):
+        return panel.UNIT
+    return case.pair.distance, "this pair's distance"
+
+
 @st.fragment
 def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee, query: str) -> None:
     """Draw the runs' progress with a button to stop them, then what they show."""

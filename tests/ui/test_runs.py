@@ -212,7 +212,7 @@ def test_parameters_with_arrays_are_named_by_what_is_in_them():
     targets = np.random.default_rng(0).random((20, 2))
 
     def key(targets, ball=None, **options):
-        return runs._scalars(source_target.Params(targets=targets, ball=ball, epsilon=1.0, **options))
+        return runs.scalars(source_target.Params(targets=targets, ball=ball, epsilon=1.0, **options))
 
     assert key(targets) == key(targets.copy())
     assert hash(key(targets, Ball(np.zeros(2), 1.0))) == hash(key(targets.copy(), Ball(np.zeros(2), 1.0)))
