@@ -2,6 +2,7 @@
 
 const LIMIT = 90; // degrees of tilt
 const DEPTH = "_depth";
+const MIDDLE = "_middle";
 const radians = (degrees) => (degrees * Math.PI) / 180;
 
 /** Rows: right, up and towards the reader, in the three features; the same as the server's. */
@@ -30,7 +31,8 @@ export function turned(scene, frame, angles) {
     if (row < 0) return layer;
     const arrays = { ...layer.arrays };
     const deep = Object.keys(arrays).filter((name) => name.endsWith(DEPTH));
-    if (deep.length === 0) return { ...layer, rows: layer.rows.map(() => -1) };
+    const held = Object.keys(arrays).filter((name) => name.endsWith(MIDDLE));
+    if (deep.length + held.length === 0) return { ...layer, rows: layer.rows.map(() => -1) };
     for (const [name, array] of Object.entries(layer.arrays)) {
       if (array.shape[0] > 1) {
         const length = array.data.length / array.shape[0];
@@ -49,6 +51,17 @@ export function turned(scene, frame, angles) {
       }
       arrays[flat] = { data: places, shape: arrays[flat].shape };
       arrays[name] = { data: depths, shape: arrays[name].shape };
+    }
+    for (const name of held) { // outlines that face the reader: each is carried along by its middle
+      const flat = name.slice(0, -MIDDLE.length);
+      const [xy, middle] = [arrays[flat].data, arrays[name].data];
+      const [places, each] = [new Float32Array(xy.length), (3 * xy.length) / middle.length];
+      for (let i = 0; 3 * i < middle.length; i += 1) {
+        const from = [0, 1, 2].map((axis) => middle[3 * i + axis] - 0.5);
+        const [dx, dy] = [0, 1].map((axis) => m[axis].reduce((sum, value, j) => sum + value * from[j], -from[axis]));
+        for (let j = i * each; j < (i + 1) * each; j += 2) [places[j], places[j + 1]] = [xy[j] + dx, xy[j + 1] + dy];
+      }
+      arrays[flat] = { data: places, shape: arrays[flat].shape };
     }
     return { ...layer, arrays, rows: layer.rows.map((at) => (at < 0 ? -1 : 0)) };
   });

@@ -3,7 +3,19 @@
 import math
 import sys
 
-from benchmarks import attacks, clustering, dpm, family, grid, laplace, latency, morse, source_target
+from benchmarks import (
+    attacks,
+    clustering,
+    dpm,
+    family,
+    grid,
+    laplace,
+    latency,
+    morse,
+    move,
+    source_target,
+    sweeps,
+)
 from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
@@ -15,7 +27,9 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *laplace.BENCHMARKS,
     *latency.BENCHMARKS,
     *morse.BENCHMARKS,
+    *move.BENCHMARKS,
     *source_target.BENCHMARKS,
+    *sweeps.BENCHMARKS,
 )  # a new module's benchmarks go here
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 

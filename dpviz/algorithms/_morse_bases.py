@@ -19,7 +19,7 @@ from dpviz.algorithms._morse_budget import (
 from dpviz.algorithms._morse_estimate import Estimate, estimate, start_mixture
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
 from dpviz.mechanisms import gaussian, laplace
-from dpviz.solvers import Mixture, assign, features, hard_moments, label_moments, records, soft_moments
+from dpviz.solvers import Mixture, Records, assign, features, hard_moments, label_moments, soft_moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class MorseStep(Step):
     stage: str  # "em", "lloyd", "partition", "swap" or "moments"
     iteration: int  # from 1 within the stage
     sigma: float  # noise scale of this pass, in units of the statistics
-    nonprivate_labels: Labels  # (n,) the winning component, or the cube, of each record
+    nonprivate_labels: Labels  # (n,) the winning component, or the cube; (0,) where the records come in chunks
     nonprivate_moments: FloatArray  # (K, F) counts, sums and raw second moments; partition: (cubes, 1) counts
     noisy_moments: FloatArray  # the same with noise; NaN where nothing was released
     centers: Centers  # (K, D) after this pass
@@ -47,9 +47,9 @@ class Start:
     rng: np.random.Generator
 
 
-def em_steps(signed: Points, scheme: Scheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
-    """Yield the passes of DPMoG-hard or DPMoG (algorithm 1; section 4.1.2) on records (n, D) in [-1, 1]^D."""
-    data, mixture, sigma = records(signed), start.mixture, noise_scale(scheme)
+def em_steps(data: Records, scheme: Scheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
+    """Yield the passes of DPMoG-hard or DPMoG (algorithm 1; section 4.1.2) on records in [-1, 1]^D."""
+    mixture, sigma = start.mixture, noise_scale(scheme)
     moments_of = soft_moments if scheme.base == "dpmog" else hard_moments
     sensitivity = moment_sensitivity(scheme.d, scheme.adjacency)
     for iteration in range(1, scheme.n_iterations + 1):

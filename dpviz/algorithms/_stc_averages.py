@@ -3,7 +3,7 @@
 Everything is in the unit of the public ball: |s| <= 1/2. Curator only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dpviz.core import Counts, FloatArray, Labels, Points
+from dpviz.data import BLOCK_ROWS
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
@@ -33,7 +34,7 @@ class NearestMeans:
 class CellSums:
     """What NNA averages. Curator only."""
 
-    nonprivate_labels: Labels  # (m,) nearest target of each record
+    nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for
     nonprivate_counts: Counts  # (r,)
     nonprivate_sums: FloatArray  # (r, d)
 
@@ -65,17 +66,28 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:
-    """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d).
+    """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d)."""
+    blocks = (source[first : first + BLOCK_ROWS] for first in range(0, len(source), BLOCK_ROWS))
+    return streamed_cell_sums(blocks, targets, labelled=True)
+
+
+def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: bool = False) -> CellSums:
+    """Return `cell_sums` of records that come in blocks of BLOCK_ROWS (the last fewer), with labels only if asked.
 
     A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
     others are.
     """
-    if len(source) == 0:
-        return CellSums(np.empty(0, dtype=np.intp), np.zeros(len(targets)), np.zeros(targets.shape))
-    labels = _nearest_cells(source, targets)
-    counts = np.bincount(labels, minlength=len(targets)).astype(np.float64)
-    sums = [np.bincount(labels, weights=column, minlength=len(targets)) for column in source.T]
-    return CellSums(labels, counts, np.stack(sums, axis=1))
+    tree = cKDTree(targets, leafsize=TARGET_LEAF)
+    labels: list[Labels] = []
+    counts, sums = np.zeros(len(targets)), np.zeros(targets.shape)
+    for block in blocks:
+        found = _nearest_cells(block, tree)
+        counts += np.bincount(found, minlength=len(targets))
+        for axis, column in enumerate(block.T):
+            sums[:, axis] += np.bincount(found, weights=column, minlength=len(targets))
+        if labelled:
+            labels.append(found)
+    return CellSums(np.concatenate(labels) if labels else np.empty(0, dtype=np.intp), counts, sums)
 
 
 def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
@@ -89,13 +101,13 @@ def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Label
     return found, neighbors
 
 
-def _nearest_cells(source: Points, targets: Points) -> Labels:
-    """Return the nearest of `targets` for each record; where several are, the tree of the targets decides.
+def _nearest_cells(source: Points, tree: cKDTree) -> Labels:
+    """Return the nearest target in `tree` for each record; where several are, the tree decides.
 
     That tree must not depend on the records, not even on how many they are: only the order of the queries may.
     """
     records = _order(source, LEAF, 100 * len(source) >= THREADED)
-    answer = cKDTree(targets, leafsize=TARGET_LEAF).query(source[records], k=1, workers=_workers(100 * len(source)))
+    answer = tree.query(source[records], k=1, workers=_workers(100 * len(source)))
     labels = np.empty(len(source), dtype=np.intp)
     labels[records] = answer[1]
     return labels

@@ -44,10 +44,10 @@ class SanitiseStep(SourceTargetStep):
     origins: Labels  # (m',) indices into the targets
     noisy_averages: Centers  # (r, d); NNA: NaN where the average was refused
     noisy_counts: Counts | None  # (r,) also of refused cells; NNA only
-    nonprivate_source: Points  # (m, d) the records as used: inside box and ball
+    nonprivate_source: Points  # (m, d) the records as used: inside box and ball; (0, d) where they come in chunks
     nonprivate_averages: Centers  # (r, d) exact; NNA: NaN where a cell is empty
     nonprivate_counts: Counts | None  # (r,) records of each cell; NNA only
-    nonprivate_labels: Labels | None  # (m,) the representative whose cell a record is in; NNA only
+    nonprivate_labels: Labels | None  # (m,) the representative whose cell a record is in; NNA in memory only
     nonprivate_neighbors: Labels | None  # (r, min(t, m)) the records averaged; NAS only
     nonprivate_distances: FloatArray | None  # (r,) Delta_t(x, S); NAS only
     nonprivate_delta_t: float | None  # Delta_t(S), mean over all targets; NaN where m < t; NAS only

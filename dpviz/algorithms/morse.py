@@ -37,13 +37,17 @@ from dpviz.core import (
     frozen,
     knob,
 )
+from dpviz.data import Chunks, as_chunks
 from dpviz.solvers import (
     MergeTree,
     Mixture,
+    Records,
     TransitionPoint,
     assign_clusters,
     critical_points,
     merge_tree,
+    records,
+    streamed,
     transition_points,
 )
 
@@ -179,10 +183,13 @@ class MorseRelease(CentersRelease):
         return np.asarray(self.tree.cut(self.n_clusters)[self.tree.landscape.component_minima])
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[MorseRelease, MorseStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[MorseRelease, MorseStep]:
     """Make a private mixture of `points` (n, D), clipped into the public `box`; the loop is `steps`.
 
-    The release is (epsilon, delta)-DP under `params.neighbors`. Raises ValueError for bad points.
+    The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
+    dpmog. Raises ValueError for bad points, and for chunks with another base.
     """
     start_rng = rng.spawn(1)[0]
     begun = public_start(params.n_components, box.d, rng=start_rng)
@@ -205,7 +212,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     return Result(release, trace, events, guarantee_of(_scheme(params, box.d), events))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
     """Yield one `MorseStep` a pass; its noise depends on the seed and its number only."""
     return _steps(points, box, params, public_start(params.n_components, box.d, rng=rng.spawn(1)[0]))
 
@@ -243,12 +250,27 @@ def _scheme(params: Params, d: int) -> Scheme:
     )
 
 
-def _steps(points: Points, box: Box, params: Params, begun: Start) -> Iterator[MorseStep]:
-    signed, scheme, steady = signed_points(points, box), _scheme(params, box.d), params.estimator == "steady"
+def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> Iterator[MorseStep]:
+    scheme, steady = _scheme(params, box.d), params.estimator == "steady"
+    if params.base in ("dpmog_hard", "dpmog"):
+        yield from em_steps(_records(points, box), scheme, begun, steady=steady)
+        return
+    if isinstance(points, Chunks):
+        raise ValueError(
+            f"base was {params.base!r}, but records that come in chunks need 'dpmog_hard' or 'dpmog'. Choose one of "
+            "them, or load the records."
+        )
+    signed = signed_points(points, box)
     if params.base == "dpcube":
         shares = cube_budget(scheme.budget, box.d, params.n_iterations, scheme.adjacency, published=scheme.published)
         yield from cube_steps(signed, shares, params.n_iterations, begun, steady=steady)
-    elif params.base == "dplloyd_mog":
-        yield from lloyd_steps(signed, scheme, begun, steady=steady)
     else:
-        yield from em_steps(signed, scheme, begun, steady=steady)
+        yield from lloyd_steps(signed, scheme, begun, steady=steady)
+
+
+def _records(points: Points | Chunks, box: Box) -> Records:
+    """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
+    if not isinstance(points, Chunks):
+        return records(signed_points(points, box))
+    chunks = as_chunks(points, n_features=box.d)
+    return streamed(lambda: (signed_points(block, box) for block in chunks.blocks()))

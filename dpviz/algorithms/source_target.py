@@ -14,12 +14,12 @@ removing one record. What depends on S never raises. `steps` yields first the re
 the selection, which is the slower part; `sanitise` and `select` are the two alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.algorithms._stc_averages import cell_sums, nearest_means
+from dpviz.algorithms._stc_averages import cell_sums, nearest_means, streamed_cell_sums
 from dpviz.algorithms._stc_budget import (
     PAPER,
     Scheme,
@@ -45,6 +45,7 @@ from dpviz.core import (
     frozen,
     unit_projected,
 )
+from dpviz.data import Chunks, as_chunks
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.solvers import cost, nearest_distance, select_centers
 
@@ -75,7 +76,9 @@ Step = SourceTargetStep
 class _Problem:
     """What both methods start from; points in diameters of the ball."""
 
-    source: Points  # (m, d) private
+    blocks: Callable[[], Iterable[Points]]  # private records, BLOCK_ROWS at a time
+    source: Points  # (m, d) private; (0, d) where they come in chunks
+    held: bool  # whether they do not
     places: Points  # (r, d) the representatives
     core: Coreset
     ball: Ball
@@ -84,12 +87,12 @@ class _Problem:
 
 
 def fit(
-    points: Points, box: Box, params: Params, *, rng: np.random.Generator
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[SourceTargetRelease, SourceTargetStep]:
     """Release S' for the records `points` (m, d) and choose T_k for it; the loop is `steps`, this collects it.
 
-    Records are clipped into the public `box` and projected into the public ball; m may be 0. Raises ValueError for bad
-    points, and for targets or a ball of another dimension than the box.
+    Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
+    chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
     """
     made, chosen = steps(points, box, params, rng=rng)
     assert isinstance(made, SanitiseStep)
@@ -123,7 +126,7 @@ def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
     return at
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:
     """Yield the `SanitiseStep`, then the `SelectStep`."""
     noise_rng, select_rng = rng.spawn(2)
     made = sanitise(points, box, params, rng=noise_rng)
@@ -131,19 +134,29 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     yield SelectStep(select(made.released_points, params, rng=select_rng))
 
 
-def sanitise(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> SanitiseStep:
+def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitiseStep:
     """Replace the records `points` (m, d) by S'; of the result only `released_*` may be published.
 
     Raises ValueError as `fit` does, for what is public or no records at all; never for what the records are.
     """
-    records = as_points(points, n_features=box.d)
+    records, held = as_chunks(points, n_features=box.d), not isinstance(points, Chunks)
     ball = _ball(box, params)
+    if not held and params.method == "nas":
+        raise ValueError(
+            "method was 'nas', but it searches the neighbours of every target among all records, and records that come "
+            "in chunks are not held. Use 'nna', or load the records."
+        )
     if params.targets.shape[1] != box.d:
         raise ValueError(f"targets had {params.targets.shape[1]} columns, but the box has {box.d}. Give one for each.")
-    source, targets = unit_projected(ball.to_unit(box.clip(records))), ball.to_unit(params.targets)
+    targets = ball.to_unit(params.targets)
+
+    def blocks() -> Iterator[Points]:
+        return (unit_projected(ball.to_unit(box.clip(block))) for block in records.blocks())
+
+    source = np.concatenate([np.empty((0, box.d)), *(blocks() if held else ())])
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
-    problem = _Problem(source, targets[core.representatives], core, ball, scheme, params)
+    problem = _Problem(blocks, source, held, targets[core.representatives], core, ball, scheme, params)
     return _nas(problem, rng=rng) if params.method == "nas" else _nna(problem, rng=rng)
 
 
@@ -233,7 +246,7 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     A ratio is projected into the ball, where the exact average lies: post-processing.
     """
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
-    found = cell_sums(source, problem.places)
+    found = cell_sums(source, problem.places) if problem.held else streamed_cell_sums(problem.blocks(), problem.places)
     exact = np.concatenate([found.nonprivate_counts[:, None], found.nonprivate_sums], axis=1)
     noisy = _noisy(exact, scheme, rng)
     threshold = count_threshold(scheme, params.threshold, params.gamma)
@@ -259,7 +272,7 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         nonprivate_source=frozen(ball.from_unit(source)),
         nonprivate_averages=frozen(means),
         nonprivate_counts=frozen(found.nonprivate_counts),
-        nonprivate_labels=frozen(found.nonprivate_labels),
+        nonprivate_labels=frozen(found.nonprivate_labels) if problem.held else None,
         nonprivate_neighbors=None,
         nonprivate_distances=None,
         nonprivate_delta_t=None,

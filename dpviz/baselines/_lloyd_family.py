@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
+from dpviz.baselines._lloyd_pass import Pass, Problem, one_pass, posed
 from dpviz.baselines._params import FLOAT_CAVEAT, ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
     Adjacency,
@@ -31,20 +32,17 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    as_points,
     frozen,
     knob,
 )
+from dpviz.data import Chunks
 from dpviz.mechanisms import laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
     LloydBudget,
-    assign,
     centered_sums,
     cluster_costs,
-    cluster_sums,
-    cluster_totals,
     means,
     noisy_means,
     start_from,
@@ -96,7 +94,7 @@ class LloydStep(Step):
     epsilon_counts: float  # of the k counts together
     epsilon_sums: float  # of the k sums along one axis
     previous_centers: Centers  # (k, d)
-    nonprivate_labels: Labels  # (n,) nearest previous center
+    nonprivate_labels: Labels  # (n,) nearest previous center; (0,) where the records come in chunks
     nonprivate_counts: Counts  # (k,)
     nonprivate_mean: Centers  # (k, d); an empty cluster's is the previous center
     noisy_counts: Counts | None  # (k,) None without noise
@@ -126,14 +124,6 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """What stays the same over the iterations."""
-
-    unit: Points  # (n, d) clipped and scaled to [0, 1]^d
-    squares: FloatArray  # (n,) |x|^2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class NoisySums:
     """What one iteration releases, with what it cost."""
 
@@ -152,7 +142,7 @@ def joint_split(epsilon: float, d: int) -> LloydBudget:
 
 
 def noisy_steps(
-    points: Points,
+    points: Points | Chunks,
     box: Box,
     params: NoisyParams,
     plan: Callable[[int, np.random.Generator], Plan],
@@ -161,19 +151,17 @@ def noisy_steps(
 ) -> Iterator[LloydStep]:
     """Yield one step for every budget of `plan(n_records, rng)`; its noise depends on the seed and its number only."""
     start_rng, plan_rng, loop_rng = rng.spawn(3)
-    problem, centers = posed(points, box, params, rng=start_rng)
-    planned = plan(len(problem.unit), plan_rng)
+    problem = posed(points, box)
+    centers = starts(problem, params, rng=start_rng)
+    planned = plan(problem.n, plan_rng)
     adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)
     for iteration, epsilon in enumerate(planned.epsilons, start=1):
-        labels = assign(problem.unit, centers)
-        exact = cluster_sums(problem.unit, labels, len(centers))
+        seen = one_pass(problem, centers)
         split = planned.split(epsilon, box.d)
-        noisy = noisy_sums(exact, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
+        noisy = noisy_sums(seen.sums, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
         yield lloyd_step(
-            problem,
+            seen,
             centers,
-            labels,
-            exact,
             noisy,
             split,
             epsilon=epsilon,
@@ -211,20 +199,24 @@ def noisy_sums(
     return NoisySums(counts, sums, released, event)
 
 
-def posed(points: Points, box: Box, params: StartParams, *, rng: np.random.Generator) -> tuple[Problem, Centers]:
-    """Return the records in box units and the centers (k, d) that the first iteration starts from."""
-    unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
+def starts(problem: Problem, params: StartParams, *, rng: np.random.Generator) -> Centers:
+    """Return the centers (k, d), box units, that the first iteration starts from.
+
+    Raises ValueError for given ones that do not fit, and for a start from records that are not held.
+    """
+    if from_records(params) and problem.unit is None:
+        raise ValueError(
+            "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
+            "initial_centers."
+        )
+    unit = np.empty((0, problem.box.d)) if problem.unit is None else problem.unit
     start, given, seed = params.start, params.initial_centers, params.start_seed
-    centers = start_from(unit, box, params.n_clusters, start=start, given=given, seed=seed, rng=rng)
-    squares: FloatArray = np.einsum("ij,ij->i", unit, unit)
-    return Problem(unit, squares), centers
+    return start_from(unit, problem.box, params.n_clusters, start=start, given=given, seed=seed, rng=rng)
 
 
 def lloyd_step(
-    problem: Problem,
+    seen: Pass,
     centers: Centers,
-    labels: Labels,
-    exact: ClusterSums,
     noisy: NoisySums | None,
     split: LloydBudget,
     *,
@@ -234,23 +226,22 @@ def lloyd_step(
     events: tuple[Event, ...],
 ) -> LloydStep:
     """Collect one iteration, with what its clusters cost before and after."""
-    mean = means(exact, centers)
+    mean = means(seen.sums, centers)
     released = mean if noisy is None else noisy.centers
-    squares = cluster_totals(problem.squares, labels, len(centers))
     return LloydStep(
         iteration=iteration,
         epsilon=epsilon,
         epsilon_counts=split.count,
         epsilon_sums=split.sum_per_axis,
         previous_centers=frozen(centers),
-        nonprivate_labels=frozen(labels),
-        nonprivate_counts=frozen(exact.nonprivate_counts),
+        nonprivate_labels=frozen(seen.nonprivate_labels),
+        nonprivate_counts=frozen(seen.sums.nonprivate_counts),
         nonprivate_mean=frozen(mean),
         noisy_counts=None if noisy is None else frozen(noisy.counts),
         noisy_sums=None if noisy is None else frozen(noisy.sums),
         released_centers=frozen(released),
-        nonprivate_cost_before=frozen(cluster_costs(exact, squares, centers)),
-        nonprivate_cost_after=frozen(cluster_costs(exact, squares, released)),
+        nonprivate_cost_before=frozen(cluster_costs(seen.sums, seen.nonprivate_squares, centers)),
+        nonprivate_cost_after=frozen(cluster_costs(seen.sums, seen.nonprivate_squares, released)),
         outcome=outcome,
         events=events,
     )

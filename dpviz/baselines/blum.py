@@ -19,6 +19,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_steps,
 )
 from dpviz.core import Box, Points, Result
+from dpviz.data import Chunks
 
 TITLE = "SuLQ k-means"
 PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
@@ -29,17 +30,19 @@ Params = FixedParams
 Step = LloydStep
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[LloydFamilyRelease, LloydStep]:
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
-    Raises ValueError for bad points or centers.
+    Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
     trace = tuple(steps(points, box, params, rng=rng))
     return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with epsilon / T."""
     plan = Plan((params.epsilon / params.planned,) * params.planned, joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

@@ -19,6 +19,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_steps,
 )
 from dpviz.core import Box, Points, Result
+from dpviz.data import Chunks
 
 TITLE = "Halving budgets"
 PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
@@ -29,7 +30,9 @@ Params = FixedParams
 Step = LloydStep
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[LloydFamilyRelease, LloydStep]:
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
@@ -39,7 +42,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     return collected(trace, box, params, noisy_guarantee(params, params.epsilon * (1.0 - 0.5 ** len(trace)), PAPER))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, the t-th with epsilon / 2^t."""
     plan = Plan(tuple(params.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

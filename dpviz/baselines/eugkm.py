@@ -54,6 +54,7 @@ from dpviz.core import (
     frozen,
     knob,
 )
+from dpviz.data import Chunks, as_chunks
 from dpviz.mechanisms import laplace
 from dpviz.solvers import assign, public_start
 
@@ -119,11 +120,13 @@ class GridStep(Step):
     events: tuple[Event, ...]  # all in the first step
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[GridRelease, GridStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[GridRelease, GridStep]:
     """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
 
     The proof is in the module's docstring. In many columns the grid is coarse, in more than 16 it is one cell, and the
-    caveats say so. Raises ValueError for bad points and a grid of more than MAX_CELLS cells.
+    caveats say so. Points may come in chunks. Raises ValueError for bad points and a grid of more than MAX_CELLS cells.
     """
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
@@ -141,17 +144,20 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     return Result(release, trace, trace[0].events, Guarantee(published, claim, _caveats(last, params)))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
     """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
-    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
     size_rng, noise_rng, start_rng = rng.spawn(3)
     size = KnownSize(0.0, params.epsilon, ())  # a given grid needs no number of records
     if params.cells_per_axis is None:
-        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+        size = known_size(records.n, params.epsilon, params.n_public, adjacency, rng=size_rng)
     side, capped = _side(params, size, box.d)
     shape = (side,) * box.d
     event = cell_event(size.epsilon, adjacency)
-    exact = frozen(cell_counts(unit, side))
+    exact = np.zeros(side**box.d)
+    for block in records.blocks():
+        exact += cell_counts(unit_records(block, box), side)
+    frozen(exact)
     noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
     path = _cluster(noisy, shape, params, event.scale, rng=start_rng)
     for i in range(max(1, len(path.centers) - 1)):

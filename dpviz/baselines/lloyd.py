@@ -16,11 +16,12 @@ from dpviz.baselines._lloyd_family import (
     StartParams,
     collected,
     lloyd_step,
-    posed,
     start_caveats,
+    starts,
 )
-from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result
-from dpviz.solvers import LloydBudget, assign, cluster_sums, means
+from dpviz.baselines._lloyd_pass import one_pass, posed
+from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points
+from dpviz.solvers import LloydBudget, means
 
 TITLE = "Lloyd (not private)"
 PAPER = "Lloyd, Least Squares Quantization in PCM"
@@ -50,19 +51,17 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, until no record changes cluster; an empty cluster keeps its center."""
-    problem, centers = posed(points, box, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
+    problem = posed(as_points(points, n_features=box.d), box)  # its labels are compared: the records must be held
+    centers = starts(problem, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
     most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations
-    labels = assign(problem.unit, centers)
+    seen = one_pass(problem, centers)
     for iteration in range(1, most + 1):
-        exact = cluster_sums(problem.unit, labels, len(centers))
-        mean = means(exact, centers)
-        following = assign(problem.unit, mean)
-        converged = np.array_equal(following, labels)
+        mean = means(seen.sums, centers)
+        following = one_pass(problem, mean)
+        converged = np.array_equal(following.nonprivate_labels, seen.nonprivate_labels)
         yield lloyd_step(
-            problem,
+            seen,
             centers,
-            labels,
-            exact,
             None,
             NO_NOISE,
             epsilon=math.inf,
@@ -72,4 +71,4 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         )
         if converged:
             return
-        centers, labels = mean, following
+        centers, seen = mean, following

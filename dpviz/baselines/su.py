@@ -22,6 +22,7 @@ from dpviz.baselines._lloyd_family import (
 from dpviz.baselines._params import adjacency_of, whole
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import Box, Event, Points, Result
+from dpviz.data import Chunks
 from dpviz.solvers import su_iterations, su_split
 
 TITLE = "DPLloyd"
@@ -39,11 +40,13 @@ class Params(NoisyParams):
     n_public: int | None = whole(least=0)  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[LloydFamilyRelease, LloydStep]:
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
-    Raises ValueError for bad points or centers.
+    Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
     trace = tuple(steps(points, box, params, rng=rng))
     used = params.n_iterations is None  # the number of records, to find T
@@ -51,7 +54,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, caveats))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with the same share of epsilon."""
     return noisy_steps(points, box, params, functools.partial(_plan, params, box.d), rng=rng)
 

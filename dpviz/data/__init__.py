@@ -1,28 +1,36 @@
 """Named data sets with their public boxes, and uploads."""
 
 from dpviz.data.bounds import Bounds, Clipping
+from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
-from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits
+from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits, subsample
 from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.table import Missing, Scaling, Table, read_table
 
 __all__ = [
+    "BLOCK_ROWS",
     "DATASETS",
     "MAX_BYTES",
     "MAX_COLUMNS",
     "MAX_ROWS",
+    "ArrayChunks",
     "Bounds",
+    "Chunks",
     "Clipping",
     "Dataset",
+    "FrameChunks",
     "Image",
     "Missing",
+    "ParquetChunks",
     "Scaling",
     "SizeLimits",
     "Table",
     "TableError",
+    "as_chunks",
     "data_knobs",
     "load",
     "read_table",
     "size_limits",
+    "subsample",
 ]

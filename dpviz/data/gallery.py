@@ -84,7 +84,7 @@ def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: Any) -> Dat
     _check_knob_names(name, knobs)
     if entry.knobs is not None:
         return entry.make(size, entry.knobs(**knobs), rng=rng)
-    return _subsample(entry.make(), size, rng=rng)
+    return subsample(entry.make(), size, rng=rng)
 
 
 def data_knobs(name: str) -> tuple[Knob, ...]:
@@ -136,10 +136,15 @@ def _check_knob_names(name: str, given: Mapping[str, Any]) -> None:
             raise KnobError(f"{name} was given the knob {unknown!r:.40}, but {listed}. Leave it out.")
 
 
-def _subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
-    """Keep `n` records of `dataset`, drawn uniformly without replacement, in their original order."""
+def subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
+    """Keep `n` records of `dataset`, drawn uniformly without replacement, in their original order.
+
+    An image's sample comes without the image. Raises ValueError for more records than there are.
+    """
     if n == dataset.n:
         return dataset
+    if not 0 <= n < dataset.n:
+        raise ValueError(f"n was {n}, but there are {dataset.n} records. Ask for as many, or fewer.")
     kept = np.sort(rng.choice(dataset.n, size=n, replace=False))
     labels = None if dataset.labels is None else dataset.labels[kept]
     return replace(dataset, points=dataset.points[kept], labels=labels, image=None)

@@ -1,4 +1,4 @@
-"""The command line: `python -m dpviz.experiments reproduce convergent_kmeans --data FOLDER --out FILE`."""
+"""The command line: `python -m dpviz.experiments reproduce`, `audit` or `sweep`; `--help` says more."""
 
 import argparse
 import sys
@@ -7,24 +7,18 @@ from pathlib import Path
 
 from dpviz.experiments import audit
 from dpviz.experiments.reproductions import REPRODUCTIONS, reproduce
+from dpviz.experiments.sweep_command import add_sweep
 from dpviz.experiments.tables import Report, write_tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 0, or 1 when the data do not allow it. Bad arguments end the program with 2."""
+    """Run one command; return 0, 1 when data or workers do not allow it, 130 when interrupted. Bad arguments: 2."""
     chosen = parser().parse_args(arguments)
-    try:
-        report = chosen.make(chosen)
-        write_tables(report, chosen.out)
-    except (ValueError, OSError) as error:
-        print(f"Nothing was written. {error}", file=sys.stderr)
-        return 1
-    print(f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {chosen.out}")
-    return 0
+    return int(chosen.action(chosen))
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line: `reproduce` has a name for every entry of `REPRODUCTIONS`, `audit` is all methods."""
+    """Return the command line: `reproduce` a paper (one of `REPRODUCTIONS`), `audit` all methods, `sweep` a grid."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     command = commands.add_parser(
@@ -33,19 +27,31 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("name", choices=sorted(REPRODUCTIONS), help="which paper's tables")
     command.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
     command.add_argument("--runs", type=int, metavar="N", help="runs of each setting; default: the paper's number")
-    command.set_defaults(make=_reproduced)
+    command.set_defaults(action=_write, make=_reproduced)
     whole = commands.add_parser(
         "audit",
         help="measure the privacy of every method and mode",
         description="Write the audit table: claimed, proved and measured privacy of every method and mode.",
     )
     whole.add_argument("--runs", type=int, default=audit.RUNS, metavar="N", help="per data set; default: %(default)s")
-    whole.set_defaults(make=_audited)
+    whole.set_defaults(action=_write, make=_audited)
     for each in (command, whole):
         each.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
         each.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
         each.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the tables do not depend on it")
+    add_sweep(commands)
     return top
+
+
+def _write(chosen: argparse.Namespace) -> int:
+    try:
+        report = chosen.make(chosen)
+        write_tables(report, chosen.out)
+    except (ValueError, OSError) as error:
+        print(f"Nothing was written. {error}", file=sys.stderr)
+        return 1
+    print(f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {chosen.out}")
+    return 0
 
 
 def _reproduced(chosen: argparse.Namespace) -> Report:

@@ -9,6 +9,7 @@ from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cl
 from dpviz.solvers.merge import MergeTree, merge_tree
 from dpviz.solvers.mixture import Local, Mixture
 from dpviz.solvers.moments import (
+    Records,
     features,
     hard_moments,
     label_moments,
@@ -16,6 +17,7 @@ from dpviz.solvers.moments import (
     records,
     repaired_covariances,
     soft_moments,
+    streamed,
     unpacked,
 )
 from dpviz.solvers.noisy_lloyd import (
@@ -61,6 +63,7 @@ __all__ = [
     "Local",
     "MergeTree",
     "Mixture",
+    "Records",
     "Strings",
     "TransitionPoint",
     "ZoneDraw",
@@ -106,6 +109,7 @@ __all__ = [
     "sphere_packing",
     "spread_in_zone",
     "start_from",
+    "streamed",
     "su_iterations",
     "su_split",
     "transition_points",

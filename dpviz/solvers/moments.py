@@ -4,7 +4,7 @@ Records are in [-1, 1]^D. phi(x) = (1, x_1 .. x_D, x_i x_j for i <= j) has F = 1
 and ln(pi_k N_k(x)) is linear in it: one product gives every cluster's score and another one every cluster's statistics.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,8 @@ def moment_length(d: int) -> int:
 class Records:
     """Records in [-1, 1]^D, in portions, with phi where it fits."""
 
-    signed: Points  # (n, D)
+    blocks: Callable[[], Iterable[Points]]  # of (rows, D); all but the last have a multiple of MOMENT_ROWS rows
+    labelled: bool  # whether there is room for a label of each
     kept: tuple[FloatArray, ...] | None  # portions of phi (rows, F)
 
     def portions(self) -> Iterator[FloatArray]:
@@ -34,16 +35,29 @@ class Records:
         if self.kept is not None:
             yield from self.kept
             return
-        for i in range(0, len(self.signed), MOMENT_ROWS):
-            yield features(self.signed[i : i + MOMENT_ROWS])
+        for block in self.blocks():
+            for i in range(0, len(block), MOMENT_ROWS):
+                yield features(block[i : i + MOMENT_ROWS])
+
+    def held(self, labels: list[Labels]) -> Labels:
+        """Return the labels (n,) of all portions; (0,) where there is no room for them."""
+        return np.concatenate(labels) if self.labelled and labels else np.empty(0, dtype=np.intp)
 
 
 def records(signed: Points) -> Records:
     """Prepare records (n, D) in [-1, 1]^D for many passes."""
-    bare = Records(signed, None)
+    bare = Records(lambda: (signed,), labelled=True, kept=None)
     if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
         return bare
-    return Records(signed, tuple(bare.portions()))
+    return Records(bare.blocks, labelled=True, kept=tuple(bare.portions()))
+
+
+def streamed(blocks: Callable[[], Iterable[Points]]) -> Records:
+    """Take records in [-1, 1]^D that are read anew for each pass; the same statistics, to the bit, and no labels.
+
+    All but the last block must have a multiple of MOMENT_ROWS rows.
+    """
+    return Records(blocks, labelled=False, kept=None)
 
 
 def features(signed: Points) -> FloatArray:
@@ -67,14 +81,13 @@ def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
     coefficients = np.ascontiguousarray(scores(mixture))
     total = np.zeros((mixture.n_components, len(coefficients)))
-    labels = np.empty(len(data.signed), dtype=np.intp)
-    start = 0
+    labels: list[Labels] = []
     for portion in data.portions():
-        end = start + len(portion)
-        labels[start:end] = quiet_product(portion, coefficients).argmax(axis=1)
-        total += label_moments(portion, labels[start:end], mixture.n_components)
-        start = end
-    return total, labels
+        won = quiet_product(portion, coefficients).argmax(axis=1)
+        total += label_moments(portion, won, mixture.n_components)
+        if data.labelled:
+            labels.append(won)
+    return total, data.held(labels)
 
 
 def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
@@ -88,16 +101,14 @@ def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) weighted by responsibilities, and the likeliest components (n,)."""
     coefficients = np.ascontiguousarray(scores(mixture))
     total = np.zeros((mixture.n_components, len(coefficients)))
-    labels = np.empty(len(data.signed), dtype=np.intp)
-    start = 0
+    labels: list[Labels] = []
     for portion in data.portions():
-        end = start + len(portion)
         logs = quiet_product(portion, coefficients)
-        labels[start:end] = logs.argmax(axis=1)
+        if data.labelled:
+            labels.append(logs.argmax(axis=1))
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         total += (shares / shares.sum(axis=1, keepdims=True)).T @ portion
-        start = end
-    return total, labels
+    return total, data.held(labels)
 
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:

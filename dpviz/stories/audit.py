@@ -5,7 +5,7 @@ Of real records all of it is the curator's: an audit looks at what a release wit
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ TAIL = 0.5  # percent of the runs beyond either end of the picture
 WORLDS = ("First world", "Second world")
 FILL = 0.45
 HIDDEN = "Measured on real records: the curator sees it, you do not."
+SECRET = "The records of both worlds, and how often each event came up in their runs."
 TERMS = (
     ("World", "One of two data sets that differ in one record. The method runs many times on each."),
     ("Statistic", "A number made of what is published. Half of the runs choose the most telling one."),
@@ -56,17 +57,17 @@ class Audited:
 def sentence(audited: Audited) -> Sentence:
     """Say what was found, with its confidence; never that something is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
-    runs = f"{bound.n_runs:,} runs"
+    runs = f"{bound.n_runs:,} runs of each world"
     least = f"ε is at least {number(bound.epsilon_lower)}"
     most = ", the most these runs can show" if bound.at_ceiling else ""
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
-        said = f"No limit is claimed here, and {least}{most}."
+        said = f"No limit is claimed here, and {least}{most}: {runs}, 95 % confidence."
     elif audited.is_violated:
         said = f"Violation found: {least}{most}, where {number(limit)} is {kind}."
+        said = f"{said} From {runs}; the figure has 95 % confidence, the verdict 99.99 %."
     else:
-        said = f"No violation found in {runs}: {least}{most}, and {number(limit)} is {kind}."
-    said = f"{said} {runs} in each world, 95 % confidence."
+        said = f"No violation found in {runs}: {least}{most} with 95 % confidence, and {number(limit)} is {kind}."
     return Sentence(said, HIDDEN if audited.is_own else said)
 
 
@@ -75,7 +76,8 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
     bound, public = audited.bound, not audited.is_own
     shown = [Fact("Measured ε, at least", number(bound.epsilon_lower), "Lower end at 95 % confidence.", public)]
     kind = "Proved" if audited.is_proved else "Claimed"
-    shown.append(Fact(f"{kind} ε", number(audited.limit.epsilon), "For these two data sets.", True))
+    # Per unit of distance, the limit for real records tells how far a record moved.
+    shown.append(Fact(f"{kind} ε", number(audited.limit.epsilon), "For these two data sets.", public))
     shown.append(Fact("Most that can be shown", number(bound.ceiling), "By so many runs, for any method.", True))
     if bound.events:
         event = bound.events[0]
@@ -139,7 +141,7 @@ def roc(audited: Audited) -> Scene:
         scores = scores if event.first_is_likely else scores[::-1]
         scores = scores if event.above else [-values for values in scores]
     kind = "proved" if audited.is_proved else "claimed"
-    return roc_scene(
+    scene = roc_scene(
         attacks.empirical_roc(scores[0], scores[1]),
         audited.limit,
         title="The attack against the limit",
@@ -148,8 +150,10 @@ def roc(audited: Audited) -> Scene:
         name="The attack",
         limit=f"What is {kind}",
         best=audited.best,
-        law=audited.audience,
     )
+    if not audited.is_own:
+        return scene
+    return replace(scene, layers=tuple(replace(layer, audience=Audience.CURATOR) for layer in scene.layers))
 
 
 def _steps(edges: FloatArray, heights: FloatArray) -> FloatArray:

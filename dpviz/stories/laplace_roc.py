@@ -37,23 +37,20 @@ def roc_scene(
     unmoved: attacks.Roc | None = None,
     limit: str = "No attack lies above",
     best: Callable[[FloatArray], FloatArray] | None = None,
-    law: Audience = Audience.NOISE,
 ) -> Scene:
     """Return a measured ROC with its 95 % band, the bound, and the same attack on points that nobody moved.
 
-    `limit` names the bound, `best` is the mechanism's own trade-off curve where it is known, `law` is who may see what
-    was measured.
+    `limit` names the bound, `best` is the mechanism's own trade-off curve where it is known.
     """
     rates = np.linspace(0.0, 1.0, GREY)
     keep = np.unique(np.linspace(0, len(roc.thresholds) - 1, MOST_DRAWN).astype(np.intp))
     band = attacks.roc_band(roc).true_positive
     edges = np.stack([roc.false_positive, band.low, band.high], axis=1)[keep]
+    law = Audience.NOISE
 
-    def line(
-        name: str, x: FloatArray, y: FloatArray, role: Role, *, dash: bool = False, seen: Audience = Audience.NOISE
-    ) -> Layer:
+    def line(name: str, x: FloatArray, y: FloatArray, role: Role, *, dash: bool = False) -> Layer:
         xy = np.stack([x, y], axis=1)[None, None]
-        return Layer(name, Kind.LINES, role, seen, {"xy": xy}, always(1), size=2.0, dash=dash, isolate=False)
+        return Layer(name, Kind.LINES, role, law, {"xy": xy}, always(1), size=2.0, dash=dash, isolate=False)
 
     bare = (
         ()
@@ -81,6 +78,6 @@ def roc_scene(
             line(limit, rates, attacks.roc_bound(rates, budget), Role.PUBLIC),
             *(() if best is None else (line("Best attack on this noise", rates, best(rates), Role.PUBLIC, dash=True),)),
             *bare,
-            line(name, roc.false_positive[keep], roc.true_positive[keep], Role.NOISE, seen=law),
+            line(name, roc.false_positive[keep], roc.true_positive[keep], Role.NOISE),
         ),
     )

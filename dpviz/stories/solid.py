@@ -16,13 +16,15 @@ from dpviz.stories.view import View
 PLACES: dict[Kind, tuple[str, ...]] = {
     Kind.POINTS: ("xy",),
     Kind.MARKS: ("xy",),
+    Kind.CIRCLES: ("center",),  # a ball: its radius is the same from everywhere
     Kind.LINES: ("xy",),
     Kind.TRAILS: ("xy",),
     Kind.SEGMENTS: ("ends",),
     Kind.ARROWS: ("tail", "head"),
 }
 DEPTH = "_depth"  # what is added to an array's name
-# Beginnings of the names of outlines that always face the reader: they cannot be turned.
+MIDDLE = "_middle"  # of a closed outline: across, up and depth
+# Beginnings of the names of outlines that always face the reader: only their middles turn, until they are drawn again.
 FACING = ("Half of the noise", "Perturbation area", "Holds ", "Its radius r")
 
 
@@ -41,7 +43,11 @@ def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
 
 
 def _deep(layer: Layer, above: Layer) -> Layer:
-    if layer.name.startswith(FACING) or layer.kind not in PLACES:
+    if layer.name.startswith(FACING) and layer.kind is Kind.LINES:
+        here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, above))  # the last is the first
+        middle = np.concatenate([here, there[..., 1:]], axis=-1)
+        return replace(layer, arrays={**layer.arrays, f"xy{MIDDLE}": np.ascontiguousarray(middle)})
+    if layer.kind not in PLACES:
         return layer
     depths: dict[str, NDArray[Any]] = {}
     for name in PLACES[layer.kind]:

@@ -1,5 +1,6 @@
 """Pages without a browser: open one by its name and link, and read what it would send to the reader."""
 
+import dataclasses
 import html
 import json
 import re
@@ -46,6 +47,50 @@ def idle_workshop(monkeypatch):
         two_worlds_runs,
     ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
+
+
+_DONE = {}
+
+
+def records_of(data):
+    """Return the arrays that a task can get of a data set."""
+    return data.points, data.labels, data.box.low, data.box.high
+
+
+def at_once(monkeypatch, *modules):
+    """Let background work of these pages be done at once, here; return the answers of one test, {job: answer}.
+
+    An answer follows from the job and the records alone, so that no test waits for one that another has waited for.
+    What a task reads besides, tests set alike wherever they let it work.
+    """
+    known = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            if job not in known:
+                given = (data.labels, *job.arguments) if job.classified else job.arguments
+                key = (job, *(None if each is None else (each.shape, each.tobytes()) for each in records_of(data)))
+                if key not in _DONE:
+                    _DONE[key] = job.task(data.points, data.box, *given)
+                known[job] = _DONE[key]
+        return Answers(tuple(known[job] for job in jobs))
+
+    for module in modules:
+        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    return known
+
+
+def clicking(monkeypatch, module, key):
+    """Let the picture of this key report clicks; returns what is clicked."""
+    clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
+
+    def live(scene, **options):
+        state = own_live(scene, **options)
+        return dataclasses.replace(state, **vars(clicked)) if options["key"] == key else state
+
+    monkeypatch.setattr(module, "live", live)
+    return clicked
 
 
 ROOT = Path(__file__).resolve().parents[2]

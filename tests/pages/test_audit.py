@@ -39,7 +39,7 @@ def test_it_opens_on_a_question_that_is_being_answered(open_page):
 def test_a_quick_method_answers_in_the_first_run(open_page):
     page = open_page("audit", **QUICK)
     assert {"picture", "attack"} <= set(page.packed())
-    assert "No violation found in 5,000 runs" in page.text
+    assert "No violation found in 5,000 runs of each world" in page.text
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"
@@ -61,7 +61,7 @@ def test_what_is_published_is_caught(open_page, at_once):
 def test_a_proved_mode_shows_the_best_attack_on_its_noise(open_page, at_once):
     page = open_page("audit", audited="eugkm", audit_runs="200")
     assert at_once
-    assert "No violation found in 200 runs" in page.text
+    assert "No violation found in 200 runs of each world" in page.text
     assert "Best attack on this noise" in {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
 
 
@@ -87,6 +87,8 @@ def test_a_record_of_one_s_own_is_the_curator_s(open_page):
     assert hidden.packed()["picture"][1]["layers"] == []
     assert "attack" not in hidden.packed()
     assert not re.search(r"at least 0\.\d", hidden.text)
+    other = open_page("audit", **{**own, "record": "8"}, audience="public")
+    assert other.texts == hidden.texts, "not even the limit depends on where the record is"
 
 
 def test_a_record_that_is_not_there_is_told(open_page):

@@ -12,7 +12,8 @@ import streamlit as st
 from dpviz.experiments.kmeans_family import METHODS
 from dpviz.experiments.tables import read_tables
 from dpviz.ui import family, reproduction
-from dpviz.ui.background import Answers
+
+from .conftest import at_once
 
 PAGE = "convergent_kmeans"
 SMALL = {"n": "200", "n_clusters": "3"}
@@ -20,16 +21,8 @@ SMALL = {"n": "200", "n_clusters": "3"}
 
 @pytest.fixture
 def ready(monkeypatch):
-    """Let background work be done at once, here; the answers are kept, so that running again is cheap."""
-    known = {}
-
-    def ask(source, jobs, _own):
-        for job in jobs:
-            if job not in known:
-                known[job] = job.task(source.dataset.points, source.dataset.box, *job.arguments)
-        return Answers(tuple(known[job] for job in jobs))
-
-    monkeypatch.setattr(family, "workshop", lambda: SimpleNamespace(ask=ask))
+    """Let background work be done at once, here."""
+    known = at_once(monkeypatch, family)
     monkeypatch.setitem(family.EPSILONS, "total", (0.5, 5.0))
     monkeypatch.setitem(family.EPSILONS, "step", (0.1, 1.0))
     return known

@@ -1,13 +1,12 @@
 """Morse processing on its page: what is scrubbed, the pair that was clicked, many runs, and every method."""
 
-import dataclasses
 import itertools
-from types import SimpleNamespace
 
 import pytest
 
 from dpviz.ui import morse, show
-from dpviz.ui.background import Answers
+
+from .conftest import at_once, clicking
 
 PAGE = "morse"
 SMALL = {"n": "400", "n_components": "8"}
@@ -16,17 +15,7 @@ SMALL = {"n": "400", "n_components": "8"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = {}
-
-    def ask(source, jobs, _own):
-        data = source.dataset
-        for job in jobs:
-            if job not in known:
-                given = (data.labels, *job.arguments) if job.classified else job.arguments
-                known[job] = job.task(data.points, data.box, *given)
-        return Answers(tuple(known[job] for job in jobs))
-
-    monkeypatch.setattr(morse, "workshop", lambda: SimpleNamespace(ask=ask))
+    known = at_once(monkeypatch, morse)
     monkeypatch.setattr(morse, "EPSILONS", (0.5, 5.0))
     return known
 
@@ -81,14 +70,7 @@ def test_a_click_on_a_transition_point_shows_its_search(open_page, monkeypatch):
     page = open_page(PAGE, epsilon="5.0")
     picks = [layer["pick"] for layer in page.packed()["picture"][1]["layers"] if layer["pick"]]
     assert picks
-    clicks, clicked = itertools.count(1000), SimpleNamespace(picked=None, pick_count=0)
-    own_live = show.live
-
-    def live(scene, *, key, **options):
-        state = own_live(scene, key=key, **options)
-        return dataclasses.replace(state, picked=clicked.picked, pick_count=clicked.pick_count)
-
-    monkeypatch.setattr(show, "live", live)
+    clicks, clicked = itertools.count(1000), clicking(monkeypatch, show, "picture")
     clicked.picked, clicked.pick_count = picks[0], next(clicks)
     page.run()
     first, second = picks[0].split("-")[1:]

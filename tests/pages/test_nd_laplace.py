@@ -1,16 +1,15 @@
 """nD-Laplace's page: domain modes and their guarantees, the clicked record, every tab, and the game."""
 
-import dataclasses
 import itertools
 import re
-from types import SimpleNamespace
 
 import pytest
 
 from dpviz.stories import laplace_membership
 from dpviz.stories.laplace_layers import PICK, sampled
 from dpviz.ui import nd_laplace_clusters, nd_laplace_membership, nd_laplace_play, nd_laplace_tabs, show
-from dpviz.ui.background import Answers
+
+from .conftest import at_once, clicking
 
 PAGE = "nd_laplace"
 SMALL = {"n": "400"}
@@ -20,35 +19,13 @@ TABS = [name for name, _ in nd_laplace_tabs.TAB.choices if name != "reproduction
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = {}
-
-    def ask(source, jobs, _own):
-        data = source.dataset
-        for job in jobs:
-            if job not in known:
-                known[job] = job.task(data.points, data.box, *job.arguments)
-        return Answers(tuple(known[job] for job in jobs))
-
-    for module in (nd_laplace_clusters, nd_laplace_membership):
-        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    known = at_once(monkeypatch, nd_laplace_clusters, nd_laplace_membership)
     monkeypatch.setattr(laplace_membership, "BATCH", 12)
     monkeypatch.setattr(laplace_membership, "N_BATCHES", 2)
     monkeypatch.setattr(laplace_membership, "N_BARE", 8)
     monkeypatch.setattr(nd_laplace_clusters, "LEVELS", (1.0, 20.0))
     monkeypatch.setattr(nd_laplace_clusters, "N_RUNS", 2)
     return known
-
-
-def clicking(monkeypatch, module, key):
-    """Let the picture of this key report clicks; returns what is clicked."""
-    clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
-
-    def live(scene, **options):
-        state = own_live(scene, **options)
-        return dataclasses.replace(state, **vars(clicked)) if options["key"] == key else state
-
-    monkeypatch.setattr(module, "live", live)
-    return clicked
 
 
 @pytest.mark.parametrize(("domain", "proved"), [("none", 1), ("clamp", 1), ("redraw", 2), ("remap", 1)])

@@ -1,17 +1,14 @@
 """Source-target clustering on its page: pairs and spread targets, a click on a record, every method's cost."""
 
-import dataclasses
 import itertools
-from types import SimpleNamespace
 
 import pytest
 
 from dpviz.data.target_pairs import PAIRS
 from dpviz.ui import config, show, source_target
-from dpviz.ui.background import Answers
 from dpviz.ui.export_files import Wish, make
 
-from .conftest import FIRST
+from .conftest import FIRST, at_once, clicking
 
 PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}
@@ -21,16 +18,7 @@ SECRETS = {"Source record", "Exact average", "Noise", "Choice without privacy"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = {}
-
-    def ask(source, jobs, _own):
-        data = source.dataset
-        for job in jobs:
-            if job not in known:
-                known[job] = job.task(data.points, data.box, *job.arguments)
-        return Answers(tuple(known[job] for job in jobs))
-
-    monkeypatch.setattr(source_target, "workshop", lambda: SimpleNamespace(ask=ask))
+    known = at_once(monkeypatch, source_target)
     monkeypatch.setattr(source_target, "BUDGETS", {"epsilon": (1.0, 5.0), "rho": (0.5,)})
     monkeypatch.setattr(source_target, "CENTERS", (2,))
     return known
@@ -102,16 +90,9 @@ def test_a_pair_is_this_pages_own(open_page):
 
 
 def test_a_click_on_a_record_looks_at_it(open_page, monkeypatch):
-    page = open_page(PAGE, **SMALL)
-    clicks, clicked = itertools.count(1000), SimpleNamespace(picked=None, count=0, mark=None)
-    own_live = show.live
-
-    def live(scene, *, key, **options):
-        state = own_live(scene, key=key, **options)
-        return dataclasses.replace(state, picked=clicked.picked, pick_count=clicked.count, picked_mark=clicked.mark)
-
-    monkeypatch.setattr(show, "live", live)
-    clicked.picked, clicked.count, clicked.mark = "source", next(clicks), 42
+    page, clicks = open_page(PAGE, **SMALL), itertools.count(1000)
+    clicked = clicking(monkeypatch, show, "picture")
+    clicked.picked, clicked.picked_mark, clicked.pick_count = "source", 42, next(clicks)
     page.run()
     assert (page.query["record"], page.query["below"]) == ("42", "record")
     assert "Record you look at" in names_of(page)

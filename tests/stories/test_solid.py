@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpviz.algorithms import dpm as algorithm
 from dpviz.core import Box
-from dpviz.plots import Kind
+from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import View, Words, dpm, solid
 from dpviz.stories.view import project
 
@@ -50,10 +52,16 @@ def test_turning_in_the_browser_is_what_the_server_draws():
     view, other = View(0, 1, z=2, yaw=30.0, pitch=25.0), View(0, 1, z=2, yaw=-100.0, pitch=-40.0)
     first, second = drawn(run, view), drawn(run, other)
     assert first.solid == (30.0, 25.0)
-    n_turned = 0
+    n_turned = n_facing = 0
     for one, wanted in zip(first.layers, second.layers, strict=True):
         if one.name in solid.FACING:
             assert not any(name.endswith(solid.DEPTH) for name in one.arrays)
+            middle = one.arrays[f"xy{solid.MIDDLE}"].reshape(-1, 3)
+            got = turned(middle[:, :2], middle[:, 2:], view, other)
+            ring = wanted.arrays["xy"].reshape(len(middle), -1, 2)
+            assert got == pytest.approx(ring[:, :-1].mean(axis=1), abs=1e-9, nan_ok=True)
+            assert np.isfinite(got).any()
+            n_facing += 1
             continue
         for name in solid.PLACES[one.kind]:
             shape = one.arrays[name].shape
@@ -62,6 +70,7 @@ def test_turning_in_the_browser_is_what_the_server_draws():
             assert got.reshape(shape) == pytest.approx(wanted.arrays[name], abs=1e-9, nan_ok=True)
             n_turned += 1
     assert n_turned > 8
+    assert n_facing == 1
 
 
 def test_depth_of_records_is_as_long_as_they_are():
@@ -69,3 +78,14 @@ def test_depth_of_records_is_as_long_as_they_are():
     records = next(layer for layer in scene.layers if layer.kind is Kind.POINTS)
     assert records.arrays["xy_depth"].shape == (1, 300, 1)
     assert not [name for layer in scene.public().layers for name in layer.arrays if layer is records]
+
+
+def test_a_balls_middle_turns_and_its_radius_stays():
+    arrays = {"center": np.array([[[0.2, 0.3]]]), "radius": np.array([[0.1]])}
+    one = Layer("Ball", Kind.CIRCLES, Role.NOISE, Audience.NOISE, arrays, np.array([0]))
+    above = replace(one, arrays={**arrays, "center": np.array([[[0.2, 0.9]]])})
+    scene = drawn(told(60), View(0, 1, z=2))
+    made = [replace(scene, layers=(layer,)) for layer in (one, above)]
+    (ball,) = solid.with_depth(*made, View(0, 1, z=2)).layers
+    assert ball.arrays["center_depth"].tolist() == [[[0.9]]]
+    assert ball.arrays["radius"] is arrays["radius"]

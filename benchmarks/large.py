@@ -1,0 +1,151 @@
+"""Records larger than memory: time, memory, and how time grows with n, for every method that takes chunks.
+
+`python -m benchmarks.large --folder FOLDER --out FILE` writes 50,000,000 records of 10 columns (4 GB; EUGkM: of 2) and
+two smaller files by code, chunk by chunk, runs every method on each file in a process of its own, and writes a table of
+figures; `--records` makes everything smaller. It fails when a method's time grows faster than n to the power of 1.05.
+"""
+
+import argparse
+import json
+import math
+import platform
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpviz.algorithms import morse, source_target
+from dpviz.baselines import eugkm, su
+from dpviz.core import Box
+from dpviz.data import BLOCK_ROWS, ArrayChunks, ParquetChunks
+
+RECORDS = 50_000_000
+SHARES = (16, 4, 1)  # of the records, from which the growth is fitted
+MADE_ROWS = 500_000  # records drawn and written at a time
+MOST_GROWTH = 1.05  # exponent of time in n
+N_BLOBS, SPREAD = 16, 0.05
+
+# name -> (module, columns, fields of Params). Passes are fixed, so that time per record is the same for every n.
+CASES: dict[str, tuple[ModuleType, int, dict[str, Any]]] = {
+    "DPLloyd": (su, 10, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
+    "EUGkM": (eugkm, 2, {"n_clusters": 16, "start_seed": 0}),
+    "DPMoG-hard": (morse, 10, {"n_components": 22, "n_clusters": 16, "n_iterations": 10}),
+    "NNA": (source_target, 10, {"n_centers": 10, "epsilon": 1.0, "coreset_radius": 0.0}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One run."""
+
+    method: str
+    n: int
+    d: int
+    seconds: float  # of processor time, all threads
+    clock: float  # s
+    memory: int  # bytes that the run took beyond what libraries and two blocks take
+    data: int  # bytes of the records
+
+
+def make(path: Path, n: int, d: int) -> None:
+    """Write n records of [0, 1]^d in blobs, MADE_ROWS at a time; each portion has a seed of its own."""
+    names = [f"x{i}" for i in range(d)]
+    middles = 0.1 + 0.8 * np.random.default_rng([d]).random((N_BLOBS, d))
+    with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names]), compression="none") as writer:
+        for portion, first in enumerate(range(0, n, MADE_ROWS)):
+            rng = np.random.default_rng([d, portion])
+            rows = min(MADE_ROWS, n - first)
+            points = middles[rng.integers(N_BLOBS, size=rows)] + SPREAD * rng.standard_normal((rows, d))
+            writer.write_table(pa.table(dict(zip(names, np.clip(points, 0.0, 1.0).T, strict=True))))
+
+
+def run(name: str, path: Path) -> Figure:
+    """Run one method on a file, after a warm-up on two blocks that shows what libraries and blocks take."""
+    module, d, fields = CASES[name]
+    if module is source_target:
+        fields = fields | {"targets": np.random.default_rng(0).random((200, d))}
+    box, params = Box.cube(0.0, 1.0, d), module.Params(**fields)
+    few = ArrayChunks(np.random.default_rng(0).random((2 * BLOCK_ROWS, d)))
+    module.fit(few, box, params, rng=np.random.default_rng(0))
+    before, processor, clock = _peak(), time.process_time(), time.perf_counter()
+    chunks = ParquetChunks(path)
+    module.fit(chunks, box, params, rng=np.random.default_rng(0))
+    seconds, waited = time.process_time() - processor, time.perf_counter() - clock
+    return Figure(name, chunks.n, d, round(seconds, 3), round(waited, 3), _peak() - before, 8 * chunks.n * d)
+
+
+def growth(figures: list[Figure]) -> float:
+    """Return b of time ~ n^b, by least squares on the logarithms."""
+    return float(np.polyfit(np.log([one.n for one in figures]), np.log([one.seconds for one in figures]), 1)[0])
+
+
+def measured(folder: Path, records: int, names: list[str]) -> Iterator[Figure]:
+    """Yield a figure for every method and size; a file is deleted as soon as no method needs it."""
+    for d in sorted({CASES[name][1] for name in names}):
+        for share in SHARES:
+            path = folder / f"records_{d}_{records // share}.parquet"
+            make(path, records // share, d)
+            for name in (name for name in names if CASES[name][1] == d):
+                # A process of its own: a peak is that of a whole process.
+                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                    yield pool.submit(run, name, path).result()
+            path.unlink()
+
+
+def main(arguments: list[str]) -> int:
+    """Run, print and write the figures; return 1 when a method grows too fast."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help=f"default: {RECORDS:,}")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="for the records; default: a temporary one")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
+    parser.add_argument("--methods", nargs="+", choices=list(CASES), default=list(CASES), metavar="METHOD")
+    chosen = parser.parse_args(arguments)
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+        for figure in measured(Path(folder), chosen.records, chosen.methods):
+            figures.append(figure)
+            said = f"{figure.method:<12} n {figure.n:>11,}  d {figure.d:>2}  {figure.seconds:>9.2f} s of processor time"
+            print(f"{said}  {figure.memory / 2**20:>7.1f} MiB for {figure.data / 2**20:,.0f} MiB", flush=True)
+    exponents = {name: growth([one for one in figures if one.method == name]) for name in chosen.methods}
+    for name, exponent in exponents.items():
+        print(f"{name:<12} time ~ n^{exponent:.3f}, at most {MOST_GROWTH}: {_verdict(exponent)}")
+    if chosen.out is not None:
+        chosen.out.write_text(_report(chosen, figures, exponents), "utf-8")
+    return int(any(exponent > MOST_GROWTH for exponent in exponents.values()))
+
+
+def _report(chosen: argparse.Namespace, figures: list[Figure], exponents: dict[str, float]) -> str:
+    names = "" if list(chosen.methods) == list(CASES) else f" --methods {' '.join(chosen.methods)}"
+    made = {
+        "command": f"python -m benchmarks.large --records {chosen.records}{names} --out {chosen.out.name}",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": version("scipy")},
+        "growth": {name: round(exponent, 4) for name, exponent in exponents.items()},
+        "figures": [asdict(figure) for figure in figures],
+    }
+    return json.dumps(made, indent=1) + "\n"
+
+
+def _verdict(exponent: float) -> str:
+    return "GROWS TOO FAST" if exponent > MOST_GROWTH or math.isnan(exponent) else "ok"
+
+
+def _peak() -> int:
+    """Return the most memory that this process held so far, bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""A move of the privacy slider on the server: run, story, scene and bytes of the picture that comes ahead of the rerun.
+
+Processor time of the very function that the picture's address calls, so that other work on the machine counts little;
+`benchmarks.latency` measures the same moves from key to picture in a browser. Every value of the slider is a new one.
+"""
+
+import logging
+import threading
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.latency import MODES, ROOT, SIZES
+from benchmarks.registry import Benchmark, Measure
+
+VALUES = 20  # of the slider, evenly over its range
+WARM_UP = 2
+MOST_MS = 70.0  # leaves the browser and the way there and back 30 of the 100 ms
+
+
+def offered(mode: str, n: int) -> Any:
+    """Open the page without a browser and return what its session offers to draw."""
+    from streamlit.testing.v1 import AppTest
+
+    logging.getLogger("streamlit").setLevel(logging.ERROR)  # it misses the session that the server has
+    name, _, _, rest = MODES[mode]
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+    seed = int(time.time() * 10) % 10**8
+    app.query_params.update({"data": "blobs", "n": str(n), "noise_seed": str(seed), **rest})
+    app.switch_page(f"pages/{name}.py")
+    app.run()
+    return app.session_state["dpviz:ahead"]
+
+
+def move(mode: str, n: int) -> Measure:
+    """Draw at one value after the other, in another thread as the server does; the figure is the 95th percentile."""
+    offer = offered(mode, n)
+    places = np.linspace(0, len(offer.values) - 1, WARM_UP + VALUES).astype(int)
+    taken: list[float] = []
+
+    def draw() -> None:
+        for place in np.unique(places):
+            start = time.thread_time() if n < SIZES[-1] else time.process_time()  # many records have two threads
+            offer.draw(offer.values[place])
+            end = time.thread_time() if n < SIZES[-1] else time.process_time()
+            taken.append(1e3 * (end - start))
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    thread.join()
+    counted = taken[WARM_UP:]
+    return Measure(float(np.percentile(counted, 95)), f"{np.median(counted):.1f} ms", f"{len(counted)} values of ε")
+
+
+BENCHMARKS = tuple(
+    Benchmark(f"server's p95 (median): ε, {mode}, n = {n:,}", partial(move, mode, n), MOST_MS)
+    for n in SIZES
+    for mode in MODES
+)

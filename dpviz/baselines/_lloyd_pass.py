@@ -1,0 +1,71 @@
+"""One pass of a Lloyd-type method over the records, block by block: from memory or from chunks, the same sums."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Box, Centers, FloatArray, Labels, Points
+from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks
+from dpviz.solvers import ClusterSums, assign, cluster_sums, cluster_totals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What stays the same over the iterations."""
+
+    records: Chunks  # data units
+    box: Box
+    unit: Points | None  # (n, d) clipped and scaled to [0, 1]^d; None where the records come in chunks
+    squares: FloatArray | None  # (n,) |x|^2; the same
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.records.n
+
+    def blocks(self) -> Iterator[tuple[Points, FloatArray]]:
+        """Yield (records in box units, their |x|^2), BLOCK_ROWS at a time."""
+        if self.unit is not None and self.squares is not None:
+            for first in range(0, self.n, BLOCK_ROWS):
+                rows = slice(first, first + BLOCK_ROWS)
+                yield self.unit[rows], self.squares[rows]
+            return
+        for block in self.records.blocks():
+            unit = self.box.to_unit(self.box.clip(block))
+            yield unit, np.einsum("ij,ij->i", unit, unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """Who is nearest to which center, and the exact sums of each cluster. Curator only."""
+
+    nonprivate_labels: Labels  # (n,); (0,) where the records come in chunks: labels are not held
+    sums: ClusterSums
+    nonprivate_squares: FloatArray  # (k,) sum of |x|^2
+
+
+def posed(points: Points | Chunks, box: Box) -> Problem:
+    """Check the records and, where they are in memory, scale them once. Raises ValueError for bad points."""
+    if isinstance(points, Chunks):
+        return Problem(as_chunks(points, n_features=box.d), box, None, None)
+    records = ArrayChunks(points, n_features=box.d)
+    unit = box.to_unit(box.clip(records.points))
+    return Problem(records, box, unit, np.einsum("ij,ij->i", unit, unit))
+
+
+def one_pass(problem: Problem, centers: Centers) -> Pass:
+    """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster."""
+    k, d = centers.shape
+    labels: list[Labels] = []
+    counts, sums, squares = np.zeros(k), np.zeros((k, d)), np.zeros(k)
+    for unit, norms in problem.blocks():
+        found = assign(unit, centers)
+        exact = cluster_sums(unit, found, k)
+        counts += exact.nonprivate_counts
+        sums += exact.nonprivate_sums
+        squares += cluster_totals(norms, found, k)
+        if problem.unit is not None:
+            labels.append(found)
+    held = np.concatenate(labels) if labels else np.empty(0, dtype=np.intp)
+    return Pass(held, ClusterSums(counts, sums), squares)

@@ -1,0 +1,185 @@
+"""Records in chunks: the same blocks from every source, the same release as from memory, and bounded memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpviz import algorithms, baselines
+from dpviz.baselines import _lloyd_pass
+from dpviz.core import Box
+from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, TableError
+from dpviz.solvers.moments import MOMENT_ROWS
+from tests.test_contract import arrays
+
+ROOT = Path(__file__).resolve().parents[2]
+N, D = 2 * BLOCK_ROWS + 1234, 3  # two blocks and a part of one
+BOX = Box.cube(-1.0, 2.0, D)
+NAMES = ("a", "b", "c")
+TARGETS = np.random.default_rng(8).random((40, D))
+CASES = {
+    "su": (baselines.su, {"n_clusters": 4, "epsilon": 0.5}),
+    "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
+    "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
+    "eugkm": (baselines.eugkm, {"n_clusters": 4, "epsilon": 0.1}),
+    "dpmog_hard": (algorithms.morse, {"n_components": 4, "n_iterations": 2}),
+    "dpmog": (algorithms.morse, {"n_components": 3, "n_iterations": 1, "base": "dpmog"}),
+    "nna": (algorithms.source_target, {"targets": TARGETS, "epsilon": 1.0, "n_centers": 3}),
+}
+
+
+class Uneven(Chunks):
+    """Portions that fit no block."""
+
+    def __init__(self, points, sizes):
+        self.points, self.sizes = points, sizes
+        self.n, self.d = points.shape
+
+    def portions(self):
+        return iter(np.split(self.points, np.cumsum(self.sizes)))
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(3)
+    made = rng.random((4, D))[rng.integers(4, size=N)] + 0.2 * rng.standard_normal((N, D))
+    made[0] = 1e6  # outside the box
+    return made
+
+
+@pytest.fixture(scope="module")
+def file(points, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "records.parquet"
+    pq.write_table(pa.table({"x": np.zeros(N), **dict(zip(NAMES, points.T, strict=True))}), path, row_group_size=70_001)
+    return path
+
+
+def fitted(name, points, **more):
+    module, fields = CASES[name]
+    return module.fit(points, BOX, module.Params(**fields, **more), rng=np.random.default_rng(7))
+
+
+def same(one, other):
+    """Say whether two releases and all that was counted on the way agree to the bit."""
+    pairs = list(zip(arrays(one.release), arrays(other.release), strict=True))
+    assert pairs
+    noisy = [(getattr(step, "noisy_counts", None), getattr(step, "noisy_moments", None)) for step in one.trace]
+    again = [(getattr(step, "noisy_counts", None), getattr(step, "noisy_moments", None)) for step in other.trace]
+    steps = zip(arrays(noisy), arrays(again), strict=True)
+    return all(np.array_equal(a, b, equal_nan=True) for (_, a), (_, b) in [*pairs, *steps])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_release_does_not_hang_on_where_the_records_lie(name, points, file):
+    held = fitted(name, points)
+    parts = ParquetChunks(file, NAMES)
+    streamed = fitted(name, parts)
+    assert same(held, streamed)
+    assert held.guarantee == streamed.guarantee
+    labels = getattr(streamed.trace[0], "nonprivate_labels", None)
+    assert labels is None or len(labels) == 0
+
+
+def test_other_blocks_give_other_bits(points, monkeypatch):
+    held = fitted("su", points)
+    monkeypatch.setattr(_lloyd_pass, "BLOCK_ROWS", 50_000)
+    assert not same(held, fitted("su", points)), "with such data the blocks must matter, or the test above says nothing"
+
+
+def test_blocks_are_the_same_from_every_source(points, file):
+    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed: pip install 'dpviz[dask]'")
+    frame = dask.read_parquet(file, split_row_groups=True)
+    sizes = [1, 5, BLOCK_ROWS - 6, 0, BLOCK_ROWS - 1, 700]
+    sources = (ArrayChunks(points), ParquetChunks(file, NAMES), FrameChunks(frame, NAMES), Uneven(points, sizes))
+    for source in sources:
+        assert (source.n, source.d) == (N, D)
+        for _ in range(2):
+            blocks = list(source.blocks())
+            assert [len(block) for block in blocks] == [BLOCK_ROWS, BLOCK_ROWS, N - 2 * BLOCK_ROWS]
+            assert np.array_equal(np.concatenate(blocks), points)
+    assert list(ArrayChunks(points[:0]).blocks()) == []
+    assert BLOCK_ROWS % MOMENT_ROWS == 0, "the mixture's own portions must not cross a block"
+
+
+def test_what_chunks_cannot_do_is_said(points):
+    chunks = ArrayChunks(points[:200])
+    with pytest.raises(ValueError, match="not held"):
+        fitted("su", chunks, start="records")
+    with pytest.raises(ValueError, match="not held"):
+        fitted("nna", chunks, method="nas")
+    with pytest.raises(ValueError, match="need 'dpmog_hard'"):
+        algorithms.morse.fit(chunks, BOX, algorithms.morse.Params(base="dpcube"), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="points"):
+        baselines.lloyd.fit(chunks, BOX, baselines.lloyd.Params(), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="points had 3 columns, but the box has 2"):
+        baselines.su.fit(chunks, Box.cube(0, 1, 2), baselines.su.Params(), rng=np.random.default_rng(0))
+
+
+def test_bad_sources_are_named(points, file, tmp_path):
+    with pytest.raises(TableError, match="There is no column 'z'"):
+        ParquetChunks(file, ["z"])
+    with pytest.raises(TableError, match="could not be read as Parquet"):
+        ParquetChunks(tmp_path / "none.parquet")
+    pq.write_table(pa.table({"a": ["x", "y"], "b": [1.0, None]}), tmp_path / "odd.parquet")
+    with pytest.raises(TableError, match="a feature must be a number"):
+        ParquetChunks(tmp_path / "odd.parquet")
+    with pytest.raises(ValueError, match="NaN or infinity in 1 of 2"):
+        list(ParquetChunks(tmp_path / "odd.parquet", ["b"]).blocks())
+    grown = Uneven(points[:10], [5])
+    grown.n = 9
+    with pytest.raises(ValueError, match="10 records were read, but there were 9"):
+        list(grown.blocks())
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+from dpviz import algorithms, baselines
+from dpviz.core import Box
+from dpviz.data import ParquetChunks
+path, n, d = sys.argv[1], int(sys.argv[2]), 8
+rng, names = np.random.default_rng(0), [f"x{i}" for i in range(d)]
+def write(path, n):
+    with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names])) as writer:
+        for _ in range(n // 100_000):
+            writer.write_table(pa.table(dict(zip(names, rng.random((d, 100_000))))))
+write(path + "few", 200_000)
+write(path, n)
+box, targets = Box.cube(0.0, 1.0, d), rng.random((20, d))
+runs = [
+    (baselines.su, {"n_iterations": 1}), (baselines.eugkm, {"cells_per_axis": 2}),
+    (algorithms.morse, {"n_components": 3, "n_iterations": 1}),
+    (algorithms.source_target, {"targets": targets, "epsilon": 1.0, "n_centers": 2}),
+]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for module, fields in runs:  # what three blocks and the libraries take
+    module.fit(ParquetChunks(path + "few"), box, module.Params(**fields), rng=np.random.default_rng(0))
+before = peak()
+for module, fields in runs:
+    module.fit(ParquetChunks(path), box, module.Params(**fields), rng=np.random.default_rng(0))
+streamed = peak()
+for module, fields in runs[:1]:
+    points = np.concatenate(list(ParquetChunks(path).blocks()))
+    module.fit(points, box, module.Params(**fields), rng=np.random.default_rng(0))
+print(streamed - before, peak() - before)
+"""
+
+
+def test_memory_is_that_of_a_block(tmp_path):
+    n = 800_000
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path / "large.parquet"), str(n)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    streamed, held = (1024 * int(word) for word in done.stdout.split())
+    block, data = 8 * 8 * BLOCK_ROWS, 8 * 8 * n  # 4 MB, 51 MB
+    assert streamed < 10 * block < data, "20 MB here, for 400,000 records as for 800,000"
+    assert held > 1.5 * data, "the measure must see records that are held"
