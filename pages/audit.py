@@ -1,7 +1,7 @@
 """Audit: run a method many times on two worlds that differ in one record, and see how much privacy is lost."""
 
 from dpviz.stories import audit as story
-from dpviz.ui import audit, audit_table, frame, panel, shown, state
+from dpviz.ui import audit, audit_table, frame, shown, state
 
 page = frame.start("Audit", story.TERMS)
 shown.keep(None)  # no story's picture is on screen
@@ -14,7 +14,7 @@ if found is not None:
     with page.picture:
         audit.measured(page, question, case, guarantee, query)
     with page.side:
-        panel.side(panel.guarantee(guarantee, distance=audit.distance(page, question, case)))
+        audit.promise(page, question, case, guarantee)
         audit_table.to_its_page(case)
 with page.below:
     audit_table.table(page)

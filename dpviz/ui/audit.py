@@ -12,7 +12,9 @@ import streamlit as st
 from dpviz.audit import Batch, EpsilonBound, Outcomes, events_profile, trade_off
 from dpviz.core import Budget, Event, Guarantee, Knob
 from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged, result_of
+from dpviz.stories import Fact
 from dpviz.stories import audit as story
+from dpviz.stories.label import numbers_of
 from dpviz.ui import audit_tasks, controls, panel, state
 from dpviz.ui.audit_tasks import CHUNK, CONSTRUCTED
 from dpviz.ui.background import Job, workshop
@@ -98,11 +100,18 @@ def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee
         return None
 
 
-def distance(frame: Frame, question: Question, case: AuditCase) -> tuple[float, str]:
-    """Return what an ε per distance is stated for: how far a real record moved is not the public's."""
-    if case.pair.distance == 0.0 or (frame.public and question.record != CONSTRUCTED):
-        return panel.UNIT
-    return case.pair.distance, "this pair's distance"
+def promise(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee) -> None:
+    """Draw the two claims that the runs are held against, and the caveats."""
+    hidden = case.pair.distance == 0.0 or (frame.public and question.record != CONSTRUCTED)
+    # How far a real record moved is not the public's.
+    apart = None if hidden else (case.pair.distance, "this pair's distance")
+    claims = {"Claimed": guarantee.published, "Proved": guarantee.proved}
+    facts = [
+        Fact(word, "not established" if claim is None else numbers_of(claim, apart), "", public=True)
+        for word, claim in claims.items()
+    ]
+    panel.side(panel.facts("Guarantee", facts, public=frame.public))
+    st.markdown("\n".join(f"- {state.plain(caveat)}" for caveat in guarantee.caveats))
 
 
 @st.fragment
