@@ -86,7 +86,7 @@ def test_the_published_interval_is_caught_by_its_size_alone_and_the_repaired_one
             return interval_size(points, pair.box, 0.04, estimator=estimator, noisy_count=4001.0, rng=rng)
 
         rng = np.random.default_rng(5)
-        found = epsilon_lower_bound(size, pair.points, pair.neighbour, n_runs=400, rng=rng)
+        found = epsilon_lower_bound(size, pair.points, pair.neighbour, n_runs=600, rng=rng)
         assert found.violates(1.0) == broken
         assert found.violates(0.04) == broken
 
