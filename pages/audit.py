@@ -1,5 +1,7 @@
 """Audit: run a method many times on two worlds that differ in one record, and see how much privacy is lost."""
 
+import streamlit as st
+
 from dpviz.stories import audit as story
 from dpviz.ui import audit, audit_table, frame, panel, shown, state
 
@@ -14,7 +16,9 @@ if found is not None:
     with page.picture:
         audit.measured(page, question, case, guarantee, query)
     with page.side:
-        panel.side(panel.guarantee(guarantee, distance=audit.distance(page, question, case)))
+        label = audit.label(page, question, case, guarantee)
+        panel.side(panel.guarantee(label))
+        st.html(panel.details(label))
         audit_table.to_its_page(case)
 with page.below:
     audit_table.table(page)

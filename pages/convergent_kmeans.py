@@ -31,8 +31,8 @@ with page.more:
     own_link = family.draw_knobs(chosen)
     noise = frame.seeds(page)
     view = frame.view(page)
-link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
-link += [*two_worlds.link(page), *((name, KNOBS[name].format(value)) for name, value in common.items())]
+link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *attack_record.link()]
+link += [*own_link, *two_worlds.link(page), *((name, KNOBS[name].format(value)) for name, value in common.items())]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
 adapt = two_worlds.adapter(family.TAB)

@@ -79,7 +79,8 @@ with page.slider:
 
 def many() -> None:
     """Draw many runs: what they release, one after another, and where they cut."""
-    outcomes.many(page, lambda each: method(each, 0), dpm_knobs.KNOBS["epsilon"], noise, view, bands=True)
+    if not page.public:  # below is said why
+        outcomes.many(page, lambda each: method(each, 0), dpm_knobs.KNOBS["epsilon"], noise, view, bands=True)
     dpm_tabs.many(page, recall, noise, view)
 
 

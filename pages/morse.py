@@ -75,7 +75,8 @@ with page.slider:
 
 def many() -> None:
     """Draw many runs: what they release, one after another, and how often the clusters are right."""
-    outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
+    if not page.public:  # below is said why
+        outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
     morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
 
 

@@ -223,11 +223,9 @@ def pack(scene: Scene) -> bytes:
             offset += len(data)
         layers.append(_layer_header(layer, directory))
     body = b"".join(chunks)
-    header = {**_scene_header(scene), "layers": layers}
-    text = json.dumps(header, sort_keys=True).encode()
-    digest = hashlib.sha256(text)
-    digest.update(body)
-    text = text[:-1] + f', "hash": "{digest.hexdigest()}"}}'.encode()  # writing it twice would cost as much again
+    text = json.dumps({**_scene_header(scene), "layers": layers}, sort_keys=True).encode()
+    digest = hashlib.sha256(text + body).hexdigest()
+    text = text[:-1] + f', "hash": "{digest}"}}'.encode()  # writing it twice would cost as much again
     text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
     return len(text).to_bytes(4, "little") + text + body
 
@@ -250,9 +248,7 @@ def _axis_header(axis: Axis) -> dict[str, Any]:
         "unit": axis.unit,
         "view": _numbers(axis.view),
         "values": _numbers(axis.values),
-        "ticks": axis.ticks,
-        "log": axis.log,
-        "whole": axis.whole,
+        **{name: getattr(axis, name) for name in ("ticks", "log", "whole")},
         "names": list(axis.names),
     }
 

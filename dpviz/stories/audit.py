@@ -21,6 +21,7 @@ TAIL = 0.5  # percent of the runs beyond either end of the picture
 WORLDS = ("First world", "Second world")
 FILL = 0.45
 HIDDEN = "Measured on real records: the curator sees it, you do not."
+SECRET = "The records of both worlds, and how often each event came up in their runs."
 TERMS = (
     ("World", "One of two data sets that differ in one record. The method runs many times on each."),
     ("Statistic", "A number made of what is published. Half of the runs choose the most telling one."),

@@ -6,6 +6,7 @@ Hazen's rule: with as many runs as dots, the dots are the runs.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +147,7 @@ def band_chart(
         x=Axis(symbol, view=(float(at.min()) - 0.06, float(at.max()) + 0.06), log=True),
         y=Axis(figure.name, figure.unit, (low - pad, high + pad)),
         axes_public=False,
-        layers=(*bands, here, lines[1]),
+        layers=(*bands, here, replace(lines[1], name="Median")),
         equal=False,
         scrubber=False,
     )

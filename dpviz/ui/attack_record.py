@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from dpviz.core import Knob, knobs
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import attack_scene as story
 from dpviz.stories.attack_record import Exact, Guesses
-from dpviz.ui import attack_record_tasks, controls, state
+from dpviz.ui import attack_record_tasks, controls, state, two_worlds
 from dpviz.ui.attack_record_tasks import Asked
 from dpviz.ui.background import Job, workshop
 from dpviz.ui.frame import Frame
@@ -28,10 +29,9 @@ DOTS_HEIGHT = 230
 BATCH = 10
 RUNS = {"noisy": 50, "published": 20}
 MOST_FEATURES = 8  # in the table of digits
-MOST_ROW = 10**6
 CURATOR = "Curator view: not a release. It uses one exact record and runs that nobody has paid for."
 PUBLIC = "The attack is shown on an exact record: the curator sees it, you do not."
-RECORD = Knob("record", "int", 0, "Record under attack", "Its row. Or click one.", 0, MOST_ROW, 0, MOST_ROW)
+RECORD = replace(two_worlds.RECORD, label="Record under attack", help="Its row. Or click one.")
 SHOWN = Knob(
     "attacked",
     "choice",
@@ -61,7 +61,7 @@ def attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, s
 
 def link() -> list[tuple[str, str]]:
     """Return what this tab adds to the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in (RECORD, SHOWN)]
+    return [(SHOWN.name, str(state.value(SHOWN)))]  # the record's row is there already: other tabs look at it, too
 
 
 @st.fragment

@@ -13,6 +13,7 @@ from dpviz.audit import Batch, EpsilonBound, Outcomes, events_profile, trade_off
 from dpviz.core import Budget, Event, Guarantee, Knob
 from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged, result_of
 from dpviz.stories import audit as story
+from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.ui import audit_tasks, controls, panel, state
 from dpviz.ui.audit_tasks import CHUNK, CONSTRUCTED
 from dpviz.ui.background import Job, workshop
@@ -98,11 +99,12 @@ def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee
         return None
 
 
-def distance(frame: Frame, question: Question, case: AuditCase) -> tuple[float, str]:
-    """Return what an ε per distance is stated for: how far a real record moved is not the public's."""
-    if case.pair.distance == 0.0 or (frame.public and question.record != CONSTRUCTED):
-        return panel.UNIT
-    return case.pair.distance, "this pair's distance"
+def label(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee) -> Label:
+    """Put both claims on a label; how far a real record moved, for an ε per distance, is not the public's."""
+    told = case.pair.distance > 0.0 and not (frame.public and question.record != CONSTRUCTED)
+    distances = ((case.pair.distance, "this pair's distance"),) if told else ()
+    trusted = NOBODY if guarantee.published.per_distance else CURATOR
+    return label_of(guarantee, Contents(RECORD, (BOX,), (story.SECRET,), trusted, distances))
 
 
 @st.fragment

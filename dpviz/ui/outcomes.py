@@ -38,6 +38,7 @@ VARY = Knob(
     "The data stay as they are. Noise is what privacy costs; the start is chosen by a public seed.",
     choices=(("noise", "Noise"), ("start", "Start"), ("both", "Both")),
 )
+NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _OWN = "dpviz:own-outcomes"
 _SEED = "dpviz:outcomes-seed"
 _BEYOND = "dpviz:outcomes-beyond"
@@ -130,7 +131,7 @@ def _controls(noise: Noise, *, started: bool) -> tuple[int, str]:
         n_runs = int(controls.control(RUNS)) // BATCH * BATCH
         vary = str(controls.control(VARY)) if started else "noise"
     with right:
-        if st.button("New noise only", key="outcomes-new", width="stretch", help="Same data, same start, other noise."):
+        if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
             st.session_state.pop(_SEED, None)
             frame.renew(secret=noise.seed is None)
             st.rerun(scope="app")

@@ -4,11 +4,13 @@ import dataclasses
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
@@ -49,6 +51,14 @@ def idle_workshop(monkeypatch):
         two_worlds_runs,
     ):
         monkeypatch.setattr(module, "workshop", lambda: idle)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_searched_once():
+    """Let Streamlit search the installed packages for components once: every app opened here would do it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 _DONE = {}

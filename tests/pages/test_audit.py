@@ -33,7 +33,7 @@ def test_it_opens_on_a_question_that_is_being_answered(open_page):
     assert page.app.selectbox(key="knob:audited").value == next(iter(CATALOGUE))
     assert "picture" not in page.packed(), "the runs are on their way"
     assert [button.label for button in page.app.button].count("Stop") == 1
-    assert "not established" in page.card
+    assert "not established" in page.text
 
 
 def test_a_quick_method_answers_in_the_first_run(open_page):

@@ -90,7 +90,7 @@ def test_arrays_lie_one_behind_the_other():
     header, found = read(packed)
     end = 0
     for i, one in enumerate(header["layers"]):
-        for name, where in one["arrays"].items():
+        for name, where in sorted(one["arrays"].items(), key=lambda pair: pair[1]["offset"]):
             assert where["offset"] == end
             end += found[i, name].nbytes + -found[i, name].nbytes % ALIGNMENT
     assert 4 + int.from_bytes(packed[:4], "little") + end == len(packed)
@@ -163,6 +163,7 @@ OTHER = {  # another value for each field of a layer and of a scene
         "scrubber": False,
         "group_names": ("two", "one"),
         "pace": 100.0,
+        "eased": False,
         "solid": (30.0, 20.0),
         "hint": "other",
     },
