@@ -25,6 +25,7 @@ class Curve:
     pick: str = ""  # what a click reports
     exact: bool = False  # grey and dashed: not private
     chosen: bool = False
+    dashed: bool = False  # in its own color, but not to be held against the others
 
 
 def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
@@ -76,7 +77,7 @@ def _line(curve: Curve, audience: Audience) -> Layer:
         {"xy": np.stack([curve.x, curve.middle], axis=1)[None, None]},
         always(1),
         size=THICK if curve.chosen else THIN,
-        dash=curve.exact,
+        dash=curve.exact or curve.dashed,
         hue=curve.hue,
         isolate=False,
         pick=curve.pick,

@@ -85,7 +85,7 @@ def _chart(
 
 
 def _curve(spread: Spread, floor: float, *, chosen: bool) -> Curve:
-    low, middle, high = _percentiles(_ratios(spread.nonprivate_values, floor))
+    low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
     return Curve(spread.name, spread.hue, spread.x, low, middle, high, spread.key, spread.exact, chosen)
 
 
@@ -95,8 +95,8 @@ def _ratios(values: FloatArray, floor: float) -> FloatArray:
     return np.asarray(np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO)))
 
 
-def _percentiles(logs: FloatArray) -> FloatArray:
-    """Return low, median and high (3, p) over the runs, NaN where none has a value."""
+def percentiles(logs: FloatArray) -> FloatArray:
+    """Return low, median and high (3, p) of values (R, p) over the runs, NaN where none has a value."""
     result = np.full((3, logs.shape[1]), np.nan)
     some = np.isfinite(logs).any(axis=0)
     result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)

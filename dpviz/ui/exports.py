@@ -26,6 +26,7 @@ NOTHING = "There is no picture to export. The page says why."
 _EXPORT = served("export")
 _PAGE = "dpviz:page"
 _PENDING = "dpviz:import"
+_LEAP = "dpviz:leap"
 _RESTORE = "dpviz:restore"
 _TAKEN = "dpviz:taken-configs"
 _REFUSED = "dpviz:refused-config"
@@ -36,6 +37,7 @@ _PICKER = ("dpviz:data", "dpviz:linked-upload")  # what the data picker keeps: i
 def begin(name: str, pages: Mapping[str, Any]) -> None:
     """Take over settings that were imported, before the page that they are for runs; `pages` are all, by name."""
     st.session_state[_PAGE] = name
+    _land(name, pages)
     wanted: config.Config | None = st.session_state.get(_PENDING)
     if wanted is None:
         return
@@ -43,6 +45,22 @@ def begin(name: str, pages: Mapping[str, Any]) -> None:
         st.switch_page(pages[wanted.page])
     del st.session_state[_PENDING]
     take_over(wanted)
+
+
+def leap(page: str, query: Mapping[str, str]) -> None:
+    """Let the next run of the app show another page with the knobs of this query; the records stay as they are."""
+    st.session_state[_LEAP] = (page, dict(query))
+
+
+def _land(name: str, pages: Mapping[str, Any]) -> None:
+    """Go where a click has led."""
+    if _LEAP not in st.session_state:
+        return
+    page, query = st.session_state[_LEAP]
+    if page != name:
+        st.switch_page(pages[page])
+    del st.session_state[_LEAP]
+    state.open_anew(query, "link")
 
 
 def take_over(wanted: config.Config) -> None:

@@ -9,7 +9,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.ui.exports import begin
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
-ACROSS = {"audit": "Audit"}  # pages that are no algorithm's: file -> title
+ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no algorithm's: file -> title
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 

@@ -118,7 +118,8 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
     start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params, result)
     lloyd_run = _private_reference(start) if source.own else _reference(start)
     shared = noise.seed is not None and not source.own
-    telling = _Telling((story.__name__, *run_key), job, _honest(result, source, noise), lloyd_run)
+    told = dataclasses.replace(result, guarantee=honest(result.guarantee, source, noise))
+    telling = _Telling((story.__name__, *run_key), job, told, lloyd_run)
     return Run(_context(telling) if shared else telling.context(), n_releases)
 
 
@@ -145,14 +146,13 @@ def _scalar(value: Any) -> Any:
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
 
 
-def _honest(result: Result[Any, Any], source: Source, noise: Noise) -> Result[Any, Any]:
-    """Add to the guarantee what the algorithm cannot know: where bounds and noise came from."""
-    guarantee = result.guarantee
+def honest(guarantee: Guarantee, source: Source, noise: Noise) -> Guarantee:
+    """Add to a guarantee what the algorithm cannot know: where bounds and noise came from."""
     caveats = (SECRET if noise.seed is None else TEACHING, *guarantee.caveats)
     if source.dataset.bounds_from_data:
         guarantee = dataclasses.replace(guarantee, proved=None)
         caveats = (FROM_DATA, *caveats)
-    return dataclasses.replace(result, guarantee=dataclasses.replace(guarantee, caveats=caveats))
+    return dataclasses.replace(guarantee, caveats=caveats)
 
 
 def _secret(job: _Job, place: int) -> _Latest:

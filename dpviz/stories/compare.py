@@ -1,0 +1,253 @@
+"""Methods beside each other: cost against ε over many runs, and what kind of guarantee each stands on.
+
+All of it is computed on the true records: the curator's. A solid line is a proved guarantee for the neighbors that the
+axis is about; everything else is dashed, has another mark, and says why in the legend.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import FloatArray, attacker_odds
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
+from dpviz.stories.panel import Fact, Sentence, at_most, number
+
+Row = Mapping[str, Any]  # one run, by the experiments' column names
+
+OK = "ok"
+LEAK = "Curator view: computed on the true records. Choosing ε by true results leaks, and no guarantee here counts it."
+HIDDEN = "Costs are exact, and every run would be one more release. The curator sees them; you do not."
+NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
+LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
+FLOOR = "Floor: k-means++, no privacy"
+LEAST_VIEW = (-0.03, 0.2)  # decades around the floor
+TERMS = (
+    ("Cost", "Sum of squared distances from each record to its nearest center, as a multiple of the floor."),
+    ("Floor", "The best of five runs of k-means++ without privacy, on the same records."),
+    ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
+    ("Solid", "A guarantee that is proved for the neighbors you chose: only these lines compare like with like."),
+    ("Dashed", "Not proved, for other neighbors, or an ε that counts per distance: beside the others, not against."),
+    ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
+)
+
+
+class Standing(Enum):
+    """What a line's ε means beside the axis: words of the legend and the mark's symbol."""
+
+    SAME = ("", "circle")
+    OTHER = ("other neighbors", "square")
+    DISTANCE = ("ε per distance", "diamond")
+    CLAIMED = ("not proved", "cross")
+
+    @property
+    def words(self) -> str:
+        """What the legend adds to the name."""
+        return self.value[0]
+
+    @property
+    def symbol(self) -> str:
+        """The mark of each ε."""
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """One method along ε."""
+
+    key: str  # what a click reports
+    name: str
+    hue: int
+    standing: Standing
+    epsilons: tuple[float, ...]  # (p,) as asked for, ascending
+    x: FloatArray  # (p,) proved, else claimed
+    nonprivate_ratios: FloatArray  # (R, p) costs over the floor's; NaN where a run failed
+
+    @property
+    def legend(self) -> str:
+        """Its name, and what its ε is if it is another one."""
+        return f"{self.name} ({self.standing.words})" if self.standing.words else self.name
+
+
+def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> Standing:
+    """Say what a run's ε means on an axis about `adjacency`; bounds from the records leave nothing proved."""
+    if row["proved_epsilon"] is None or not bounds_public:
+        return Standing.CLAIMED
+    if row["proved_per_distance"]:
+        return Standing.DISTANCE
+    return Standing.SAME if row["proved_adjacency"] == adjacency else Standing.OTHER
+
+
+def series_of(
+    key: str, name: str, hue: int, rows: Sequence[Row], adjacency: str, *, bounds_public: bool = True
+) -> Series | None:
+    """Gather the runs of one method; None where none of them could be made."""
+    made = [row for row in rows if row["status"] == OK and row["inertia_ratio"] is not None]
+    if not made:
+        return None
+    kind = standing(made[0], adjacency, bounds_public=bounds_public)
+    epsilons = tuple(sorted({float(row["epsilon"]) for row in made}))
+    column = "published_epsilon" if kind is Standing.CLAIMED else "proved_epsilon"
+    found = [[row for row in made if row["epsilon"] == epsilon] for epsilon in epsilons]
+    ratios = np.full((max(map(len, found)), len(epsilons)), np.nan)
+    for i, runs in enumerate(found):
+        ratios[: len(runs), i] = [row["inertia_ratio"] for row in runs]
+    x = np.array([float(np.median([row[column] for row in runs])) for runs in found])
+    return Series(key, name, hue, kind, epsilons, x, ratios)
+
+
+def frontier(shown: Sequence[Series], adjacency: str, chosen: tuple[str, float] | None = None) -> Scene:
+    """Return cost against ε.
+
+    A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
+    """
+    curves = [_curve(one) for one in shown]
+    logs = np.concatenate([np.log10(one.x) for one in shown]) if shown else np.array([-1.0, 1.0])
+    ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
+    heights = [value for curve in curves for value in (*curve.low, *curve.high) if math.isfinite(value)]
+    low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
+    pad = 0.04 * (high - low)
+    bands, lines = layers_of(curves, Audience.CURATOR)
+    level = np.array([[ends[0], 0.0], [ends[1], 0.0]])[None, None]
+    floor = _layer(FLOOR, Kind.LINES, Role.EXACT, level, size=1.5, dash=True)
+    marks = [_marks(one, curve) for one, curve in zip(shown, curves, strict=True)]
+    named = ", ".join(one.legend for one in shown)
+    return Scene(
+        title="Cost against ε",
+        alt=f"Line chart of the clustering cost as a multiple of the non-private floor against ε, for {named}.",
+        caption="Lines are medians, bands hold 90 of 100 runs, 1 is the floor. "
+        f"Solid: proved for {NEIGHBORS[adjacency]}.",
+        hint="Click a mark to look at its median run, or a name.",
+        x=Axis("ε", view=ends, log=True),
+        y=Axis("cost", "× the floor", view=(low - pad, high + pad), log=True),
+        axes_public=False,  # the axes end at exact costs
+        layers=(*bands, floor, *lines, *marks, *_ring(shown, curves, chosen)),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
+    """Say which proved method has the least median cost at `epsilon`; where bands overlap, that too."""
+    here: list[tuple[float, float, float, str]] = []  # median, low, high, name
+    for one in shown:
+        if one.standing is Standing.SAME and epsilon in one.epsilons:
+            ratios = one.nonprivate_ratios[:, one.epsilons.index(epsilon)]
+            low, middle, high = (float(value) for value in np.nanpercentile(ratios, [BAND[0], 50.0, BAND[1]]))
+            here.append((middle, low, high, one.name))
+    if not here:
+        return Sentence("None of these methods is proved for the neighbors you chose.", HIDDEN)
+    here.sort()
+    middle, _, high, name = here[0]
+    said = f"At ε = {number(epsilon)}, {name} is nearest to the floor: {number(middle)} × its cost in the median"
+    near = [other for _, low, _, other in here[1:] if low <= high]
+    return Sentence(f"{said}; its band overlaps {' and '.join(near)}." if near else f"{said}.", HIDDEN)
+
+
+def median_row(rows: Sequence[Row]) -> Row | None:
+    """Return the run whose cost is the (lower) median: one that really took place; None where none did."""
+    made = [row for row in rows if row["status"] == OK and row["inertia_ratio"] is not None]
+    return sorted(made, key=lambda row: float(row["inertia_ratio"]))[(len(made) - 1) // 2] if made else None
+
+
+def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
+    """Say a run's guarantee in one line; what is not proved is named so."""
+    proved = row["proved_epsilon"] is not None and bounds_public
+    part = "proved" if proved else "published"
+    epsilon, delta = float(row[f"{part}_epsilon"]), float(row[f"{part}_delta"])
+    words = f"ε = {number(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
+    words += f", δ = {number(delta)}" if delta > 0 else ""
+    return f"{'proved' if proved else 'claimed, not proved'}: {words}, {NEIGHBORS[row[f'{part}_adjacency']]}"
+
+
+def odds_words(row: Row, *, bounds_public: bool = True) -> str:
+    """Say what a run's guarantee lets an attacker reach."""
+    if row["proved_epsilon"] is None or not bounds_public:
+        return "No limit is established."
+    odds = at_most(attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"])))
+    where = " between two places one unit apart" if row["proved_per_distance"] else ""
+    return f"With secret noise an attacker is right {odds}{where}. A coin: 50."
+
+
+def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, Any]]:
+    """Return one line for each ε of a method: what it costs, finds, takes and promises."""
+    lines = []
+    for epsilon in sorted({float(row["epsilon"]) for row in rows}):
+        runs = [row for row in rows if row["epsilon"] == epsilon]
+        made = [row for row in runs if row["status"] == OK]
+        line: dict[str, Any] = {"Method": name, "ε": number(epsilon), "Runs": len(made)}
+        typical = median_row(runs)
+        if typical is None:
+            lines.append(line | {"Guarantee": str(runs[0]["status"])})
+            continue
+        ratios = [float(row["inertia_ratio"]) for row in made if row["inertia_ratio"] is not None]
+        low, middle, high = (float(value) for value in np.percentile(ratios, [BAND[0], 50.0, BAND[1]]))
+        counts = sorted(int(row["k_found"]) for row in made)
+        agreements = [float(row["ari"]) for row in made if row["ari"] is not None]
+        line |= {
+            "Cost, × floor": number(middle),
+            "90 of 100 runs": f"{number(low)} to {number(high)}",
+            "k found": f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}",
+            "Agreement (ARI)": number(float(np.median(agreements))) if agreements else "",
+            "Milliseconds": number(1e3 * float(np.median([row["processor_seconds"] for row in made]))),
+            "Guarantee": guarantee_words(typical, bounds_public=bounds_public),
+        }
+        lines.append(line)
+    return lines
+
+
+def facts(row: Row) -> tuple[Fact, ...]:
+    """Return the numbers of one run; all but its seeds are exact."""
+    shown = [
+        Fact("Cost", f"{number(float(row['inertia_ratio']))} × the floor", "Sum of squared distances.", False),
+        Fact("Centers found", str(row["k_found"]), f"{row['k']} were asked for where the method asks.", True),
+        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
+    ]
+    if row["ari"] is not None:
+        shown.insert(1, Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index.", False))
+    return tuple(shown)
+
+
+def _curve(one: Series) -> Curve:
+    over = np.log10(np.clip(one.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO))
+    low, middle, high = percentiles(over)
+    dashed = one.standing is not Standing.SAME
+    return Curve(one.legend, one.hue, np.log10(one.x), low, middle, high, f"{one.key}{LINE}", dashed=dashed)
+
+
+def _marks(one: Series, curve: Curve) -> Layer:
+    places = np.stack([curve.x, curve.middle], axis=1)[None]
+    names = tuple(f"{one.legend} at ε = {number(epsilon)}" for epsilon in one.epsilons)
+    group = {"group": np.zeros((1, len(one.epsilons)), dtype=np.uint8)}
+    style: dict[str, Any] = {"symbol": one.standing.symbol, "size": 10.0, "hue": one.hue, "names": names}
+    return Layer(
+        one.legend,
+        Kind.MARKS,
+        Role.CLUSTER,
+        Audience.CURATOR,
+        {"xy": places, **group},
+        always(1),
+        legend=False,
+        isolate=False,
+        pick=one.key,
+        **style,
+    )
+
+
+def _ring(shown: Sequence[Series], curves: Sequence[Curve], chosen: tuple[str, float] | None) -> list[Layer]:
+    """Return a ring around the chosen mark."""
+    for one, curve in zip(shown, curves, strict=True):
+        if chosen is not None and one.key == chosen[0] and chosen[1] in one.epsilons:
+            at = one.epsilons.index(chosen[1])
+            place = np.array([[[curve.x[at], curve.middle[at]]]])
+            return [_layer("Chosen", Kind.MARKS, Role.REFERENCE, place, symbol="ring", size=19.0)]
+    return []
+
+
+def _layer(name: str, kind: Kind, role: Role, xy: FloatArray, **style: Any) -> Layer:
+    return Layer(name, kind, role, Audience.CURATOR, {"xy": xy}, always(1), isolate=False, **style)

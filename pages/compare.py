@@ -1,0 +1,20 @@
+"""Compare: every method on the same records, at every ε, over many runs, beside the cost without privacy."""
+
+import streamlit as st
+
+from dpviz.stories import compare as story
+from dpviz.ui import compare, frame, shown
+
+page = frame.start("Compare", story.TERMS)
+shown.keep(None)  # no story's picture is on screen
+if page.public:
+    page.picture.info(story.HIDDEN)
+question = compare.ask(page)
+if not page.public:
+    with page.lead:
+        st.caption(story.LEAK)
+    with page.more_pictures:
+        compare.compared(page, question)
+with page.side:
+    compare.guide(question)
+frame.show_problems(page.problems)

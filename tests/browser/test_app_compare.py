@@ -1,0 +1,32 @@
+"""The Compare page in a browser: runs stop and go on, and a method's name leads to a run and to its own page."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpviz.ui.compare_methods import ENTRIES
+from tests.browser.test_app import APP
+
+pytestmark = pytest.mark.browser
+
+Server = Callable[[str], str]
+SLOW = 120_000  # ms
+FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key in ENTRIES)])
+
+
+def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=100&compare_grid=many")
+    page.get_by_role("button", name="Stop", exact=True).click(timeout=SLOW)
+    expect(page.get_by_text(re.compile(r"Stopped: \d+ of 100 parts"))).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=SLOW)
+    picture = page.locator(".dpviz-live[data-dpviz-key='picture']")
+    picture.get_by_role("button", name="Show DPLloyd (SU)").click()
+    expect(page).to_have_url(re.compile("chosen=su"), timeout=SLOW)
+    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"/convergent_kmeans\?.*mode=su"), timeout=SLOW)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means")
+    expect(page).to_have_url(re.compile("n=300"))
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -1,0 +1,156 @@
+"""The Compare page: what is asked is in the link, a click leads to that very run, exact results are the curator's."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpviz.data import load
+from dpviz.experiments.trials import METHODS
+from dpviz.ui import compare, compare_cards, compare_runs, compare_tasks
+from dpviz.ui.compare_methods import ENTRIES
+from dpviz.ui.compare_tasks import Part
+
+from .conftest import at_once, clicking
+
+FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
+SU = {**FEW, "with_su": "1", "with_dpm_published": "1"}
+
+
+@pytest.fixture
+def known(monkeypatch):
+    return at_once(monkeypatch, compare_runs)
+
+
+def labels_of(page):
+    return [button.label for button in page.app.button]
+
+
+def test_it_opens_on_runs_that_are_on_their_way_and_can_be_stopped(open_page):
+    page = open_page("compare", n="200")
+    assert [title.value for title in page.app.title] == ["Compare"]
+    assert any("on their way" in caption.value for caption in page.app.caption)
+    (stop,) = [button for button in page.app.button if button.label == "Stop"]
+    stop.click()
+    page.run()
+    assert any("Stopped: 0 of" in info.value for info in page.app.info)
+    (on,) = [button for button in page.app.button if button.label == "Go on"]
+    on.click()
+    page.run()
+    assert "Stop" in labels_of(page)
+
+
+@pytest.mark.usefixtures("known")
+def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(open_page):
+    page = open_page("compare", **SU, chosen="su", chosen_epsilon="1.0")
+    header = page.packed()["picture"][1]
+    lines = {layer["name"]: layer for layer in header["layers"] if layer["kind"] == "lines"}
+    assert set(lines) == {"DPLloyd (SU)", "DPM, as published (not proved)", "Floor: k-means++, no privacy"}
+    assert not lines["DPLloyd (SU)"]["dash"]
+    assert lines["DPM, as published (not proved)"]["dash"]
+    assert {layer["audience"] for layer in header["layers"]} == {"curator"}
+    assert any("tuning" in caption.value or "Choosing ε" in caption.value for caption in page.app.caption)
+    again = open_page("compare", **page.query)
+    assert again.hash == page.hash
+    (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
+    assert set(table["Guarantee"].str.partition(":")[0]) == {"proved", "claimed, not proved"}
+    assert "run-chosen" in page.packed()
+    assert not page.warnings
+
+
+@pytest.mark.usefixtures("known")
+def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
+    clicked = clicking(monkeypatch, compare, "picture")
+    page = open_page("compare", **SU)
+    clicked.picked, clicked.picked_mark, clicked.pick_count = "su", 2, 1
+    page.run()
+    assert page.query["chosen"] == "su"
+    assert page.query["chosen_epsilon"] == "1.0"
+    (pin,) = [button for button in page.app.button if button.label == "Pin"]
+    pin.click()
+    page.run()
+    assert {"run-chosen", "run-pinned"} <= set(page.packed())
+    assert page.query["pinned"] == "su"
+
+
+@pytest.mark.parametrize("key", ["su", "eugkm", "convergent", "dpm", "dpm_published", "morse", "nd_laplace"])
+def test_the_page_of_a_run_makes_the_same_run(open_page, key):
+    """Every page must take the link's every word, and release what the row was measured on."""
+    data = load("blobs", n=200)
+    part = Part(key, 1.0, 4, 5, 3, 1, 200)
+    (run,) = compare_tasks.trials(data.points, data.box, data.labels, part)
+    (row,) = compare_tasks.rows(data.points, data.box, data.labels, part)
+    again = (
+        METHODS[run.method]
+        .fit(data.points, data.box, run.params(), rng=np.random.default_rng(row["noise_key"]))
+        .release
+    )
+    entry = ENTRIES[key]
+    query = {"n": "200", **dict(entry.link), "epsilon": "1.0", "n_clusters": "4", "start_seed": "5"}
+    page = open_page(entry.page, **query, noise_seed=str(row["noise_key"]))
+    assert page.warnings == []
+    for name, value in query.items():
+        if name in page.query:
+            assert page.query[name] == value
+    if key in ("su", "eugkm", "convergent", "dpm", "dpm_published"):
+        _, header, packed = page.packed()["picture"]
+        (layer,) = [each for each in header["layers"] if each["name"] == "Released center"]
+        place = layer["arrays"]["xy"]
+        start = 4 + int.from_bytes(packed[:4], "little") + place["offset"]
+        shown = np.frombuffer(packed[start:], dtype="<f4", count=int(np.prod(place["shape"])))
+        np.testing.assert_allclose(shown.reshape(-1, 2), data.box.to_unit(again.centers), atol=1e-6)
+
+
+def test_the_answers_say_90_percent_only_with_enough_runs(open_page, known):
+    query = {**FEW, "with_eugkm": "1", "compare_tab": "solve", "aim": "3.0"}
+    few = open_page("compare", **query)
+    said = "\n".join(each.value.replace("\\", "") for each in few.app.markdown)
+    assert "Not within the grid: 10 independent runs" in said
+    page = open_page("compare", **{**query, "compare_runs": "30"})
+    said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
+    found = re.search(r"ε = ([\d.]+) reaches a cost of at most 3 × the floor .*: (\d+) of 30 runs", said)
+    assert found, said
+    met = int(found[2])
+    assert stats.binomtest(met, 30, 0.9, alternative="greater").pvalue <= 0.05
+    assert "95 % confidence" in said
+    answers = [row for part in known.values() if isinstance(part, list) for row in part]
+    at = [row["inertia_ratio"] for row in answers if row["epsilon"] == float(found[1])]
+    assert sum(ratio <= 3.0 for ratio in at) >= met
+
+
+def test_fewest_people_are_looked_for_on_samples(open_page, known):
+    page = open_page("compare", **{**FEW, "with_eugkm": "1"}, compare_tab="people", aim="3.0", people_epsilon="3.0")
+    said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
+    assert re.search(r"n = \d+ reaches a cost of at most 3|Not within the grid", said)
+    sizes = {row["n"] for part in known.values() if isinstance(part, list) for row in part}
+    assert sizes == {200, 100, 50, 25}
+
+
+@pytest.mark.usefixtures("known")
+def test_the_report_is_one_page_that_asks_nobody(open_page):
+    page = open_page("compare", **SU, compare_tab="report")
+    assert len(page.app.get("download_button")) == 1
+    assert any("Do not publish it" in caption.value for caption in page.app.caption)
+
+
+def test_the_public_learns_why_there_is_nothing(open_page, known):
+    page = open_page("compare", **SU, audience="public")
+    assert page.packed() == {}
+    assert not known, "no run is even made"
+    assert any("Costs are exact" in info.value for info in page.app.info)
+    assert len(page.app.dataframe) == 0
+
+
+@pytest.mark.usefixtures("known")
+def test_no_method_is_no_picture_and_too_many_clusters_are_told(open_page):
+    page = open_page("compare", **FEW)
+    assert any("at least one" in info.value for info in page.app.info)
+    page = open_page("compare", **{**SU, "n": "10"}, n_clusters="20")
+    assert any("floor needs as many" in warning for warning in page.warnings)
+
+
+def test_every_method_has_a_name_of_its_own_and_a_page_that_exists():
+    assert len({entry.name for entry in ENTRIES.values()}) == len(ENTRIES)
+    assert {key for key, _ in compare_cards.CHOSEN.choices} == {"none", *ENTRIES}
+    assert {entry.method for entry in ENTRIES.values()} <= set(METHODS)
