@@ -53,7 +53,7 @@ def layers(content: bytes) -> set[str]:
     return {row["layer"] for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))}
 
 
-@pytest.mark.parametrize("name", [PAGE, "dpm", "morse"])
+@pytest.mark.parametrize("name", [PAGE, pytest.param("dpm", marks=pytest.mark.slow), "morse"])
 def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Path, name: str) -> None:
     page.goto(f"{server(APP)}/{name}?data=blobs&n=500")
     scene = scene_of(picture_of(page))
@@ -194,9 +194,9 @@ def test_a_drawing_with_a_wrong_number_is_refused(page: Page, server: Server) ->
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
+        pytest.param(b"", marks=pytest.mark.slow),  # without a browser, tests/pages and tests/ui read many more
         b"[" * 50_000,
-        b'{"format": NaN}',
+        pytest.param(b'{"format": NaN}', marks=pytest.mark.slow),
         b'{"format": "dpviz picture", "version": 1, "page": "<img src=x onerror=window.stolen=1>"}',
     ],
     ids=["empty", "nested", "NaN", "hostile"],

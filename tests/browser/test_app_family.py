@@ -28,7 +28,7 @@ def all_done(page: Page) -> None:
 
 
 def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Server) -> None:
-    picture = opened(page, server, SMALL)
+    picture = opened(page, server, f"{SMALL}&tab=methods")
     steps, against = chart(page, "steps"), chart(page, "against")
     all_done(page)
     before, sweep = scene_of(steps), scene_of(against)
@@ -44,7 +44,7 @@ def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Ser
 
 
 def test_a_click_on_a_method_shows_its_picture_and_its_link(page: Page, server: Server) -> None:
-    picture = opened(page, server, SMALL)
+    picture = opened(page, server, f"{SMALL}&tab=methods")
     steps = chart(page, "steps")
     all_done(page)
     with redrawn(picture):
@@ -85,7 +85,7 @@ def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server
 
 
 def test_budgets_and_tables_have_tabs_with_links(page: Page, server: Server) -> None:
-    opened(page, server, SMALL)
+    opened(page, server, f"{SMALL}&tab=methods")
     page.get_by_role("tab", name="Budgets").click()
     chart(page, "budgets")
     expect(page).to_have_url(re.compile("tab=budgets"))

@@ -97,7 +97,12 @@ def test_columns_can_be_chosen(page: Page, server: Server) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [PNG, b"", b"name,town\nann,rome\nbob,oslo\n", b"\xff\xfe\x00" * 50],
+    [
+        PNG,
+        pytest.param(b"", marks=pytest.mark.slow),  # without a browser, tests/pages and tests/data read many more
+        b"name,town\nann,rome\nbob,oslo\n",
+        pytest.param(b"\xff\xfe\x00" * 50, marks=pytest.mark.slow),
+    ],
     ids=["picture", "empty", "no numbers", "broken text"],
 )
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
