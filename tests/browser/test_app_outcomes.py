@@ -32,7 +32,7 @@ def test_runs_play_and_stop_and_are_stepped_without_the_server(page: Page, serve
     expect(picture).to_have_attribute("data-dpviz-frame", after)
     expect(dots).to_have_attribute("data-dpviz-frame", after)
     page.keyboard.press("End")
-    expect(picture.locator(".frame-label")).to_have_text("Run 10 of 30")
+    expect(picture.locator(".frame-label")).to_have_text("Run 30 of 30")
 
 
 def test_nothing_moves_unless_it_is_asked_to(browser: Browser, server: Server) -> None:
