@@ -235,3 +235,26 @@ def open_page():
 def name(request):
     """Return the name of each page."""
     return request.param
+
+
+@pytest.fixture
+def upload(open_page, name):
+    """Return the uploader: upload(content, **link) opens the page with its file chosen."""
+
+    def uploaded(content, file_name="mine.csv", **link):
+        page = open_page(name, **{"data": "upload:", **link})
+        assert page.packed() == {}
+        page.widget("file_uploader", "Your file").set_value((file_name, content, "text/csv"))
+        return page.run()
+
+    return uploaded
+
+
+def typed(page, bounds):
+    """Type bounds, {label of the lower one: (low, high)}, and run."""
+    for label, (low, high) in bounds.items():
+        fields = page.app.number_input
+        at = [field.label for field in fields].index(label)
+        fields[at].set_value(low)
+        fields[at + 1].set_value(high)
+    return page.run()

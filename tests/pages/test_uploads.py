@@ -1,46 +1,19 @@
 """Somebody's own table: what is asked, what is said, and what never leaves the session."""
 
 import hashlib
-import json
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpviz.data import DATASETS
-from dpviz.ui import ahead, config, exports, frame, picker, runs
-from dpviz.ui.export_files import Wish, make
+from dpviz.ui import picker, runs
 from tests.data.made import number_row, parquet, text_row, workbook
 
-from .conftest import FIRST, SOME_KIND, SOME_KNOB
+from .conftest import FIRST, SOME_KIND, SOME_KNOB, typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
-
-
-@pytest.fixture
-def upload(open_page, name):
-    """Return the uploader: upload(content, **link) opens the page with its file chosen."""
-
-    def uploaded(content, file_name="mine.csv", **link):
-        page = open_page(name, **{"data": "upload:", **link})
-        assert page.packed() == {}
-        page.widget("file_uploader", "Your file").set_value((file_name, content, "text/csv"))
-        return page.run()
-
-    return uploaded
-
-
-def typed(page, bounds):
-    """Type bounds, {label of the lower one: (low, high)}, and run."""
-    for label, (low, high) in bounds.items():
-        fields = page.app.number_input
-        at = [field.label for field in fields].index(label)
-        fields[at].set_value(low)
-        fields[at + 1].set_value(high)
-    return page.run()
 
 
 def said(page):
@@ -281,40 +254,3 @@ def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
     assert page.query["data"] == "blobs"
     assert "noise_seed" in page.query
     assert page.packed()["picture"][1]["title"] != "mine.csv"
-
-
-def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
-    page = upload(CSV)
-    page.set("multiselect", "Features", ["note", "age"])
-    page.set("selectbox", "Labels", "income")
-    page.set("selectbox", "Missing values", "drop")
-    page.set("toggle", "Scale bounds to 0 and 1", True)
-    page.set("multiselect", "From the data (not private)", ["age"])
-    page = typed(page, {"note from": (-0.5, 2.0)})
-    shown = page.app.session_state["dpviz:shown"]
-    written = make(shown, name, Wish("json")).content
-    described = shown.source.form
-    assert described.bounds == ((-0.5, 2.0), None)
-
-    other = upload(CSV)  # another session
-    other.set("multiselect", "Features", ["income"])
-    wanted, withdraw = [config.read(written)], ahead.withdraw
-
-    def first():
-        withdraw()
-        if wanted:
-            exports.take_over(wanted.pop())
-
-    monkeypatch.setattr(frame, "ahead", SimpleNamespace(withdraw=first))
-    found = other.run().app.session_state["dpviz:shown"].source
-    assert found.form == described
-    assert fingerprint_of(found.dataset) == fingerprint_of(shown.source.dataset)
-    assert found.key == shown.source.key
-    public = json.loads(make(replace(shown, public=True), name, Wish("json")).content)["upload"]
-    assert "label" not in public
-    assert public["bounds"] == [[-0.5, 2.0], None]
-
-
-def fingerprint_of(dataset):
-    parts = (dataset.points.tolist(), dataset.labels.tolist(), dataset.box.low.tolist(), dataset.box.high.tolist())
-    return (*parts, dataset.feature_names, dataset.units, dataset.title, dataset.bounds_from_data)

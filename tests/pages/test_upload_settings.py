@@ -1,0 +1,52 @@
+"""Settings of somebody's own table: given with the file, they bring the whole form back."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+
+from dpviz.ui import ahead, config, exports, frame
+from dpviz.ui.export_files import Wish, make
+
+from .conftest import typed
+
+ROWS = np.random.default_rng(0).random((60, 3)).round(4)
+CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
+
+
+def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
+    page = upload(CSV)
+    page.set("multiselect", "Features", ["note", "age"])
+    page.set("selectbox", "Labels", "income")
+    page.set("selectbox", "Missing values", "drop")
+    page.set("toggle", "Scale bounds to 0 and 1", True)
+    page.set("multiselect", "From the data (not private)", ["age"])
+    page = typed(page, {"note from": (-0.5, 2.0)})
+    shown = page.app.session_state["dpviz:shown"]
+    written = make(shown, name, Wish("json")).content
+    described = shown.source.form
+    assert described.bounds == ((-0.5, 2.0), None)
+
+    other = upload(CSV)  # another session
+    other.set("multiselect", "Features", ["income"])
+    wanted, withdraw = [config.read(written)], ahead.withdraw
+
+    def first():
+        withdraw()
+        if wanted:
+            exports.take_over(wanted.pop())
+
+    monkeypatch.setattr(frame, "ahead", SimpleNamespace(withdraw=first))
+    found = other.run().app.session_state["dpviz:shown"].source
+    assert found.form == described
+    assert fingerprint_of(found.dataset) == fingerprint_of(shown.source.dataset)
+    assert found.key == shown.source.key
+    public = json.loads(make(replace(shown, public=True), name, Wish("json")).content)["upload"]
+    assert "label" not in public
+    assert public["bounds"] == [[-0.5, 2.0], None]
+
+
+def fingerprint_of(dataset):
+    parts = (dataset.points.tolist(), dataset.labels.tolist(), dataset.box.low.tolist(), dataset.box.high.tolist())
+    return (*parts, dataset.feature_names, dataset.units, dataset.title, dataset.bounds_from_data)
