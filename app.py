@@ -9,10 +9,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dpviz.ui import ahead
+from dpviz.ui import ahead, asking
 from dpviz.ui.headers import SecurityHeaders
 
-app = st.App("dpviz/ui/main.py", routes=[ahead.ROUTE], middleware=[Middleware(SecurityHeaders)])
+app = st.App("dpviz/ui/main.py", routes=[ahead.ROUTE, asking.ROUTE], middleware=[Middleware(SecurityHeaders)])
 
 # Run as a script by a test there is no server around: show the pages directly.
 if get_script_run_ctx(suppress_warning=True) is not None:

@@ -25,10 +25,10 @@ export class Ahead {
     this.next = null; // the move that waits for it
   }
 
-  /** Fetch the picture of a move; the promise ends when it is drawn, or will not be. */
+  /** Fetch the picture of a move; the promise ends when it is drawn, or will not be, and says which. */
   follow(address, move) {
-    if (BASE === null) return Promise.resolve();
-    this.next?.give();
+    if (BASE === null) return Promise.resolve(false);
+    this.next?.give(false);
     const waiting = new Promise((resolve) => { this.next = { address, move, give: resolve }; });
     if (this.flight === null) this.start();
     return waiting;
@@ -37,17 +37,18 @@ export class Ahead {
   start() {
     const { address, move, give } = this.next;
     this.next = null;
-    this.flight = this.fetch(address, move).catch(() => {}).finally(() => {
+    this.flight = this.fetch(address, move).catch(() => false).then((drawn) => {
       this.flight = null;
-      give();
+      give(drawn);
       if (this.next) this.start();
     });
   }
 
   async fetch(address, move) {
     const response = await fetch(`${BASE}/${address}/${move.index}`, { cache: "no-store" });
-    if (response.status !== 200) return; // the page's rerun brings it
+    if (response.status !== 200) return false; // the page's rerun brings it
     const scenes = unbundle(await response.arrayBuffer());
     document.dispatchEvent(new CustomEvent("dpviz:ahead", { detail: { move: move.number, scenes } }));
+    return true;
   }
 }

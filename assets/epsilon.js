@@ -3,7 +3,8 @@
 
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
-const AHEAD_MS = 250; // how long the page waits for a picture that comes ahead of it
+const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
+const REST_MS = 250; // of the slider, before the page follows a picture that came ahead: its rerun would hold the next up
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
 const REACH_PX = 16; // how near to a mark the pointer must be
@@ -61,6 +62,7 @@ class Slider {
     this.data = null;
     this.lastMove = null; // the last move sent, answered when the page's data carry it
     this.told = 0; // number of the last move that the page knows of
+    this.untold = null; // tells the page of the move that it will be told of at rest
     this.lastSent = 0;
     this.dragging = false;
     this.build(parent);
@@ -96,6 +98,8 @@ class Slider {
     for (const type of ["pointerup", "pointercancel", "blur"]) {
       this.input.addEventListener(type, () => { this.dragging = false; });
     }
+    this.onElsewhere = ({ target }) => { if (!this.root.contains(target)) this.untold?.(); };
+    document.addEventListener("pointerdown", this.onElsewhere, { capture: true });
     this.helpButton.addEventListener("click", () => {
       this.help.hidden = !this.help.hidden;
       this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
@@ -120,6 +124,7 @@ class Slider {
     if (answered && !this.dragging) this.put(data.index);
     else this.show();
     if (answered || data.move === this.told) this.answered = true;
+    if (answered) delete document.documentElement.dataset.dpvizMoving;
   }
 
   get index() {
@@ -149,6 +154,9 @@ class Slider {
     this.show();
     this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
     this.unsent = true;
+    this.moved = performance.now();
+    clearTimeout(this.resting);
+    this.untold = null;
     this.announce();
     this.sendSoon();
   }
@@ -159,8 +167,10 @@ class Slider {
     const pictures = [];
     const detail = { slider, index, number, wait: (picture) => pictures.push(picture) };
     window.dispatchEvent(new CustomEvent("dpviz:moving", { detail }));
-    const late = new Promise((resolve) => { setTimeout(resolve, AHEAD_MS); });
+    const late = new Promise((resolve) => { setTimeout(resolve, AHEAD_MS, []); });
     this.pictures = pictures.length > 0 ? Promise.race([Promise.all(pictures), late]) : null;
+    // The words beside the picture are of the value before until the page has followed.
+    if (this.pictures) document.documentElement.dataset.dpvizMoving = "";
   }
 
   onChange() { // released, or a key: always the last word
@@ -181,14 +191,28 @@ class Slider {
     this.unsent = false;
     this.answered = false;
     this.lastSent = performance.now();
-    const { index, lastMove: number } = this;
-    const tell = () => {
-      if (number <= this.told) return; // a later move has overtaken this one
-      this.told = number;
-      this.setStateValue("moved", [index, number]);
-    };
-    if (this.pictures) this.pictures.then(tell);
-    else tell();
+    const { index, lastMove: number, pictures } = this;
+    const tell = () => this.tellPage(index, number);
+    if (!pictures) return void tell();
+    pictures.then((drawn) => {
+      if (!drawn.length || !drawn.every(Boolean)) tell();
+      else if (number === this.lastMove) this.tellAtRest(tell);
+    });
+  }
+
+  /** Wait with the page's rerun, which would hold the next picture up, until the slider rests or another part is used. */
+  tellAtRest(tell) {
+    clearTimeout(this.resting);
+    this.untold = tell;
+    this.resting = setTimeout(tell, Math.max(0, this.moved + REST_MS - performance.now()));
+  }
+
+  tellPage(index, number) {
+    clearTimeout(this.resting);
+    this.untold = null;
+    if (number <= this.told) return; // a later move has overtaken this one
+    this.told = number;
+    this.setStateValue("moved", [index, number]);
   }
 
   // -- Marks of real deployments --
@@ -239,6 +263,9 @@ class Slider {
 
   destroy() {
     clearTimeout(this.timer);
+    clearTimeout(this.resting);
+    document.removeEventListener("pointerdown", this.onElsewhere, { capture: true });
+    delete document.documentElement.dataset.dpvizMoving;
     this.observer.disconnect();
     this.root.remove();
   }

@@ -1,9 +1,12 @@
 // A line that says how far long work is, asks the server again while it lasts, and when the picture has changed.
+// It asks a short way of its own first; the page itself is asked when there is something to draw.
 
 const PATIENCE_MS = 2500; // without an answer
 const TRIES = 5;
 const LEAVING_MS = 2000; // after which a link has led nowhere
 const BUSY_MS = 100; // until the page is looked at again
+// Streamlit serves this script from below the app's own address, wherever a proxy has put it.
+const BASE = import.meta.url.includes("/_stcore/") ? import.meta.url.split("/_stcore/")[0] : null;
 const instances = new WeakMap(); // parentElement -> Wait
 
 // A question of the page that the reader leaves would bring that page back, or none: Streamlit's messages name their page.
@@ -19,8 +22,15 @@ const isBusy = () => {
   return performance.now() - left < LEAVING_MS || (state !== undefined && state !== null && state !== "notRunning");
 };
 
-/** What the line reads: done of all, or nothing when there is nothing to wait for. */
-export const progressText = ({ done, all, what }) => (done < all ? `${what}: ${done} of ${all}` : "");
+/** How many pieces are done; null where only the page can say. */
+async function peek(address) {
+  try {
+    const response = await fetch(`${BASE}/${address}`, { cache: "no-store" });
+    return response.status === 200 ? (await response.json()).done : null;
+  } catch {
+    return null;
+  }
+}
 
 class Wait {
   constructor(root) {
@@ -32,15 +42,26 @@ class Wait {
     this.bar = document.createElement("i");
     this.line.append(this.text, this.bar);
     root.append(this.line);
+    this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
     this.onDrawn = (event) => {
       if (event.detail?.key === this.data?.follow) this.ask(this.data.quiet);
     };
+    this.onMoving = () => { // what is waited for is about to change, or its picture is about to be drawn
+      if (this.data?.done < this.data?.all) this.ask(2 * this.data.quiet);
+    };
     window.addEventListener("dpviz:drawn", this.onDrawn);
+    window.addEventListener("dpviz:moving", this.onMoving);
   }
 
-  /** Ask the server after so many milliseconds, and again if it does not answer; a later wish replaces an earlier one. */
-  ask(after, tries = TRIES) {
+  wish() {
     clearTimeout(this.timer);
+    this.wishes += 1;
+    return this.wishes;
+  }
+
+  /** Ask the page after so many milliseconds, and again if it does not answer. */
+  ask(after, tries = TRIES) {
+    this.wish();
     this.timer = setTimeout(() => {
       if (isBusy()) {
         this.ask(BUSY_MS, tries);
@@ -51,24 +72,45 @@ class Wait {
     }, after);
   }
 
+  /** Look how far the work is, and ask the page once all is done, or now and then when there is more to draw. */
+  peekAfter(ms) {
+    const wish = this.wish();
+    this.timer = setTimeout(async () => {
+      const done = await peek(this.data.peek);
+      if (wish !== this.wishes) return;
+      if (done === null) return void this.ask(0);
+      const { all, done: drawn, redrawn } = this.data;
+      this.show(done);
+      if (done >= all || (done > drawn && performance.now() - this.loaded > (drawn ? redrawn : 0))) this.ask(0);
+      else this.peekAfter(this.data.every);
+    }, ms);
+  }
+
   load(data, trigger) {
     this.data = data;
     this.trigger = trigger;
-    clearTimeout(this.timer);
-    const { done, all } = data;
-    const pending = done < all;
-    this.line.hidden = !pending;
+    this.loaded = performance.now();
+    this.wish();
+    this.show(data.done);
+    this.line.hidden = data.done >= data.all;
+    if (this.line.hidden) return;
+    if (data.peek && BASE !== null) this.peekAfter(data.every);
+    else this.ask(data.every);
+  }
+
+  show(done) {
+    const { all, what } = this.data;
     this.line.setAttribute("aria-valuemax", all);
     this.line.setAttribute("aria-valuenow", done);
-    this.line.setAttribute("aria-label", data.what);
-    this.text.textContent = progressText(data);
+    this.line.setAttribute("aria-label", what);
+    this.text.textContent = `${what}: ${done} of ${all}`;
     this.bar.style.setProperty("--share", all ? done / all : 1);
-    if (pending) this.ask(data.every);
   }
 
   close() {
-    clearTimeout(this.timer);
+    this.wish();
     window.removeEventListener("dpviz:drawn", this.onDrawn);
+    window.removeEventListener("dpviz:moving", this.onMoving);
     this.line.remove();
   }
 }

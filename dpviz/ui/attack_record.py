@@ -13,14 +13,13 @@ from dpviz.core import Knob, knobs
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import attack_scene as story
 from dpviz.stories.attack_record import Exact, Guesses
-from dpviz.ui import attack_record_tasks, controls, state, two_worlds
+from dpviz.ui import asking, attack_record_tasks, controls, state, two_worlds
 from dpviz.ui.attack_record_tasks import Asked
-from dpviz.ui.background import Job, workshop
+from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.show import Method
-from dpviz.ui.wait import wait
 
 _KNOBS = {knob.name: knob for knob in knobs(Params)}
 EPSILON, STEP = _KNOBS["epsilon"], _KNOBS["epsilon_per_iteration"]
@@ -41,7 +40,6 @@ SHOWN = Knob(
     choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
-_OWN = "dpviz:own-attacks"
 _SEED = "dpviz:attack-seed"
 _CLICK = "dpviz:attack-click"
 
@@ -92,9 +90,7 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
         seed = _seed(page, noise)
         firsts = range(0, RUNS[what], BATCH)
         jobs = [Job(attack_record_tasks.runs, (asked, seed, first, BATCH)) for first in firsts]
-    answers = workshop().ask(page.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="batches of attacks", follow="picture", key="wait-attack")
+    answers = asking.ask(page.source, jobs, what="batches of attacks", key="wait-attack")
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif not answers.complete:

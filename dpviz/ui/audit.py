@@ -14,12 +14,11 @@ from dpviz.core import Budget, Event, Guarantee, Knob
 from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged, result_of
 from dpviz.stories import audit as story
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
-from dpviz.ui import audit_tasks, controls, panel, state
+from dpviz.ui import asking, audit_tasks, controls, panel, state
 from dpviz.ui.audit_tasks import CHUNK, CONSTRUCTED
-from dpviz.ui.background import Job, workshop
+from dpviz.ui.background import Job
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
 from dpviz.ui.live import live
-from dpviz.ui.wait import wait
 
 HEIGHT = 400  # CSS pixels
 BATCHED = 10  # times the runs where they are one call
@@ -49,7 +48,7 @@ RUNS = Knob(
 )
 SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
 FIRST_MODE = {"convergent_kmeans": "convergent_kmeans:mode=published"}  # a page opens with something to see
-_OWN = "dpviz:audit-jobs"
+_WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
 _KEPT_CURVES = 64
@@ -112,14 +111,13 @@ def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guara
     """Draw the runs' progress with a button to stop them, then what they show."""
     if state.is_blank():
         return
-    own = st.session_state.setdefault(_OWN, {})
     name = (frame.source.key, question)
     if st.session_state.get(_STOPPED) == name:
-        workshop().ask(frame.source, [], own)  # what has not begun never begins
+        asking.drop(frame.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
         st.button("Run it again", on_click=_stop, args=(None,))
         return
-    bound = _bound(frame, question, case, own)
+    bound = _bound(frame, question, case)
     if bound is None:
         return
     claim = judged(guarantee)
@@ -146,7 +144,7 @@ def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guara
         st.caption("Curator view: measured on real records. An audit is not a release.")
 
 
-def _bound(frame: Frame, question: Question, case: AuditCase, own: dict[Any, Any]) -> EpsilonBound | None:
+def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | None:
     """Return the finished audit; None while runs are missing, with a line that says how many there are."""
     name = (frame.source.key, question)
     kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
@@ -160,7 +158,7 @@ def _bound(frame: Frame, question: Question, case: AuditCase, own: dict[Any, Any
             for world in (0, 1)
         ]
     else:
-        found = _parts(frame, question, own)
+        found = _parts(frame, question)
         if found is None:
             return None
         parts = found
@@ -172,16 +170,14 @@ def _bound(frame: Frame, question: Question, case: AuditCase, own: dict[Any, Any
     return bound
 
 
-def _parts(frame: Frame, question: Question, own: dict[Any, Any]) -> Sequence[Any] | None:
+def _parts(frame: Frame, question: Question) -> Sequence[Any] | None:
     sizes = [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
     jobs = [
         Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
         for world in (0, 1)
         for chunk, size in enumerate(sizes)
     ]
-    answers = workshop().ask(frame.source, jobs, own)
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="Parts of the runs", follow="picture", key="wait-audit")
+    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return None

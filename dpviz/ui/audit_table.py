@@ -10,15 +10,14 @@ import streamlit as st
 from dpviz.experiments.audit import COLUMNS, NOTES, VIOLATION
 from dpviz.experiments.audit_cases import AuditCase, cases
 from dpviz.experiments.tables import Report, TablesError, read_tables
-from dpviz.ui import audit_tasks, state
-from dpviz.ui.background import Job, workshop
+from dpviz.ui import asking, audit_tasks, state
+from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
-from dpviz.ui.wait import wait
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "audit" / "methods.json"
 RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
 HIDDEN = frozenset({"key", "event", "pair"})  # shown below the table, or by a click
-_OWN = "dpviz:audit-table-jobs"
+_WAIT = "wait-audit-table"
 _LIVE = "dpviz:audit-table-live"
 
 
@@ -28,11 +27,10 @@ def table(frame: Frame) -> None:
     if state.is_blank():
         return
     st.subheader("All methods and modes", anchor=False)
-    own = st.session_state.setdefault(_OWN, {})
     if st.session_state.get(_LIVE):
-        _made_here(frame, own)
+        _made_here(frame)
         return
-    workshop().ask(frame.source, [], own)  # what was stopped and has not begun never begins
+    asking.drop(frame.source, _WAIT)  # what was stopped
     try:
         report = _report(FILE.stat().st_mtime_ns)
     except (TablesError, OSError) as error:
@@ -49,11 +47,9 @@ def table(frame: Frame) -> None:
     st.code("python -m dpviz.experiments audit --out assets/audit/methods.json", language="sh", wrap_lines=True)
 
 
-def _made_here(frame: Frame, own: dict[Any, Any]) -> None:
+def _made_here(frame: Frame) -> None:
     jobs = [Job(audit_tasks.line, (key, RUNS, SEED)) for key in cases()]
-    answers = workshop().ask(frame.source, jobs, own)
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="Methods and modes", follow="picture", key="wait-audit-table")
+    answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT)
     label = "Back to the file's table" if answers.complete else "Stop making the table"
     st.button(label, on_click=_switch, args=(False,))
     if answers.problem:

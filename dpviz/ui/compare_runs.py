@@ -6,14 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui import compare_tasks, state
-from dpviz.ui.background import Job, workshop
+from dpviz.ui import asking, compare_tasks, state
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.compare_tasks import Part
 from dpviz.ui.picker import Source
-from dpviz.ui.wait import wait
 
 LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
-_KEPT, _OWN, _STOPPED = "dpviz:compare-kept", "dpviz:compare-jobs", "dpviz:compare-stopped"
+_KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +36,14 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
     """
     name: Hashable = (source.key, tuple(parts))
     kept: dict[Part, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
-    own = st.session_state.setdefault(f"{_OWN}:{place}", {})
     stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in kept]
-    jobs = [] if stopped else [Job(compare_tasks.rows, (part,), classified=True) for part in missing]
-    answers = workshop().ask(source, jobs, own)  # what was stopped and has not begun never begins
+    answers = Answers(())
+    if stopped:
+        asking.drop(source, f"wait-{place}")
+    else:
+        jobs = [Job(compare_tasks.rows, (part,), classified=True) for part in missing]
+        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=len(parts) - len(missing))
     found = dict(zip(missing, answers.found, strict=False))
     known: dict[Part, Any] = {part: kept.get(part, found.get(part)) for part in parts}
     now: dict[Part, Any] = {part: made for part, made in known.items() if made is not None}
@@ -49,14 +51,11 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
     if stopped and len(now) < len(parts):
         st.info(f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone.")
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
-    else:
-        done = len(parts) if answers.problem else len(now)
-        wait(done=done, all=len(parts), what=what, follow="picture", key=f"wait-{place}")
-        if answers.problem:
-            st.error(state.plain(answers.problem))
-        elif len(now) < len(parts):
-            words = "Runs that have not begun never begin; what is there stays."
-            st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
+    elif answers.problem:
+        st.error(state.plain(answers.problem))
+    elif len(now) < len(parts):
+        words = "Runs that have not begun never begin; what is there stays."
+        st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
     rows: dict[str, list[dict[str, Any]]] = {}
     for part, made in now.items():
         rows.setdefault(part.entry, []).extend(made)
@@ -65,11 +64,8 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
 
 def looked(source: Source, parts: Sequence[Part], place: str) -> tuple[compare_tasks.Looked | None, ...]:
     """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
-    own = st.session_state.setdefault(f"{_OWN}:{place}", {})
     jobs = [Job(compare_tasks.look, (part,), classified=True) for part in parts]
-    answers = workshop().ask(source, jobs, own)
-    done = len(parts) if answers.problem else answers.n_done
-    wait(done=done, all=len(parts), what="Runs to look at", follow="picture", key=f"wait-{place}")
+    answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}")
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found

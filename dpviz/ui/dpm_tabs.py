@@ -17,8 +17,8 @@ from dpviz.stories.dpm_layers import PICK
 from dpviz.stories.dpm_many import ManyCuts
 from dpviz.stories.dpm_tree import facts, strips, tree_chart
 from dpviz.stories.panel import number
-from dpviz.ui import controls, panel, state, two_worlds
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, controls, panel, state, two_worlds
+from dpviz.ui.background import Job
 from dpviz.ui.dpm_knobs import ALONG, MANY, NODE
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
@@ -33,8 +33,6 @@ BATCH = 10  # runs of one job
 CUT_AXIS = "The feature that was cut"
 PUBLIC_MANY = "Every run is one more release, and its budget adds up. The curator sees them; you do not."
 PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
-_OWN = "dpviz:own-dpm-jobs"
-_OWN_QUALITY = "dpviz:own-dpm-quality"
 _SEED = "dpviz:dpm-seed"
 _LOOKED = "dpviz:dpm-looked"
 _CLICKS = "dpviz:dpm-clicks"
@@ -130,8 +128,7 @@ def _many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
         return
     arguments = _arguments(told.params)
     jobs = [Job(cut_often, (arguments, BATCH, (_seed(frame, noise), batch))) for batch in range(n_runs // BATCH)]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    _waiting(answers, len(jobs), f"{n_runs} runs", "wait-many")
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs", key="wait-many")
     found = [part for part in answers.found if part is not None]
     if answers.problem:
         st.error(state.plain(answers.problem))
@@ -187,8 +184,7 @@ def _quality(frame: Frame, recall: Recall) -> None:
     labels = told.last.nonprivate_labels.astype(np.int32).tobytes()
     classes = None if told.classes is None else told.classes.astype(np.int32).tobytes()
     jobs = [Job(compared, (labels, told.result.release.centers.tobytes(), classes))]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN_QUALITY, {}))
-    _waiting(answers, 1, "Comparison", "wait-quality")
+    answers = asking.ask(frame.source, jobs, what="Comparison", key="wait-quality")
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:
@@ -205,10 +201,6 @@ def compared(
     found = np.frombuffer(labels, dtype=np.int32).astype(np.intp)
     released = np.frombuffer(centers, dtype=np.float64).reshape(-1, box.d)
     return dpm_quality.comparison(points, box, found, released, known)
-
-
-def _waiting(answers: Answers, n_jobs: int, what: str, key: str) -> None:
-    wait(done=n_jobs if answers.problem else answers.n_done, all=n_jobs, what=what, follow="picture", key=key)
 
 
 def _arguments(params: dpm.Params) -> tuple[Any, ...]:

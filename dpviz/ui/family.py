@@ -15,13 +15,12 @@ from dpviz.experiments.kmeans_family import METHODS, MethodRuns, Question
 from dpviz.stories import family_charts as charts
 from dpviz.stories.budget_chart import budget_chart
 from dpviz.stories.panel import number
-from dpviz.ui import controls, family_tasks, state, two_worlds
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, controls, family_tasks, state, two_worlds
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.show import IMPOSSIBLE
-from dpviz.ui.wait import wait
 
 CHART_HEIGHT = 360
 BUDGET_HEIGHT = 520
@@ -84,7 +83,6 @@ RULES: dict[str, tuple[str, str, str, int]] = {
         200,
     ),
 }
-_OWN = "dpviz:own-jobs"
 _SEED = "dpviz:many-runs-seed"
 _CLICKS = "dpviz:clicks"
 _SWITCHED = "dpviz:methods"
@@ -151,14 +149,7 @@ def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str
     jobs = [_job(name, question, n_runs, seed) for name in names]
     others = [dataclasses.replace(question, epsilon=at) for at in grid]
     jobs += [_job(name, other, n_runs, seed) for other in others for name in names]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    wait(
-        done=answers.n_done if not answers.problem else len(jobs),
-        all=len(jobs),
-        what=f"{n_runs} runs of each method",
-        follow="picture",
-        key="wait",
-    )
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs of each method", key="wait")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -177,8 +168,7 @@ def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
     names = [name for name in METHODS if name not in (CLAIMED if frame.public else ("lloyd",))]
     jobs = [Job(family_tasks.account, (name, question, _seed(frame, noise))) for name in names]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    wait(done=answers.n_done, all=len(jobs), what="Ledgers", follow="picture", key="wait-budgets")
+    answers = asking.ask(frame.source, jobs, what="Ledgers", key="wait-budgets")
     if answers.complete and not answers.problem:
         live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
         st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")

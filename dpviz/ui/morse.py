@@ -15,12 +15,11 @@ from dpviz.stories.dendrogram import lanes
 from dpviz.stories.landscape_stage import Look
 from dpviz.stories.morse_runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share
 from dpviz.stories.panel import number
-from dpviz.ui import controls, morse_tasks, state
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, controls, morse_tasks, state
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import PITCH, YAW, Frame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
-from dpviz.ui.wait import wait
 
 CHART_HEIGHT = 340
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -48,7 +47,6 @@ RELIEF = Knob(
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
 TILT = replace(PITCH, default=50)  # valleys are seen from higher up
 _CLICK = "dpviz:morse-click"
-_OWN = "dpviz:morse-jobs"
 _SEED = "dpviz:morse-seed"
 
 
@@ -115,9 +113,7 @@ def _many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> Non
     seed = _seed(frame, noise)
     order = sorted(grid, key=lambda at: at != now)  # the one on screen first
     jobs = [Job(morse_tasks.many_runs, (replace(params, epsilon=at), n_runs, seed), classified=True) for at in order]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what=f"{n_runs} runs at each ε", follow="picture", key="wait-morse")
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return

@@ -38,10 +38,7 @@ def attacks(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
         wait(done=1, all=1, what="", follow="picture", key="wait-attacks")
         st.caption("There is no record to attack.")
         return
-    played = nd_laplace_membership.ask(frame, told)
-    n_games = len(played.found)
-    done = n_games if played.problem else played.n_done
-    wait(done=done, all=n_games, what="Membership games", follow="picture", key="wait-attacks")
+    played = nd_laplace_membership.ask(frame, told, "wait-attacks")
     left, right = st.columns(2, gap="medium")
     with left:
         _posterior(frame, told)

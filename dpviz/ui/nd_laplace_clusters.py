@@ -12,12 +12,11 @@ from dpviz.stories import View, laplace_clusters
 from dpviz.stories import laplace_cluster_charts as charts
 from dpviz.stories.laplace_context import Context
 from dpviz.stories.panel import number
-from dpviz.ui import controls, nd_laplace_tasks, panel, state
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, controls, nd_laplace_tasks, panel, state
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
-from dpviz.ui.wait import wait
 
 PAIR_HEIGHT = 400  # CSS pixels
 SCORE_HEIGHT = 320
@@ -27,7 +26,6 @@ N_RUNS = 10  # specification
 PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
 METHOD = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
-_OWN = "dpviz:laplace-jobs"
 _SEED = "dpviz:laplace-seed"
 
 Recall = Callable[[], Context | None]
@@ -59,9 +57,7 @@ def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     jobs = [first, helped]
     if not frame.public:
         jobs += _many_jobs(told, n_clusters, _seed(frame, noise))
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="Clusterings", follow="picture", key="wait-clusters")
+    answers = asking.ask(frame.source, jobs, what="Clusterings", key="wait-clusters")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return

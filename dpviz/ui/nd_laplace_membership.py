@@ -7,16 +7,15 @@ import streamlit as st
 
 from dpviz.stories import laplace_membership as story
 from dpviz.stories.laplace_context import Context
-from dpviz.ui import nd_laplace_tasks, panel
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, nd_laplace_tasks, panel
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 
 HEIGHT = 400  # CSS pixels
-_OWN = "dpviz:laplace-membership"
 
 
-def ask(frame: Frame, told: Context) -> Answers:
+def ask(frame: Frame, told: Context, key: str) -> Answers:
     """Start the games of both attacks, or return what is known of them; the seeds of invented rounds are public."""
     settings = nd_laplace_tasks.settings_of(told.params)
     radius, n_rounds = told.measure.radius, story.rounds_of(told.words.box.d)
@@ -25,7 +24,7 @@ def ask(frame: Frame, told: Context) -> Answers:
         jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, False, story.N_BARE, 0)))
         for seed in range(story.N_BATCHES):
             jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, True, n_rounds, seed)))
-    return workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
+    return asking.ask(frame.source, jobs, what="Membership games", key=key)
 
 
 def draw(frame: Frame, told: Context, answers: Answers) -> None:

@@ -13,14 +13,13 @@ from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Draws, Outcome
 from dpviz.stories.view import Projection, project
-from dpviz.ui import controls, frame, outcome_tasks, state
-from dpviz.ui.background import Job, workshop
+from dpviz.ui import asking, controls, frame, outcome_tasks, state
+from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.outcome_tasks import Asked
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.show import Method
-from dpviz.ui.wait import wait
 
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
@@ -39,7 +38,6 @@ VARY = Knob(
     choices=(("noise", "Noise"), ("start", "Start"), ("both", "Both")),
 )
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
-_OWN = "dpviz:own-outcomes"
 _SEED = "dpviz:outcomes-seed"
 _BEYOND = "dpviz:outcomes-beyond"
 
@@ -104,9 +102,7 @@ def _many(
     jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
     n_batches = len(jobs)
     jobs += [_job(page, each, look, Draws(seed, 0, IN_BANDS, vary)) for each in others]
-    answers = workshop().ask(page.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="batches of runs", follow="picture", key="wait-outcomes")
+    answers = asking.ask(page.source, jobs, what="batches of runs", key="wait-outcomes")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return

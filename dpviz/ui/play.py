@@ -8,19 +8,17 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories import View, over_epsilon
-from dpviz.ui import play_tasks, state
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, play_tasks, state
+from dpviz.ui.background import Answers, Job
 from dpviz.ui.controls import friendly
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise, words_of
 from dpviz.ui.show import Method
-from dpviz.ui.wait import wait
 
 HEIGHT = 460
 CHART_HEIGHT = 200
 PUBLIC = "Every ε is one more release, and their budgets add up. The curator sees them; you do not."
-_OWN = "dpviz:own-play-jobs"
 _SEED = "dpviz:play-seed"
 
 Describe = Callable[[float], Method]  # epsilon -> the method at that epsilon
@@ -50,9 +48,7 @@ def _over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: 
     seed = _seed(frame, noise)
     jobs = [_lloyd_job(methods[-1], seed)]
     jobs += [_job(method, stop, seed, len(stops)) for method, stop in zip(methods, stops, strict=True)]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what="Values of ε", follow="", key="wait-play")
+    answers = asking.ask(frame.source, jobs, what="Values of ε", follow="", key="wait-play")
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:

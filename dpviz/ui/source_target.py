@@ -17,8 +17,8 @@ from dpviz.stories import target_change as story
 from dpviz.stories.panel import number
 from dpviz.stories.target_layers import PICK, thinning
 from dpviz.stories.target_many import Costs, Question
-from dpviz.ui import controls, reproduction, source_target_tasks, state, two_worlds
-from dpviz.ui.background import Job, workshop
+from dpviz.ui import asking, controls, reproduction, source_target_tasks, state, two_worlds
+from dpviz.ui.background import Job
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
@@ -61,7 +61,6 @@ BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 1
 WORST = {"n_centers": 2, "coreset_radius": 0.01, "method": "nna", "noise": "laplace"}  # observation 4.2: copies share
 WORST_EPSILON = 0.1
 _CLICK = "dpviz:source-click"
-_OWN = "dpviz:source-target-jobs"
 _SEED = "dpviz:source-target-seed"
 
 
@@ -109,9 +108,7 @@ def _costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
     each = {at: _at(params, budget, at) for at in grid}
     asked = [Question.of(each[now], ks), *(Question.of(each[at], (min(k, len(params.targets)),)) for at in grid)]
     jobs = [Job(source_target_tasks.many_runs, (question, n_runs, seed)) for question in asked]
-    answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what=f"budgets, {n_runs} runs each", follow="picture", key="wait-source-target")
+    answers = asking.ask(frame.source, jobs, what=f"budgets, {n_runs} runs each", key="wait-source-target")
     if answers.problem:
         st.error(state.plain(answers.problem))
         return

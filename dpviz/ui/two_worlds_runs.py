@@ -12,15 +12,15 @@ from dpviz.algorithms import nd_laplace
 from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee
 from dpviz.stories.two_worlds_cloud import Cloud, Question
-from dpviz.ui import state, two_worlds_tasks
-from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui import asking, state, two_worlds_tasks
+from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.runs import Noise
 from dpviz.ui.wait import wait
 
 BATCH = 25  # runs of one job
 MOST_KEPT = 12  # finished answers: switching back is no new work
-_OWN = "dpviz:world-jobs"
+_WAIT = "wait-worlds"
 _SEED = "dpviz:world-seed"
 _KEPT = "dpviz:worlds"
 _STOPPED = "dpviz:worlds-stopped"
@@ -47,11 +47,11 @@ def find(
     key = (frame.source.key, question, n_runs, seed, guarantee.proved is not None)
     if key in kept and kept[key].score is not None:
         kept.move_to_end(key)
-        wait(done=1, all=1, what="", follow="picture", key="wait-worlds")
+        wait(done=1, all=1, what="", follow="picture", key=_WAIT)
         return kept[key]
     if st.session_state.get(_STOPPED) == key:
-        workshop().ask(frame.source, [], st.session_state.setdefault(_OWN, {}))  # drops what has not begun
-        wait(done=1, all=1, what="", follow="picture", key="wait-worlds")
+        asking.drop(frame.source, _WAIT)
+        wait(done=1, all=1, what="", follow="picture", key=_WAIT)
         st.caption("Stopped. The attacker's score needs all runs.")
         st.button("Go on", on_click=_stop, args=(None,))
         return kept.get(key, Found(None))
@@ -80,9 +80,7 @@ def _asked(
     n_runs_jobs = len(jobs)
     if guarantee.proved is not None and not guarantee.proved.per_distance:
         jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation)))
-    answers: Answers = workshop().ask(frame.source, jobs, st.session_state.setdefault(_OWN, {}))
-    done = len(jobs) if answers.problem else answers.n_done
-    wait(done=done, all=len(jobs), what=f"Batches of {batch} runs", follow="picture", key="wait-worlds")
+    answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return Found(None)

@@ -5,19 +5,22 @@ import streamlit as st
 from dpviz.ui.served import served
 
 _WAIT = served("wait")
-EVERY = 300  # ms between two questions while work goes on
-QUIET = 450  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
+EVERY = 400  # ms between two questions while work goes on
+QUIET = 700  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
+REDRAWN = 2500  # ms between two drawings of what is there so far
 
 
-def wait(*, done: int, all: int, what: str, follow: str, key: str) -> None:
+def wait(*, done: int, all: int, what: str, follow: str, key: str, peek: str = "") -> None:
     """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
 
-    `follow` names the live picture after whose changes the fragment runs again, too.
+    `follow` names the live picture after whose changes the fragment runs again, too. `peek` is an address that says how
+    many are done (`dpviz.ui.asking`); without one the fragment itself is asked.
     """
     asked = 0
     if done < all:  # a component does not hear of data that are as before: without a number it would ask only once
         asked = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
-    data = {"asked": asked, "done": done, "all": all, "what": what, "follow": follow, "every": EVERY, "quiet": QUIET}
+    data = {"asked": asked, "done": done, "all": all, "what": what, "follow": follow, "peek": peek}
+    data |= {"every": EVERY, "quiet": QUIET, "redrawn": REDRAWN}
     _WAIT(data=data, key=key, on_tick_change=_nothing)
 
 

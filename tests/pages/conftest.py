@@ -15,20 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
-from dpviz.ui import (
-    attack_record,
-    audit,
-    audit_table,
-    compare_runs,
-    dpm_tabs,
-    family,
-    morse,
-    nd_laplace_clusters,
-    nd_laplace_membership,
-    outcomes,
-    source_target,
-    two_worlds_runs,
-)
+from dpviz.ui import asking
 from dpviz.ui.background import Answers
 
 
@@ -36,21 +23,7 @@ from dpviz.ui.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    for module in (
-        attack_record,
-        audit,
-        audit_table,
-        compare_runs,
-        family,
-        dpm_tabs,
-        morse,
-        nd_laplace_clusters,
-        nd_laplace_membership,
-        outcomes,
-        source_target,
-        two_worlds_runs,
-    ):
-        monkeypatch.setattr(module, "workshop", lambda: idle)
+    monkeypatch.setattr(asking, "workshop", lambda: idle)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -69,8 +42,8 @@ def records_of(data):
     return data.points, data.labels, data.box.low, data.box.high
 
 
-def at_once(monkeypatch, *modules):
-    """Let background work of these pages be done at once, here; return the answers of one test, {job: answer}.
+def at_once(monkeypatch, tasks):
+    """Let background work of a module's tasks be done at once, here; return the answers of one test, {job: answer}.
 
     An answer follows from the job and the records alone, so that no test waits for one that another has waited for.
     What a task reads besides, tests set alike wherever they let it work.
@@ -80,16 +53,15 @@ def at_once(monkeypatch, *modules):
     def ask(source, jobs, _own):
         data = source.dataset
         for job in jobs:
-            if job not in known:
+            if job not in known and job.task.__module__ == tasks.__name__:
                 given = (data.labels, *job.arguments) if job.classified else job.arguments
                 key = (job, *(None if each is None else (each.shape, each.tobytes()) for each in records_of(data)))
                 if key not in _DONE:
                     _DONE[key] = job.task(data.points, data.box, *given)
                 known[job] = _DONE[key]
-        return Answers(tuple(known[job] for job in jobs))
+        return Answers(tuple(known.get(job) for job in jobs))
 
-    for module in modules:
-        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
     return known
 
 

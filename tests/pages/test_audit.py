@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.experiments.audit_cases import CATALOGUE
-from dpviz.ui import audit, audit_table
+from dpviz.ui import asking
 from dpviz.ui.background import Answers
 
 QUICK = {"audited": "nd_laplace", "n": "50"}
@@ -22,8 +22,7 @@ def at_once(monkeypatch):
         dataset = source.dataset
         return Answers(tuple(job.task(dataset.points, dataset.box, *job.arguments) for job in jobs))
 
-    for module in (audit, audit_table):
-        monkeypatch.setattr(module, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
     return asked
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpviz.data import load
 from dpviz.experiments.trials import METHODS
-from dpviz.ui import compare, compare_cards, compare_runs, compare_tasks
+from dpviz.ui import compare, compare_cards, compare_tasks
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_tasks import Part
 
@@ -20,7 +20,7 @@ SU = {**FEW, "with_su": "1", "with_dpm_published": "1"}
 
 @pytest.fixture
 def known(monkeypatch):
-    return at_once(monkeypatch, compare_runs)
+    return at_once(monkeypatch, compare_tasks)
 
 
 def labels_of(page):

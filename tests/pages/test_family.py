@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.experiments.kmeans_family import METHODS
 from dpviz.experiments.tables import read_tables
-from dpviz.ui import family, reproduction
+from dpviz.ui import family, family_tasks, reproduction
 
 from .conftest import at_once
 
@@ -22,7 +22,7 @@ SMALL = {"n": "200", "n_clusters": "3"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, family)
+    known = at_once(monkeypatch, family_tasks)
     monkeypatch.setitem(family.EPSILONS, "total", (0.5, 5.0))
     monkeypatch.setitem(family.EPSILONS, "step", (0.1, 1.0))
     return known

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from dpviz.ui import morse, show
+from dpviz.ui import morse, morse_tasks, show
 
 from .conftest import at_once, clicking
 
@@ -15,7 +15,7 @@ SMALL = {"n": "400", "n_components": "8"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, morse)
+    known = at_once(monkeypatch, morse_tasks)
     monkeypatch.setattr(morse, "EPSILONS", (0.5, 5.0))
     return known
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.stories import laplace_membership
 from dpviz.stories.laplace_layers import PICK, sampled
-from dpviz.ui import nd_laplace_clusters, nd_laplace_membership, nd_laplace_play, nd_laplace_tabs, show
+from dpviz.ui import nd_laplace_clusters, nd_laplace_play, nd_laplace_tabs, nd_laplace_tasks, show
 
 from .conftest import at_once, clicking
 
@@ -19,7 +19,7 @@ TABS = [name for name, _ in nd_laplace_tabs.TAB.choices if name != "reproduction
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, nd_laplace_clusters, nd_laplace_membership)
+    known = at_once(monkeypatch, nd_laplace_tasks)
     monkeypatch.setattr(laplace_membership, "BATCH", 12)
     monkeypatch.setattr(laplace_membership, "N_BATCHES", 2)
     monkeypatch.setattr(laplace_membership, "N_BARE", 8)

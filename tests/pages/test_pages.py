@@ -189,7 +189,7 @@ def test_the_public_sees_nothing_of_the_curators(open_page, name, link):
             assert public.query == {**curator.query, "audience": "public"}
 
 
-OWN_ADDRESS = re.compile(rb"dpviz-ahead/[\w-]+")  # of the pictures that come ahead: drawn anew by each session
+OWN_ADDRESS = re.compile(rb"dpviz-(ahead|asking)/[\w-]+")  # drawn anew by each session
 
 
 def secret_arrays(told, seed):

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dpviz.data.target_pairs import PAIRS
-from dpviz.ui import config, show, source_target
+from dpviz.ui import config, show, source_target, source_target_tasks
 from dpviz.ui.export_files import Wish, make
 
 from .conftest import FIRST, at_once, clicking
@@ -18,7 +18,7 @@ SECRETS = {"Source record", "Exact average", "Noise", "Choice without privacy"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, source_target)
+    known = at_once(monkeypatch, source_target_tasks)
     monkeypatch.setattr(source_target, "BUDGETS", {"epsilon": (1.0, 5.0), "rho": (0.5,)})
     monkeypatch.setattr(source_target, "CENTERS", (2,))
     return known

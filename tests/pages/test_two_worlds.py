@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.ui import two_worlds_runs
+from dpviz.ui import asking, two_worlds_runs
 from dpviz.ui.background import Answers
 
 TABS = {
@@ -35,7 +35,7 @@ def ready(monkeypatch):
             answers.append(job.task(data.points, data.box, *arguments))
         return Answers(tuple(answers))
 
-    monkeypatch.setattr(two_worlds_runs, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
     monkeypatch.setattr(two_worlds_runs, "BATCH", 50)
     return asked
 

@@ -1,0 +1,88 @@
+"""Ask the background process, and show how far it is until all answers are there.
+
+A rerun of a fragment costs the browser some 200 ms, whatever it draws. So the line that says how far the work is asks a
+short way of its own, an address that only its session knows, which also keeps the process busy; the fragment runs again
+when there is something to draw.
+"""
+
+import secrets
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from typing import Any
+from weakref import WeakValueDictionary
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dpviz.ui.background import Answers, Job, workshop
+from dpviz.ui.picker import Source
+from dpviz.ui.wait import wait
+
+_FOLDER = "dpviz-asking"
+_KEPT = "dpviz:asking"  # before the name of what asks, in the session
+
+
+class _Asking:
+    """What one fragment of one session waits for; it dies with the session."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.own: dict[Hashable, Future[Any]] = {}
+        self.progress: Callable[[], int] | None = None  # asks again and counts; may run outside of the session's script
+
+
+_ASKINGS: WeakValueDictionary[str, _Asking] = WeakValueDictionary()
+
+
+def ask(
+    source: Source, jobs: Sequence[Job], *, what: str, key: str, follow: str = "picture", known: int = 0
+) -> Answers:
+    """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
+
+    `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
+    picture after whose changes the fragment runs again, too; `known` pieces are there besides.
+    """
+    asking, shop = _of_session(key), workshop()
+    own = asking.own  # not `asking`: what holds itself would outlive its session
+
+    def progress() -> int:
+        return _done(shop.ask(source, jobs, own)) + known
+
+    answers = shop.ask(source, jobs, own)
+    asking.progress = progress
+    peek = f"{_FOLDER}/{asking.token}"
+    wait(done=_done(answers) + known, all=len(jobs) + known, what=what, follow=follow, key=key, peek=peek)
+    return answers
+
+
+def drop(source: Source, key: str) -> None:
+    """Ask for nothing more: what has not begun never begins."""
+    asking = _of_session(key)
+    asking.progress = None
+    workshop().ask(source, [], asking.own)
+
+
+async def answer(request: Request) -> Response:
+    """Say how many pieces are done; an empty answer sends the browser the long way."""
+    asking = _ASKINGS.get(request.path_params["token"])
+    progress = None if asking is None else asking.progress
+    if progress is None:
+        return Response(status_code=204)
+    return JSONResponse({"done": await run_in_threadpool(progress)}, headers={"cache-control": "no-store"})
+
+
+def _of_session(key: str) -> _Asking:
+    asking: _Asking = st.session_state.setdefault(f"{_KEPT}:{key}", _Asking())
+    _ASKINGS[asking.token] = asking
+    return asking
+
+
+def _done(answers: Answers) -> int:
+    """Return how many answers nobody needs to wait for: all of them once one job has failed."""
+    return len(answers.found) if answers.problem else answers.n_done
+
+
+ROUTE = Route(f"/{_FOLDER}/{{token}}", answer)

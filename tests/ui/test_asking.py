@@ -1,0 +1,95 @@
+"""The line of a long work asks a short way: it counts, keeps the work going, and stops with it."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+from starlette.requests import Request
+
+from dpviz.ui import asking
+from dpviz.ui.background import Answers
+
+JOBS = tuple("abcd")
+
+
+class Workshop:
+    """Finishes one more job whenever it is asked."""
+
+    def __init__(self, *, fails_after=99):
+        self.asked, self.fails_after = [], fails_after
+
+    def ask(self, source, jobs, own):  # noqa: ARG002
+        self.asked.append(tuple(jobs))
+        n = min(len(self.asked), len(jobs))
+        return Answers((1,) * n + (None,) * (len(jobs) - n), "It failed." if n > self.fails_after else "")
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """Be one session that shows no line, and keep what the line would show."""
+    state, lines = {}, []
+    monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(asking, "wait", lambda **told: lines.append(told))
+    return SimpleNamespace(state=state, lines=lines)
+
+
+def use(monkeypatch, workshop):
+    monkeypatch.setattr(asking, "workshop", lambda: workshop)
+    return workshop
+
+
+def peek(address):
+    """Answer as the server does; None for an empty answer."""
+    token = address.split("/")[1]
+    answer = asyncio.run(asking.answer(Request({"type": "http", "path_params": {"token": token}})))
+    return json.loads(answer.body)["done"] if answer.status_code == 200 else None
+
+
+def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
+    workshop = use(monkeypatch, Workshop())
+    answers = asking.ask(None, JOBS, what="parts", key="one")
+    (line,) = session.lines
+    assert answers.n_done == line["done"] == 1
+    assert line["all"] == len(JOBS)
+    assert [peek(line["peek"]) for _ in range(4)] == [2, 3, 4, 4]
+    assert set(workshop.asked) == {JOBS}
+
+
+def test_what_is_there_besides_counts_too(session, monkeypatch):
+    use(monkeypatch, Workshop())
+    asking.ask(None, JOBS, what="parts", key="one", known=10)
+    (line,) = session.lines
+    assert (line["done"], line["all"]) == (11, 14)
+    assert peek(line["peek"]) == 12
+
+
+def test_after_a_failure_there_is_nothing_to_wait_for(session, monkeypatch):
+    use(monkeypatch, Workshop(fails_after=1))
+    asking.ask(None, JOBS, what="parts", key="one")
+    assert peek(session.lines[0]["peek"]) == len(JOBS)
+
+
+def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
+    workshop = use(monkeypatch, Workshop())
+    asking.ask(None, JOBS, what="parts", key="one")
+    asking.drop(None, "one")
+    assert workshop.asked == [JOBS, ()]
+    assert peek(session.lines[0]["peek"]) is None
+    assert workshop.asked == [JOBS, ()]
+
+
+def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monkeypatch):
+    use(monkeypatch, Workshop())
+    for key in ("one", "other", "one"):
+        asking.ask(None, JOBS, what="parts", key=key)
+    one, other, again = (line["peek"] for line in session.lines)
+    assert one == again != other
+    assert peek("dpviz-asking/guess") is None
+
+
+def test_it_ends_with_its_session(session, monkeypatch):
+    use(monkeypatch, Workshop())
+    asking.ask(None, JOBS, what="parts", key="one")
+    session.state.clear()
+    assert peek(session.lines[0]["peek"]) is None
