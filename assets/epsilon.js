@@ -4,7 +4,7 @@
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
-const REST_MS = 250; // of the slider, before the page follows a picture that came ahead: its rerun would hold the next up
+const REST_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
 const REACH_PX = 16; // how near to a mark the pointer must be
@@ -154,7 +154,6 @@ class Slider {
     this.show();
     this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
     this.unsent = true;
-    this.moved = performance.now();
     clearTimeout(this.resting);
     this.untold = null;
     this.announce();
@@ -195,8 +194,9 @@ class Slider {
     const tell = () => this.tellPage(index, number);
     if (!pictures) return void tell();
     pictures.then((drawn) => {
-      if (!drawn.length || !drawn.every(Boolean)) tell();
-      else if (number === this.lastMove) this.tellAtRest(tell);
+      if (number < this.lastMove) return; // a later move tells
+      if (drawn.length && drawn.every(Boolean)) this.tellAtRest(tell);
+      else tell();
     });
   }
 
@@ -204,7 +204,7 @@ class Slider {
   tellAtRest(tell) {
     clearTimeout(this.resting);
     this.untold = tell;
-    this.resting = setTimeout(tell, Math.max(0, this.moved + REST_MS - performance.now()));
+    this.resting = setTimeout(tell, REST_MS);
   }
 
   tellPage(index, number) {

@@ -42,7 +42,9 @@ MODES = {  # page, the slider's knob and its lowest value, the rest of the link
 SERIES = 2  # noise seeds
 WARM_UP = 4  # presses before the first that counts, in each series
 MOVES = 24  # presses that count, in each series
-REST_MS = 120  # between two moves, so that one never waits for another
+REST_MS = 120  # between two moves of a series, so that one never waits for another
+PAUSE_MS = 2_500  # before a move out of rest: the page has followed the one before, long work behind it goes on
+PAUSED = 16  # moves out of rest that count
 SCRUB_SECONDS = 3.0
 REPEAT_MS = 33  # of a key that is held down
 STARTS = 3
@@ -152,7 +154,9 @@ def _opened(page: Any, address: str, query: dict[str, Any], name: str = PAGE) ->
     return picture
 
 
-def moves(page: Any, address: str, mode: str, n: int, noise_seed: int) -> list[dict[str, float]]:
+def moves(
+    page: Any, address: str, mode: str, n: int, noise_seed: int, *, count: int = MOVES, rest_ms: int = REST_MS
+) -> list[dict[str, float]]:
     """Press the privacy slider's key again and again; return the time stamps of each move."""
     name, knob, lowest, rest = MODES[mode]
     query = {"data": "blobs", "n": n, "noise_seed": noise_seed, knob: lowest, **rest}
@@ -161,12 +165,12 @@ def moves(page: Any, address: str, mode: str, n: int, noise_seed: int) -> list[d
     picture.evaluate(WATCH)
     page.get_by_role("slider", name="ε").first.focus()
     taken = []
-    for press in range(WARM_UP + MOVES):
+    for press in range(WARM_UP + count):
         page.keyboard.press("ArrowRight")
         times = page.wait_for_function("dpvizTimes.frame && {...dpvizTimes}", timeout=WAIT_MS).json_value()
         if press >= WARM_UP:
             taken.append(times)
-        page.wait_for_timeout(REST_MS)
+        page.wait_for_timeout(rest_ms)
     return taken
 
 
@@ -227,15 +231,19 @@ def browsing() -> Iterator[Any]:
         browser.close()
 
 
-def slider(mode: str, n: int) -> Measure:
+def slider(mode: str, n: int, *, paused: bool = False) -> Measure:
     """Measure the slider; the figure is the 95th percentile, `against` has the medians of its four parts.
 
+    The moves follow each other as those of a drag do; or each is `paused` for, while long work goes on behind it.
     They are key to message; server, network and what the page shows of earlier messages; the rest of the page's work
     up to the drawn picture; the wait for the next frame.
     """
     seed = int(time.time() * 10) % 10**8  # never the same twice, so that nothing is remembered
     with serving() as address, browsing() as page:
-        taken = [times for series in range(SERIES) for times in moves(page, address, mode, n, seed + series)]
+        if paused:
+            taken = moves(page, address, mode, n, seed, count=PAUSED, rest_ms=PAUSE_MS)
+        else:
+            taken = [times for series in range(SERIES) for times in moves(page, address, mode, n, seed + series)]
     total = np.array([times["frame"] - times["key"] for times in taken])
     stamps = ("key", "sent", "answer", "drawn", "frame")
     parts = (np.median([times[after] - times[before] for times in taken]) for before, after in pairwise(stamps))
@@ -273,6 +281,14 @@ BENCHMARKS = (
     *(
         Benchmark(f"latency p95 (median): ε, {mode}, n = {n:,}", partial(slider, mode, n), MOST_LATENCY_MS)
         for n in SIZES
+        for mode in MODES
+    ),
+    *(
+        Benchmark(
+            f"latency out of rest p95 (median): ε, {mode}, n = {SIZES[1]:,}",
+            partial(slider, mode, SIZES[1], paused=True),
+            MOST_LATENCY_MS,
+        )
         for mode in MODES
     ),
     Benchmark(f"latency of a frame while stepping, n = {SIZES[1]:,}", partial(steps, SIZES[1]), MOST_FRAME_MS),

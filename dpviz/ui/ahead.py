@@ -1,8 +1,9 @@
 """The picture's short way: fetched as soon as the slider moves, ahead of the page's rerun.
 
-A rerun of the slider's fragment costs Streamlit and the browser about 70 ms, whatever it computes. So a page offers to
+A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, whatever it computes. So a page offers to
 draw its picture at any of the slider's values, under an address that only its own session knows; the picture asks there
-first, and the rerun follows with the words, the numbers and the charts. The run is remembered: it is not made twice.
+first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not made
+twice.
 
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
