@@ -11,11 +11,17 @@ from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press,
 pytestmark = pytest.mark.browser
 
 WAY = "**/dpviz-ahead/**"
+# What stands beside the picture at the moment at which it is drawn next.
+WHEN_DRAWN = """() => addEventListener("dpviz:drawn", () => {
+  const words = document.querySelector(".dpviz-sentence");
+  window.dpvizSeen = [words.innerText, getComputedStyle(words).opacity];
+}, { once: true })"""
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
 
 
 def settled(page: Page) -> None:
     """Wait until the slider's moves are answered and nothing is on its way."""
+    expect(page.locator("html[data-dpviz-moving]")).to_have_count(0, timeout=SLOW)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
     page.wait_for_timeout(700)
 
@@ -52,6 +58,19 @@ def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
     assert answer.value.status == 200
     settled(page)
     assert scene_of(picture) == again(page)
+
+
+def test_the_words_follow_when_the_slider_rests_and_are_dimmed_until_then(page: Page, server: Server) -> None:
+    picture = opened(page, server, "epsilon=1")
+    settled(page)
+    words = page.locator(".dpviz-sentence")
+    before = words.inner_text()
+    page.evaluate(WHEN_DRAWN)
+    press(page, picture, "ε", "ArrowRight")
+    settled(page)
+    assert page.evaluate("dpvizSeen") == [before, "0.45"], "the picture is ahead"
+    assert words.inner_text() != before
+    assert words.evaluate("words => getComputedStyle(words).opacity") == "1"
 
 
 def test_without_the_short_way_the_rerun_brings_the_picture(page: Page, server: Server) -> None:
