@@ -179,8 +179,8 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job | _Telling) -> tuple[Any, ...]:
-    return job.key
+def _key(job: _Job | _Telling) -> str:
+    return repr(job.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
 
 
 @st.cache_resource(max_entries=MOST_TELLINGS, show_spinner=False, hash_funcs={_Telling: _key})
