@@ -43,6 +43,7 @@ class Session:
         self.polls = 0
         self._socket: ClientConnection | None = None
         self._script = ""
+        self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
 
     async def __aenter__(self) -> "Session":
         address = f"ws://localhost:{self.port}/_stcore/stream"
@@ -114,6 +115,8 @@ class Session:
         client.page_script_hash, client.page_name = self._script, "" if self._script else self.page
         for state in (*self.kept.values(), *([trigger] if trigger else [])):
             client.widget_states.widgets.append(state)
+        if not fragment:
+            self.waiting.clear()  # the whole page says anew what it waits for
         start = time.monotonic()
         await self._socket.send(message.SerializeToString())
         async with asyncio.timeout(PATIENCE):
@@ -126,6 +129,13 @@ class Session:
         data = await self._socket.recv(decode=False)
         message = ForwardMsg()
         message.ParseFromString(data)
+        if message.WhichOneof("type") == "ref_hash":  # large messages come once, then by their name
+            known = ForwardMsg()
+            known.CopyFrom(self._known[message.ref_hash])
+            known.metadata.CopyFrom(message.metadata)
+            message = known
+        elif message.metadata.cacheable:
+            self._known[message.hash] = message
         self._take(message)
         return message
 
@@ -138,8 +148,8 @@ class Session:
 
     def _take(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self._script = message.new_session.page_script_hash
+        if kind == "navigation":  # a deep link's page gets its name from the navigation
+            self._script = message.navigation.page_script_hash
         elif kind == "page_not_found":
             self.errors.append(f"{self.page}: page not found")
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":

@@ -1,14 +1,12 @@
-"""Every page for everybody: axe-core finds nothing serious, focus is seen, motion rests, and a phone scrolls one way."""
+"""Every page for everybody: axe-core finds nothing serious, the keyboard is enough, motion rests, a phone will do."""
 
-import re
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import FLAGS, ROOT
+from tests.browser.conftest import ROOT
 from tests.browser.test_app import APP, SLOW, Server
 
 pytestmark = pytest.mark.browser
@@ -61,3 +59,53 @@ def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> Non
     )
     assert found == {"light": [], "dark": []}
     assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
+
+
+# The element that has the focus, also inside of components; what it is called; whether anything shows that it has it.
+FOCUSED = """(accents) => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (!at || at === document.body) return null;
+  const shows = (one) => {
+    const style = getComputedStyle(one);
+    const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    return ring || style.boxShadow !== "none" || accents.includes(style.borderTopColor);
+  };
+  const around = [at, at.parentElement, at.parentElement?.parentElement, ...at.querySelectorAll("*")].filter(Boolean);
+  const name = at.getAttribute("aria-label") || at.labels?.[0]?.textContent || at.textContent || at.title || at.type;
+  return { name: (name ?? "").trim().slice(0, 60), tag: at.tagName, shown: around.some(shows) };
+}"""
+MOVING = """() => {
+  const found = [];
+  const walk = (root) => root.querySelectorAll("*").forEach((one) => {
+    if (one.shadowRoot) walk(one.shadowRoot);
+    const style = getComputedStyle(one);
+    const ours = [...one.classList].some((name) => name.startsWith("dpviz")) || one.getRootNode() !== document;
+    const long = (text) => text.split(",").some((part) => parseFloat(part) > 0.01);
+    if (ours && (long(style.transitionDuration) || (style.animationName !== "none" && long(style.animationDuration))))
+      found.push(`${one.tagName}.${one.className}`);
+  });
+  walk(document);
+  return [...new Set(found)];
+}"""
+ACCENTS = ["rgb(0, 114, 178)", "rgb(0, 98, 154)"]  # primary colors of config.toml: Streamlit's lists get them as border
+MOST_STOPS = 120
+
+
+def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, server: Server) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets")
+    settled(page)
+    assert page.evaluate(MOVING) == [], "whoever asks for less motion gets none"
+    stops: list[dict[str, Any]] = []
+    page.locator("body").press("Tab")
+    for _ in range(MOST_STOPS):
+        stop = page.evaluate(FOCUSED, ACCENTS)
+        if stop is None:
+            break
+        stops.append(stop)
+        page.keyboard.press("Tab")
+    names = " | ".join(stop["name"] for stop in stops)
+    for control in ("Data", "Gallery", "ε", "Clusters k", "Method", "New noise only", "Step", "Export", "Data table"):
+        assert control in names, f"{control} is not reached: {names}"
+    assert [stop for stop in stops if not stop["shown"]] == []
