@@ -104,7 +104,6 @@ def epsilon_and_picture() -> None:
 
 with page.slider:
     epsilon_and_picture()
-
 same = two_worlds.Asked(lambda: told(float(state.value(budget))), planned=False)
 sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
 tabs = {
@@ -118,3 +117,4 @@ tabs = {
 }
 with page.more_pictures:
     controls.fill(family.TAB, tabs)
+frame.show_problems(page.problems)  # what came up in the open tab

@@ -93,3 +93,4 @@ tabs = {
 }
 with page.more_pictures:
     controls.fill(dpm_tabs.TAB, tabs)
+frame.show_problems(page.problems)  # what came up in the open tab

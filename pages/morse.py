@@ -88,3 +88,4 @@ tabs = {
 }
 with page.more_pictures:
     controls.fill(TAB, tabs)
+frame.show_problems(page.problems)  # what came up in the open tab

@@ -68,3 +68,4 @@ with page.slider:
 with page.more_pictures:
     asked = two_worlds.Asked(now, "Draw of this record", record=None, radius=measure.radius)
     nd_laplace_tabs.below(page, method, recall, asked, noise, view)
+frame.show_problems(page.problems)  # what came up in the open tab

@@ -90,3 +90,4 @@ tabs = {
 }
 with page.more_pictures:
     controls.fill(source_target.TAB, tabs)
+frame.show_problems(page.problems)  # what came up in the open tab

@@ -56,7 +56,8 @@ class Knob:
             wanted = "a whole number" if self.kind == "int" else "a number"
             raise KnobError(f"{self.name} was {text!r}, but it must be {wanted} {self._range()}.") from None
         if not self.low <= number <= self.high:
-            raise KnobError(f"{self.name} was {text}, but it must be {self._range()}.")
+            # Around a number there may be any kind of blank, also such as would break a message's line.
+            raise KnobError(f"{self.name} was {text.strip()}, but it must be {self._range()}.")
         return self._check_number(number)
 
     def format(self, value: Value) -> str:

@@ -1,6 +1,6 @@
 """Pictures: arrays in, frozen descriptions out. No Streamlit, no input or output, no statistics."""
 
-from dpviz.plots.drawn_table import csv_text
+from dpviz.plots.drawn_table import csv_text, defused
 from dpviz.plots.scene import (
     Audience,
     Axis,
@@ -27,6 +27,7 @@ __all__ = [
     "Scene",
     "always",
     "csv_text",
+    "defused",
     "pack",
     "read_header",
     "rows_at",

@@ -17,6 +17,7 @@ from dpviz.ui import asking, attack_record_tasks, controls, state, two_worlds
 from dpviz.ui.attack_record_tasks import Asked
 from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.show import Method
@@ -131,7 +132,7 @@ def _runs(page: Frame, parts: Sequence[Guesses], params: Params, shown: View, re
 
 def _digits(page: Frame, guess: Any, record: Any) -> None:
     rows = story.digits_of(guess, record, words_of(page.source))
-    st.dataframe(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True, width="stretch")
+    listed(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
     if len(rows) > MOST_FEATURES:
         st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
 

@@ -14,6 +14,7 @@ from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_runs import gathered, pieces
 from dpviz.ui.compare_tasks import Part
 from dpviz.ui.frame import START_SEED, Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 
 HEIGHT = 480  # CSS pixels
@@ -207,7 +208,7 @@ def _numbers(rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool) -> N
     lines = [
         line for key, runs in rows.items() for line in story.table(ENTRIES[key].name, runs, bounds_public=bounds_public)
     ]
-    st.dataframe(pd.DataFrame(lines), hide_index=True, width="stretch")
+    listed(pd.DataFrame(lines), hide_index=True)
     st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
 

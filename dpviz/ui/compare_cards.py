@@ -16,6 +16,7 @@ from dpviz.ui.compare_runs import looked
 from dpviz.ui.compare_tasks import Looked, Part
 from dpviz.ui.exports import leap
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import live
 from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
 
@@ -111,7 +112,7 @@ def _card(frame: Frame, entry: Entry, row: story.Row, n_clusters: int, start_see
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
         with st.expander("Released centers"):
             names = frame.source.dataset.feature_names
-            st.dataframe(pd.DataFrame(found.centers, columns=list(names)), width="stretch")
+            listed(pd.DataFrame(found.centers, columns=list(names)))
 
 
 def _picture(frame: Frame, title: str, found: Looked, place: str) -> None:

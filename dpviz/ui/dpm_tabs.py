@@ -21,6 +21,7 @@ from dpviz.ui import asking, controls, panel, state, two_worlds
 from dpviz.ui.background import Job
 from dpviz.ui.dpm_knobs import ALONG, MANY, NODE
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.wait import wait
@@ -156,7 +157,7 @@ def _draw_many(told: Context, cuts: ManyCuts, shown: View) -> None:
     if not rows:
         st.caption("The shown run cut nothing.")
         return
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    listed(pd.DataFrame(rows), hide_index=True)
     near = f"{100 * dpm_many.NEAR:g} % of the axis"
     st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
 
@@ -189,7 +190,7 @@ def _quality(frame: Frame, recall: Recall) -> None:
         st.error(state.plain(answers.problem))
     elif answers.complete:
         table = pd.DataFrame(answers.found[0]).map(number)
-        st.dataframe(table, width="stretch")
+        listed(table)
         st.caption(dpm_quality.EXPLAINED)
 
 

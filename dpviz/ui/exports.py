@@ -11,6 +11,7 @@ import streamlit as st
 from dpviz.ui import config, drawing, state, upload_form
 from dpviz.ui.export_files import FORMATS, File, Wish, make
 from dpviz.ui.live import wrap
+from dpviz.ui.profile import takes_files
 from dpviz.ui.served import served
 from dpviz.ui.shown import latest
 
@@ -140,6 +141,8 @@ def _restored() -> dict[str, Any] | None:
 
 def _import() -> None:
     """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
+    if not takes_files():
+        return
     number = st.session_state.get(_TAKEN, 0)
     file = st.file_uploader(
         "Import JSON settings", type=["json"], key=f"config-{number}", max_upload_size=1, help=IMPORT_HELP

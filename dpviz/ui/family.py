@@ -18,6 +18,7 @@ from dpviz.stories.panel import number
 from dpviz.ui import asking, controls, family_tasks, state, two_worlds
 from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.show import IMPOSSIBLE
@@ -224,7 +225,7 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
         }
         for runs in all_runs
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    listed(pd.DataFrame(rows), hide_index=True)
 
 
 def _hue(name: str) -> int:

@@ -20,7 +20,7 @@ def run() -> None:
     pages = [st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()]
 
     def home() -> None:
-        st.switch_page(pages[0], query_params=dict(st.query_params))
+        st.switch_page(pages[0], query_params={name: st.query_params.get_all(name) for name in st.query_params})
 
     # A page that is the default has no address of its own, so the default is this hidden step to the first one.
     page = st.navigation([st.Page(home, default=True, visibility="hidden"), *pages])

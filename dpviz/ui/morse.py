@@ -18,6 +18,7 @@ from dpviz.stories.panel import number
 from dpviz.ui import asking, controls, morse_tasks, state
 from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import PITCH, YAW, Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 
@@ -146,7 +147,7 @@ def _draw(order: Sequence[float], answers: Answers, epsilon: float) -> None:
         }
         for at in found
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    listed(pd.DataFrame(rows), hide_index=True)
 
 
 def _seed(frame: Frame, noise: Noise) -> int:

@@ -7,6 +7,7 @@ from dpviz.core import Knob
 from dpviz.stories import laplace_law
 from dpviz.ui import controls, panel, state
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import live
 from dpviz.ui.nd_laplace_clusters import Recall
 from dpviz.ui.wait import wait
@@ -52,5 +53,5 @@ def dimensions(frame: Frame, recall: Recall) -> None:
     if told is None:
         return
     live(laplace_law.profile_chart(told), key="profile", height=HEIGHT, audience_public=frame.public)
-    st.dataframe(pd.DataFrame(laplace_law.dimension_rows(told)), hide_index=True, width="stretch")
+    listed(pd.DataFrame(laplace_law.dimension_rows(told)), hide_index=True)
     st.caption("The cube's side is the longest side of the public box.")

@@ -12,6 +12,7 @@ from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_lim
 from dpviz.data.cards import title
 from dpviz.ui import controls, drawing, state, upload
 from dpviz.ui.gallery import gallery_button
+from dpviz.ui.profile import REFUSED, takes_files
 from dpviz.ui.sheet import Sheet
 from dpviz.ui.upload_form import Form
 
@@ -67,7 +68,7 @@ def pick(*, public: bool, default: str = DEFAULT, own: Shelf | None = None) -> S
     `own` are sets that only this page has, under names that the gallery does not use; they stand first.
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
-    names = [*shelves, drawing.DRAW, UPLOAD]
+    names = [*shelves, drawing.DRAW, *((UPLOAD,) if takes_files() else ())]
     _open(default, names)
     titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
@@ -96,7 +97,10 @@ def _open(default: str, names: list[str]) -> None:
         st.session_state[_CHOICE] = kept if kept in names else default
         return
     wanted = state.opening_query().get("data", default)
-    if wanted.startswith(f"{UPLOAD}:"):
+    if wanted.partition(":")[0] == UPLOAD and not takes_files():
+        state.report(f"The link's data are an uploaded table. {REFUSED} This is {default}.")
+        wanted = default
+    elif wanted.startswith(f"{UPLOAD}:"):
         upload.expect(wanted.removeprefix(f"{UPLOAD}:"))
         wanted = UPLOAD
     elif wanted not in names:

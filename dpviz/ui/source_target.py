@@ -21,6 +21,7 @@ from dpviz.ui import asking, controls, reproduction, source_target_tasks, state,
 from dpviz.ui.background import Job
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.frame import Frame
+from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.picker import choose
 from dpviz.ui.runs import Noise
@@ -181,7 +182,7 @@ def _record(
     _say(frame, params, seen)
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
     live(story.change_scene(seen, params, words, shown), key="record", height=PAIR_HEIGHT)
-    st.dataframe(pd.DataFrame(story.rows_of(seen, _unit(frame))), hide_index=True, width="stretch")
+    listed(pd.DataFrame(story.rows_of(seen, _unit(frame))), hide_index=True)
     if noise.seed is None or frame.source.own:
         st.caption("Both runs have noise of this session, other than the picture's: secret noise is not drawn twice.")
 

@@ -14,6 +14,8 @@ from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
 
 MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
+MOST_NAME = 40  # characters of a link's name in a message
+MOST_REPEATED = 5  # names of a link that messages tell of
 ADDRESS_SIGNS = ("://", "w.", "@")  # of http://…, www.… and mail addresses
 JOINER = "\u2060"
 MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more than text
@@ -25,8 +27,15 @@ _ORIGIN = "dpviz:query-origin"
 
 
 def opening_query() -> dict[str, str]:
-    """Return the query parameters that this session was opened with."""
-    query: dict[str, str] = st.session_state.setdefault(_QUERY, dict(st.query_params))
+    """Return the query parameters that this session was opened with; the last one of those with one name."""
+    if _QUERY not in st.session_state:
+        given = st.query_params
+        st.session_state[_QUERY] = dict(given)
+        repeated = [name for name in given if len(given.get_all(name)) > 1]
+        for name in repeated[:MOST_REPEATED]:
+            times = len(given.get_all(name))
+            report(f"The link has {name[:MOST_NAME]!r} {times} times, but once is enough. The last one counts.")
+    query: dict[str, str] = st.session_state[_QUERY]
     return query
 
 

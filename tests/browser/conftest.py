@@ -52,10 +52,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait(timeout=20)
 
 
-def start_server(app: str, log: Path) -> tuple[str, subprocess.Popen[bytes]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def start_server(app: str, log: Path, port: int = 0) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start an app, on a free port unless one is named, and return its address and process when it answers."""
+    if port == 0:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", app, "--server.port", str(port)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with log.open("wb") as output:

@@ -1,0 +1,178 @@
+"""Many readers at once: browser-like sessions move sliders on one server, and what they waited for is counted.
+
+    python -m benchmarks.load --minutes 5 --sessions 20
+
+Each session speaks Streamlit's own protocol over a websocket, as a page in a browser does: it opens a deep link with a
+noise seed of its own, moves ε, now and then another slider, and asks for background work as the waiting line does.
+After each move the picture's own link must have exactly the session's values: anything else is a lost state. Times are
+from sending a move to the end of its run. The server has two cores, and the sessions share them with it.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from benchmarks.load_client import LostError, Session
+from benchmarks.load_server import Watch, running
+
+OUTPUT = Path(__file__).with_suffix(".json")
+PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
+MOST_P95 = 1000.0  # ms, the promise
+MOST_GROWTH = 0.10  # of the memory, from the second quarter of the time to the last
+OTHER_EVERY = 8  # moves; one of so many is of another slider, and runs the whole page
+SECONDS_TO_OPEN = 120.0
+
+
+async def reader(number: int, port: int, begin: "Beginning", think: float) -> dict[str, Any]:
+    """Be one reader until the time is over; returns what happened."""
+    rng = random.Random(number)
+    page = PAGES[number % len(PAGES)]
+    told: dict[str, Any] = {"page": page, "epsilon": [], "other": [], "errors": [], "lost": []}
+    query = {"noise_seed": str(1000 + number), "n": str(500 + 100 * (number % 4))}
+    session = Session(port, page, query)
+    try:
+        async with session:
+            told["opening"] = await asyncio.wait_for(session.open(), SECONDS_TO_OPEN)
+            until = await begin.together()
+            moves = 0
+            while time.monotonic() < until:
+                await session.rest(think * rng.uniform(0.5, 1.5))
+                moves += 1
+                kind = "other" if moves % OTHER_EVERY == 0 and session.sliders else "epsilon"
+                try:
+                    took = await (session.move_other(rng) if kind == "other" else session.move_epsilon(rng))
+                    told[kind].append(took)
+                except LostError as error:
+                    told["lost"].append(str(error))
+    except Exception as error:  # one reader's end must not be the others'
+        told["errors"].append(f"{type(error).__name__}: {error}"[:300])
+        begin.give_up()
+    told["errors"] += session.errors
+    told["polls"] = session.polls
+    return told
+
+
+class Beginning:
+    """Lets all readers begin when each has its first picture, and says when they end."""
+
+    def __init__(self, sessions: int, seconds: float, watch: Watch) -> None:
+        self.missing, self.seconds, self.watch = sessions, seconds, watch
+        self.until = 0.0
+        self.all_there = asyncio.Event()
+
+    async def together(self) -> float:
+        self.give_up()
+        await self.all_there.wait()
+        return self.until
+
+    def give_up(self) -> None:
+        """Have one reader fewer to wait for."""
+        self.missing -= 1
+        if self.missing <= 0 and not self.all_there.is_set():
+            self.until = time.monotonic() + self.seconds
+            self.watch.begin()
+            self.all_there.set()
+
+
+async def crowd(port: int, sessions: int, seconds: float, think: float, watch: Watch) -> list[dict[str, Any]]:
+    """Let all readers come, and move when the last one is there."""
+    watching = asyncio.create_task(watch.look())
+    begin = Beginning(sessions, seconds, watch)
+    found = await asyncio.gather(*(reader(number, port, begin, think) for number in range(sessions)))
+    watching.cancel()
+    return found
+
+
+def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Put the figures together."""
+    rss = np.array([sample["server_mb"] for sample in watch.samples])
+    quarter = max(len(rss) // 4, 1)
+    growth = float(rss[-quarter:].mean() / rss[quarter : 2 * quarter].mean() - 1) if len(rss) >= 8 else None
+    return {
+        "command": f"python -m benchmarks.load --minutes {options.minutes:g} --sessions {options.sessions}",
+        "think_seconds": options.think,
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "load_before": watch.load_before},
+        "moves": sum(len(each["epsilon"]) + len(each["other"]) for each in found),
+        "errors": [error for each in found for error in each["errors"]],
+        "tracebacks_in_log": log.count("Traceback"),
+        "lost_states": [error for each in found for error in each["lost"]],
+        "polls_of_background_work": sum(each.get("polls", 0) for each in found),
+        "epsilon_ms": _times([took for each in found for took in each["epsilon"]]),
+        "other_slider_ms": _times([took for each in found for took in each["other"]]),
+        "opening_ms": _times([each["opening"] for each in found if "opening" in each]),
+        "by_page_p95_ms": {
+            page: _times([took for each in found if each["page"] == page for took in each["epsilon"]])["p95"]
+            for page in PAGES
+        },
+        "memory": {"growth": None if growth is None else round(growth, 3), "samples": watch.samples},
+    }
+
+
+def broken(figures: dict[str, Any]) -> list[str]:
+    """Return the promises that were not kept, in words."""
+    found = []
+    if figures["errors"] or figures["tracebacks_in_log"]:
+        found.append(f"{len(figures['errors'])} errors, {figures['tracebacks_in_log']} tracebacks in the server's log")
+    if figures["lost_states"]:
+        found.append(f"{len(figures['lost_states'])} lost states")
+    if not figures["moves"]:
+        found.append("nothing was moved")
+    for name in ("epsilon_ms", "other_slider_ms"):
+        if figures[name]["p95"] is not None and figures[name]["p95"] > MOST_P95:
+            found.append(f"{name}: p95 {figures[name]['p95']:.0f} ms, at most {MOST_P95:.0f} promised")
+    growth = figures["memory"]["growth"]
+    if growth is not None and growth > MOST_GROWTH:
+        found.append(f"memory grew by {100 * growth:.0f} %")
+    return found
+
+
+def _times(taken: list[float]) -> dict[str, float | int | None]:
+    if not taken:
+        return {"n": 0, "median": None, "p95": None, "worst": None}
+    ms = 1000 * np.array(taken)
+    return {
+        "n": len(taken),
+        "median": round(float(np.median(ms)), 1),
+        "p95": round(float(np.percentile(ms, 95)), 1),
+        "worst": round(float(ms.max()), 1),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Start a server, let the readers come, write the figures; the exit code is 1 when a promise is broken."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("--think", type=float, default=1.0, help="seconds between two moves of a session, on average")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log") as (port, process):
+        watch = Watch(psutil.Process(process.pid), round(os.getloadavg()[0], 2))
+        found = asyncio.run(crowd(port, options.sessions, 60 * options.minutes, options.think, watch))
+        alive = process.poll() is None
+        log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+    figures = summary(found, watch, log, options)
+    if not alive:
+        figures["errors"].append("the server ended")
+    options.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps({name: value for name, value in figures.items() if name != "memory"}, indent=1)[:6000])
+    memory = figures["memory"]["samples"]
+    print(f"memory of the server, MB: {[sample['server_mb'] for sample in memory][:: max(len(memory) // 12, 1)]}")
+    problems = broken(figures)
+    print("\n".join(problems) or "every promise was kept")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

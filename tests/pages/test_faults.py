@@ -1,0 +1,69 @@
+"""What can go wrong under a page: caches emptied in the middle of a run, a full disk, a server that takes no files."""
+
+import pytest
+import streamlit as st
+
+from dpviz.ui import frame, profile
+from dpviz.ui.export_files import FORMATS, Wish, make
+from tests.data.test_hostile_files import watch
+
+from .conftest import FIRST
+
+
+def empty_caches():
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def test_caches_that_are_emptied_in_the_middle_of_a_run_change_nothing(open_page, name, monkeypatch):
+    page = open_page(name, n="200")
+    before = page.packed()
+    own, emptied = frame.show_problems, []
+
+    def and_empty(place):  # in the middle: the picture is drawn, what is beside it is not
+        emptied.append(empty_caches())
+        own(place)
+
+    monkeypatch.setattr(frame, "show_problems", and_empty)
+    monkeypatch.setattr("dpviz.ui.show.show_problems", and_empty)
+    empty_caches()
+    assert page.run().packed() == before
+    assert emptied
+    assert page.warnings == []
+
+
+def test_an_export_needs_no_disk(open_page, name):
+    """Files are made in memory and saved by the browser, so that a full disk of the server is in nobody's way."""
+    page = open_page(name, n="200")
+    shown = page.app.session_state["dpviz:shown"]
+    make(shown, name, Wish("html"))  # imports what the others need
+    written = []
+    watch(written)
+    try:
+        files = [make(shown, name, Wish(kind)) for kind in FORMATS]
+    finally:
+        watch(None)
+    assert all(file.content for file in files)
+    assert [path for path in written if "__pycache__" not in str(path)] == []
+
+
+@pytest.fixture
+def public(monkeypatch):
+    monkeypatch.setenv(profile.VARIABLE, profile.PUBLIC)
+
+
+@pytest.mark.usefixtures("public")
+@pytest.mark.parametrize("link", ["upload", "upload:", "upload:abc"])
+def test_a_server_that_takes_no_files_offers_none_and_says_so(open_page, link):
+    page = open_page(FIRST, data=link)
+    assert any(profile.REFUSED in warning for warning in page.warnings)
+    assert page.query["data"] == "blobs"
+    assert not page.app.file_uploader
+    (data,) = [box for box in page.app.selectbox if box.label == "Data"]
+    assert not [option for option in data.options if "own table" in option]
+    data.set_value("iris")
+    assert page.run().query["data"] == "iris"
+
+
+def test_at_home_files_are_taken(open_page):
+    assert len(open_page(FIRST, data="upload:").app.file_uploader) == 1

@@ -1,0 +1,138 @@
+"""Links that nobody's app would write, on every page: no traceback, and each value that is not taken is named."""
+
+import random
+import re
+
+import pytest
+
+from tests.hostile import all_knobs
+
+from .conftest import FILES
+
+KNOBS = all_knobs()
+QUICK, LONG = 4, 200  # links for each page
+WORDS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "![](//evil.test/x.png)",
+    "=1+1",
+    "$x$",
+    "\u202eε",
+]
+WORDS += [
+    "a\0b",
+    "a\nb\r",
+    "\x1b[31m",
+    "None",
+    "",
+    " ",
+    "javascript:alert(1)",
+    "../../etc/passwd",
+    "{{7*7}}",
+    "x" * 20_000,
+]
+NUMBERS = [
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "-1e999",
+    "1e-999",
+    "0x10",
+    "9" * 5_000,
+    "-1",
+    "7.5",
+    "1e9",
+    "٣",
+    "1_0",
+    "-0.0",
+]
+DATA = [
+    "upload:",
+    "upload:<b>",
+    "draw",
+    "UPLOAD:x",
+    "\0",
+    "iris",
+    "moons",
+    "blobs",
+    "worst_case",
+    "<script>",
+    "x" * 9_999,
+]
+MARKUP = re.compile(r"(?<!\\)(<script|<img|!\[|\]\(|\$)")  # of our texts, where it is not escaped
+
+
+def hostile_link(seed):
+    """Make one link: about a third of its values bad, some off the grid, some at an end, names doubled and unknown."""
+    rng = random.Random(seed)
+    link = {}
+    for knob in rng.sample(KNOBS, len(KNOBS)):
+        kind = rng.random()
+        if kind < 0.35:
+            link[knob.name] = rng.choice(WORDS + NUMBERS)
+        elif kind < 0.5 and knob.kind in ("int", "float"):
+            place = rng.choice([0.0, 1.0, rng.random()])
+            value = knob.low + place * (knob.high - knob.low)
+            # What is large is slow, and these pages are many: ends of sizes and of repetitions are other tests' work.
+            if knob.kind == "float" or value <= 64:
+                link[knob.name] = knob.format(value if knob.kind == "float" else int(value))
+        elif kind < 0.6:
+            link[knob.name] = [rng.choice(NUMBERS), rng.choice(WORDS)]
+        elif kind < 0.7 and knob.kind == "choice":
+            link[knob.name] = rng.choice(knob.choices)[0]
+    link.update({rng.choice(WORDS) or "x": rng.choice(WORDS) for _ in range(3)})
+    link["data"] = rng.choice(DATA)
+    link["n"] = rng.choice(["60", "60", *NUMBERS, *WORDS])
+    return link
+
+
+def check(open_page, name, seed):
+    link = hostile_link(seed)
+    page = open_page(name, **link)  # an exception fails here
+    assert [title.value for title in page.app.title], "the page is there"
+    boxes = [*page.app.warning, *page.app.error, *page.app.info]
+    said = "".join(box.value for box in boxes)
+    assert not MARKUP.search(said)
+    assert len(said) < 400 * (len(link) + len(boxes))
+    assert not [body for body in page.bodies if "<script" in body or "<img src=x" in body]
+    kept = page.app.session_state.filtered_state.get("dpviz:values", {})
+    allowed = {knob.name: [each for each in KNOBS if each.name == knob.name] for knob in KNOBS}
+    for key, value in kept.items():
+        if key in allowed:
+            assert any(_takes(knob, value) for knob in allowed[key]), (key, value)
+    told, problems = page.warnings, [warning for warning in page.warnings if warning.startswith("The link's ")]
+    for key in kept:  # the knobs that this page has asked for
+        if key in link and key in allowed and not any(_reads(knob, link[key]) for knob in allowed[key]):
+            assert any(problem.startswith(f"The link's {key} was ") for problem in problems), key
+    assert not set(page.run().warnings) & set(problems), "said once"
+    return len(told)
+
+
+def _reads(knob, text):
+    try:
+        knob.parse(text[-1] if isinstance(text, list) else text)
+    except ValueError:
+        return False
+    return True
+
+
+def _takes(knob, value):
+    try:
+        return knob.check(value) == value
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_hostile_links_on_every_page(open_page, name):
+    told = [check(open_page, name, f"{name}{seed}") for seed in range(QUICK)]
+    assert sum(told) > QUICK, "the links were bad"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("name", FILES)
+def test_many_hostile_links_on_every_page(open_page, name, part):
+    for seed in range(part * LONG // 4, (part + 1) * LONG // 4):
+        check(open_page, name, f"{name}, long, {seed}")

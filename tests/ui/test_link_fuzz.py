@@ -1,0 +1,117 @@
+"""Any link at all: each value of it is taken or named, nothing else changes, and nothing of it becomes markup."""
+
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from dpviz.ui import state
+from tests.hostile import all_knobs, bad, good, names, texts
+
+KNOBS = all_knobs()
+QUICK, LONG = 500, 10_000  # links
+EVERYWHERE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much)
+quick = settings(max_examples=QUICK, suppress_health_check=EVERYWHERE)
+long = settings(max_examples=LONG, suppress_health_check=EVERYWHERE, phases=[Phase.generate, Phase.shrink])
+MOST = 10  # knobs in one link
+
+
+def said():
+    """Return the messages as a reader reads them."""
+    return [problem.replace("\\", "").replace(state.JOINER, "") for problem in state.take_problems()]
+
+
+@st.composite
+def links(draw):
+    """Draw knobs of different names, with a text for each and what it is worth: a value, or None for a bad text."""
+    chosen = draw(st.lists(st.sampled_from(KNOBS), min_size=1, max_size=MOST, unique_by=lambda knob: knob.name))
+    made = []
+    for knob in chosen:
+        value = draw(good(knob)) if draw(st.booleans()) else None
+        made.append((knob, value, draw(bad(knob)) if value is None else knob.format(value)))
+    return made
+
+
+def check_mixed(link, made):
+    """Good values of a link are taken beside bad ones, each bad one is named once and gives way to the default."""
+    link(**{knob.name: text for knob, _, text in made})
+    for knob, value, _ in made:
+        assert state.value(knob) == (knob.default if value is None else value), knob.name
+    told = said()
+    bad_ones = [knob for knob, value, _ in made if value is None]
+    assert len(told) == len(bad_ones)
+    for knob, problem in zip(bad_ones, told, strict=True):
+        assert problem.startswith(f"The link's {knob.name} was "), problem
+        assert problem.endswith(f"{knob.label} is {knob.format(knob.default)} instead."), problem
+        assert len(problem) < 1_000
+    for knob, value, _ in made:
+        assert state.value(knob) == (knob.default if value is None else value), "and stays so"
+    assert said() == [], "said once"
+
+
+def check_any(link, session, query):
+    """Whatever the names and texts: only allowed values are kept, and messages have no markup in them."""
+    link(**query)
+    for knob in KNOBS:
+        if knob.name in query:
+            value = state.value(knob)
+            assert knob.parse(knob.format(value)) == value
+            assert type(value) is type(knob.default) or knob.default is None
+    kept = session.get(state._VALUES, {})
+    assert set(kept) <= set(query)
+    problems = state.take_problems()
+    assert len(problems) <= len(query) + state.MOST_REPEATED
+    for problem in problems:
+        assert not [each for each in problem if unicodedata.category(each) in ("Cc", "Zl", "Zp")], problem
+        assert all(problem[i - 1] == "\\" for i, each in enumerate(problem) if each in "`*_[]()<>!$:"), problem
+
+
+whole = st.dictionaries(
+    st.sampled_from(sorted({knob.name for knob in KNOBS})) | names.filter(bool),
+    texts | st.lists(texts, min_size=1, max_size=3),
+    max_size=MOST,
+)
+
+
+@quick
+@given(made=links())
+def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
+    check_mixed(link, made)
+
+
+@quick
+@given(query=whole)
+def test_any_link_keeps_only_allowed_values(link, session, query):
+    check_any(link, session, query)
+
+
+@pytest.mark.slow
+@long
+@given(made=links())
+def test_10_000_links_with_bad_values(link, made):
+    check_mixed(link, made)
+
+
+@pytest.mark.slow
+@long
+@given(query=whole)
+def test_10_000_links_of_any_kind(link, session, query):
+    check_any(link, session, query)
+
+
+def test_the_links_reach_every_kind_of_knob():
+    assert {knob.kind for knob in KNOBS} == {"float", "int", "choice", "bool"}
+    assert len({knob.name for knob in KNOBS}) > 100
+    assert {"epsilon", "noise_seed", "audience", "data_overlap", "x", "compare_runs", "audited"} <= {
+        knob.name for knob in KNOBS
+    }
+
+
+def test_a_name_that_stands_twice_is_said_and_the_last_one_counts(link):
+    (knob,) = [knob for knob in KNOBS if knob.name == "noise_seed"]
+    link(noise_seed=["3", "4"], **{f"<b>{i}": ["1", "1", "1"] for i in range(50)})
+    assert state.value(knob) == 4
+    told = said()
+    assert told[0] == "The link has 'noise_seed' 2 times, but once is enough. The last one counts."
+    assert len(told) == state.MOST_REPEATED
