@@ -12,7 +12,7 @@ from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, known
 from dpviz.stories.readings import CATALOGUE
 from dpviz.stories.recipe import excerpt
-from dpviz.ui import controls, state
+from dpviz.ui import controls, panel, state
 from dpviz.ui.export_files import recipe
 from dpviz.ui.shown import Shown, latest
 from dpviz.ui.wait import wait
@@ -47,16 +47,7 @@ def read(name: str) -> None:
         st.caption(CODE)
         st.code(_code(shown), language="python", wrap_lines=True)
     _papers(page.PAPERS)
-    st.html(f'<h3 class="dpviz-heading">Glossary</h3>{all_terms()}')
-
-
-def all_terms() -> str:
-    """Write the whole glossary as a list that opens."""
-    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in GLOSSARY.items())
-    return (
-        f'<details class="dpviz-all-terms"><summary>All {len(GLOSSARY)} terms of the app</summary>'
-        f'<dl class="dpviz-terms">{rows}</dl></details>'
-    )
+    st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
 
 def marked(text: str, place: str) -> str:
