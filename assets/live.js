@@ -1,7 +1,7 @@
 // The live picture: its elements and state.
 // A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
 
-import { clamp, easeInOut, frameAfter, groupCount, readHeader, readTheme, unpack } from "./live_base.js";
+import { clamp, easeInOut, enlargement, frameAfter, groupCount, readHeader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
@@ -29,6 +29,7 @@ class Live extends Tools {
     this.touched = false; // the reader chose a frame
     this.playing = false;
     this.zoom = HOME;
+    this.enlarged = 1; // how much larger than on a screen, for a projector
     this.hidden = new Set(); // names of layers switched off
     this.offered = new Set(); // names of layers that begin switched off, and have
     this.isolated = null;
@@ -334,7 +335,7 @@ class Live extends Tools {
 
   draw(t = 1) {
     if (!this.scene || !(this.width > 0)) return;
-    const dpr = devicePixelRatio || 1;
+    const dpr = (devicePixelRatio || 1) * this.enlarged;
     const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
     if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
     const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
@@ -359,10 +360,14 @@ class Live extends Tools {
     const room = this.root.clientWidth;
     if (!(room > 0)) return;
     const { height } = this.options;
-    const beside = this.scene.equal && room >= height + LEGEND_PX;
+    this.enlarged = enlargement();
+    const space = room / this.enlarged;
+    const beside = this.scene.equal && space >= height + LEGEND_PX;
     this.root.classList.toggle("beside", beside);
-    this.width = beside ? Math.min(room - LEGEND_PX, Math.round(height * 1.12)) : room;
-    this.height = Math.round(Math.min(height, this.scene.equal ? room : Math.max(180, room * 0.8)));
+    this.width = beside ? Math.min(space - LEGEND_PX, Math.round(height * 1.12)) : space;
+    this.height = Math.round(Math.min(height, this.scene.equal ? space : Math.max(180, space * 0.8)));
+    this.picture.style.zoom = String(this.enlarged);
+    this.picture.style.setProperty("--enlarged", String(this.enlarged));
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
     this.room = room;
@@ -370,10 +375,10 @@ class Live extends Tools {
 
   resize() {
     if (!this.scene) return;
-    const before = [this.room, this.width, this.height, this.dpr];
+    const before = [this.room, this.width, this.height, this.dpr, this.enlarged];
     this.layOut();
     this.dpr = devicePixelRatio;
-    if (this.pending || [this.room, this.width, this.height, this.dpr].some((now, i) => now !== before[i])) this.draw();
+    if (this.pending || [this.room, this.width, this.height, this.dpr, this.enlarged].some((now, i) => now !== before[i])) this.draw();
   }
 
   // -- Legend and table --
@@ -520,8 +525,10 @@ function setText(element, text) {
 
 /** Put the knobs into the address without a new entry in the history. */
 function setQuery(query) {
-  if (!query || location.search === `?${query}`) return;
-  history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
+  if (!query) return;
+  const frame = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed")); // Streamlit's own
+  const search = `?${query}${frame.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join("")}`;
+  if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }
 
 export default function mount(component) {

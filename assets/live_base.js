@@ -114,6 +114,12 @@ export function parseColour(text) {
   return numbers && numbers.length >= 3 ? numbers.slice(0, 3) : null;
 }
 
+/** How many times larger than usual the page writes: marks and the numbers at the axes follow its type. */
+export function enlargement() {
+  const size = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  return size > 1 ? Math.min(size, 2) : 1;
+}
+
 /** The page's theme: the table for its background's lightness, with its own text colour and font. */
 export function readTheme(element) {
   const style = getComputedStyle(element);

@@ -16,7 +16,7 @@ export const HOME = { k: 1, x: 0.5, y: 0.5 };
 export class Hands {
   position(event) {
     const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
+    return [(event.clientX - box.left) / this.enlarged, (event.clientY - box.top) / this.enlarged];
   }
 
   onClick(event) {
@@ -60,7 +60,8 @@ export class Hands {
     const before = a.pointerId === event.pointerId ? a : b;
     const factor = spread(event, other) / Math.max(1, spread(before, other));
     const box = this.canvas.getBoundingClientRect();
-    this.zoomBy(factor, (event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top);
+    const middle = [(event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top];
+    this.zoomBy(factor, middle[0] / this.enlarged, middle[1] / this.enlarged);
   }
 
   hover(event) {

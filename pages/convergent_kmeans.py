@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.experiments.kmeans_family import METHODS, Question, configure
 from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
-from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reproduction, state, two_worlds
+from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, along, show, show_pair
 
@@ -116,5 +116,5 @@ tabs = {
     "reproduction": lambda: reproduction.tables("convergent_kmeans"),
 }
 with page.more_pictures:
-    controls.fill(family.TAB, tabs)
+    reading.fill(family.TAB, "convergent_kmeans", tabs)
 frame.show_problems(page.problems)  # what came up in the open tab

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import dpm as algorithm
 from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
-from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reproduction, state, two_worlds
+from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, impossible, recalled, show
 
@@ -92,5 +92,5 @@ tabs = {
     "reproduction": lambda: reproduction.tables("dpm"),
 }
 with page.more_pictures:
-    controls.fill(dpm_tabs.TAB, tabs)
+    reading.fill(dpm_tabs.TAB, "dpm", tabs)
 frame.show_problems(page.problems)  # what came up in the open tab

@@ -8,7 +8,7 @@ import streamlit as st
 from dpviz.algorithms import morse as algorithm
 from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
-from dpviz.ui import controls, frame, morse, outcomes, reproduction, state, two_worlds
+from dpviz.ui import controls, frame, morse, outcomes, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.show import Method, Slider, show
 
@@ -21,7 +21,12 @@ TAB = Knob(
     "runs",
     "Under the picture",
     "",
-    choices=(("runs", "Many runs"), two_worlds.CHOICE, *([("reproduction", "Reproduction")] if TABLES else [])),
+    choices=(
+        ("runs", "Many runs"),
+        two_worlds.CHOICE,
+        *([("reproduction", "Reproduction")] if TABLES else []),
+        reading.CHOICE,
+    ),
 )
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
@@ -87,5 +92,5 @@ tabs = {
     "reproduction": lambda: reproduction.tables("morse"),
 }
 with page.more_pictures:
-    controls.fill(TAB, tabs)
+    reading.fill(TAB, "morse", tabs)
 frame.show_problems(page.problems)  # what came up in the open tab

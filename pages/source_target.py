@@ -11,6 +11,7 @@ from dpviz.ui import (
     controls,
     frame,
     outcomes,
+    reading,
     reproduction,
     source_target,
     source_target_data,
@@ -89,5 +90,5 @@ tabs = {
     "reproduction": lambda: reproduction.tables("source_target"),
 }
 with page.more_pictures:
-    controls.fill(source_target.TAB, tabs)
+    reading.fill(source_target.TAB, "source_target", tabs)
 frame.show_problems(page.problems)  # what came up in the open tab

@@ -75,6 +75,21 @@ def script(recipe: Recipe) -> str:
     return "\n".join([*_head(recipe), *_load(recipe.data), *_draw(recipe), *_end(recipe), ""])
 
 
+def excerpt(recipe: Recipe) -> str:
+    """Return the script's heart: the calls that load the data, run the method and make its figure.
+
+    What writes and checks files is left out, and so are the points of a drawing, which only the script holds.
+    """
+    names = [line for line in _head(recipe) if not line.startswith(('"""', "from dpviz.plots import")) and line]
+    if not any("dataclasses." in line for line in _draw(recipe)):
+        names.remove("import dataclasses")
+    loaded = _load(dataclasses.replace(recipe.data, points=()))
+    if recipe.data.drawn:
+        loaded[0] = "# Each point: across, up, class. The script that Export saves has them."
+    drawn = [line for line in _draw(recipe) if line]
+    return "\n".join([*names, "", *filter(None, loaded), "", *drawn, "html = page(scenes)"])
+
+
 def _head(recipe: Recipe) -> list[str]:
     named = [name for run in recipe.runs for name in (run.module, run.story)]
     split = sorted({tuple(name.rsplit(".", 1)) for name in named})

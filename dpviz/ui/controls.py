@@ -7,7 +7,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.ui import state
+from dpviz.ui import hiding, state
 from dpviz.ui.epsilon import epsilon_slider
 
 LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
@@ -16,7 +16,12 @@ FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per p
 
 
 def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
-    """Draw the knob's widget and return its checked value; `width` is that of a row of choices."""
+    """Draw the knob's widget and return its checked value; `width` is that of a row of choices.
+
+    A knob that the link hides keeps its value and has no widget; the same holds for all controls here.
+    """
+    if hiding.hides(knob.name):
+        return state.value(knob)
     shown = _controlled(knob)
     if knob.kind == "bool":
         st.toggle(knob.label, **shown)
@@ -33,10 +38,10 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     return state.value(knob)
 
 
-def tabs(knob: Knob) -> Sequence[Any]:
-    """Draw a tab for each of the knob's choices and return their containers; only the `open` one need be filled."""
-    labels = dict(knob.choices)
+def _tabs(knob: Knob, labels: Mapping[str, str]) -> Sequence[Any]:
     key = state.widget_key(knob.name)
+    if str(state.value(knob)) not in labels:
+        state.remember(knob, next(iter(labels)))
     st.session_state[key] = labels[str(state.value(knob))]
 
     def moved() -> None:
@@ -48,7 +53,11 @@ def tabs(knob: Knob) -> Sequence[Any]:
 
 def fill(knob: Knob, contents: Mapping[str, Callable[[], None]]) -> None:
     """Draw a tab for each of the knob's choices and fill the open one; `contents` is by choice."""
-    for (name, _), tab in zip(knob.choices, tabs(knob), strict=True):
+    choices = dict(knob.choices)
+    labels = {name: choices[name] for name in hiding.tabs_left(list(choices))}
+    if not labels:
+        return
+    for name, tab in zip(labels, _tabs(knob, labels), strict=True):
         if tab.open:
             with tab:
                 contents[name]()
@@ -58,6 +67,8 @@ def picked(knob: Knob, names: Sequence[str]) -> int:
     """Draw a list of `names` for a whole-number knob that is an index into them."""
     if state.value(knob) not in range(len(names)):  # there were more names before
         state.remember(knob, knob.default)
+    if hiding.hides(knob.name):
+        return int(state.value(knob))
     st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], **_controlled(knob))
     return int(state.value(knob))
 
@@ -89,6 +100,8 @@ def log_slider(
     hint: str = "Triangles mark real deployments.",
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
+    if hiding.hides(knob.name):
+        return float(state.value(knob))
     values = slider_values(knob)
     chosen = epsilon_slider(
         key=state.widget_key(knob.name),

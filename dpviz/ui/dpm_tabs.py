@@ -17,7 +17,7 @@ from dpviz.stories.dpm_layers import PICK
 from dpviz.stories.dpm_many import ManyCuts
 from dpviz.stories.dpm_tree import facts, strips, tree_chart
 from dpviz.stories.panel import number
-from dpviz.ui import asking, controls, panel, state, two_worlds
+from dpviz.ui import asking, controls, panel, reading, state, two_worlds
 from dpviz.ui.background import Job
 from dpviz.ui.dpm_knobs import ALONG, MANY, NODE
 from dpviz.ui.frame import Frame
@@ -50,6 +50,7 @@ TAB = Knob(
         ("quality", "Against k-means"),
         two_worlds.CHOICE,
         ("reproduction", "Reproduction"),
+        reading.CHOICE,
     ),
 )
 

@@ -14,7 +14,7 @@ from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Data, Recipe, Run, script
 from dpviz.stories.target_context import Context as TargetContext
-from dpviz.ui import config
+from dpviz.ui import config, state
 from dpviz.ui.runs import notices
 from dpviz.ui.shown import Shown
 from dpviz.ui.upload_form import to_file
@@ -109,7 +109,8 @@ def _csv(it: _Picture) -> str:
 def _json(it: _Picture) -> str:
     shown = it.shown
     step = config.Step(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
-    query = tuple(parse_qsl(shown.address, keep_blank_values=True))
+    pairs = parse_qsl(shown.address, keep_blank_values=True)
+    query = tuple(pair for pair in pairs if pair[0] not in state.staying())  # what is no part of the picture
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
     made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
     guarantees = [

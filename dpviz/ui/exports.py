@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui import config, drawing, state, upload_form
+from dpviz.ui import config, drawing, hiding, state, upload_form
 from dpviz.ui.export_files import FORMATS, File, Wish, make
 from dpviz.ui.live import wrap
 from dpviz.ui.profile import takes_files
@@ -108,7 +108,8 @@ def _menu() -> None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
     st.caption(WHOLE)
     _EXPORT(data=wrap(options, b"" if file is None else file.content), key=KEY, on_want_change=_nothing)
-    _import()
+    if not hiding.hides("upload"):
+        _import()
 
 
 def read_wish(sent: Any) -> tuple[int, Wish] | None:

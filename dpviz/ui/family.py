@@ -15,7 +15,7 @@ from dpviz.experiments.kmeans_family import METHODS, MethodRuns, Question
 from dpviz.stories import family_charts as charts
 from dpviz.stories.budget_chart import budget_chart
 from dpviz.stories.panel import number
-from dpviz.ui import asking, controls, family_tasks, state, two_worlds
+from dpviz.ui import asking, controls, family_tasks, reading, state, two_worlds
 from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.listed import listed
@@ -67,6 +67,7 @@ TAB = Knob(
         ("attack", "The attack"),
         two_worlds.CHOICE,
         ("reproduction", "Reproduction"),
+        reading.CHOICE,
     ),
 )
 RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)

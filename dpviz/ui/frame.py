@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import ahead, controls, exports, panel, state
+from dpviz.ui import ahead, controls, exports, hiding, panel, share, state
 from dpviz.ui.picker import DEFAULT, Shelf, Source, pick
 from dpviz.ui.runs import Noise, renew_secret
 
@@ -92,6 +92,8 @@ def start(
     """
     ahead.withdraw()
     st.html(STYLE)
+    hiding.begin()
+    share.fit()
     st.title(title, anchor=False)
     problems, lead = st.container(), st.container()
     with st.sidebar:
@@ -109,11 +111,15 @@ def start(
             context.fragment_storage.clear()
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
-    with left.container(horizontal=True, vertical_alignment="bottom"):
+    with left.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
         public = controls.control(audience, width="content") == "public"
-        panel.glossary(terms)
-        exports.menu()
+        if not hiding.hides("terms"):
+            panel.glossary(terms)
+        if not hiding.hides("export"):
+            exports.menu()
+        if not hiding.hides("share"):
+            share.menu()
     with described:
         _describe(source.dataset, public=public)
     choices, picture, more_pictures = left.container(), left.container(), left.container()
@@ -126,7 +132,9 @@ def seeds(frame: Frame, *, start: bool = True) -> Noise:
 
     `start` says whether the method has a start to be seeded.
     """
-    secret = frame.source.uploaded or controls.control(SECRET)
+    secret = bool(frame.source.uploaded or controls.control(SECRET))
+    if hiding.hides("seeds"):
+        return Noise(None if secret else int(state.value(NOISE_SEED)))
     if st.button("New noise only", width="stretch", help="Same data, same start, other noise."):
         renew(secret=secret)
     if frame.source.uploaded:

@@ -7,13 +7,13 @@ from dpviz.core import Knob
 from dpviz.stories import View
 from dpviz.stories.laplace_context import plane_of
 from dpviz.ui import (
-    controls,
     nd_laplace,
     nd_laplace_attacks,
     nd_laplace_clusters,
     nd_laplace_law,
     nd_laplace_play,
     outcomes,
+    reading,
     reproduction,
     state,
     two_worlds,
@@ -39,6 +39,7 @@ TAB = Knob(
         ("walls", "Near the wall"),
         ("dimensions", "High dimensions"),
         *([("reproduction", "Reproduction")] if TABLES else []),
+        reading.CHOICE,
     ),
 )
 
@@ -60,7 +61,7 @@ def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.As
         "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),
         "reproduction": lambda: reproduction.tables("nd_laplace"),
     }
-    controls.fill(TAB, fill)
+    reading.fill(TAB, "nd_laplace", fill)
 
 
 def _many(frame: Frame, describe: Describe, recall: Recall, noise: Noise, shown: View) -> None:

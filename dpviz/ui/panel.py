@@ -6,6 +6,7 @@ from html import escape
 import streamlit as st
 
 from dpviz.stories import Fact, Sentence
+from dpviz.stories.glossary import GLOSSARY
 from dpviz.stories.label import Label, Statement
 
 LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
@@ -77,10 +78,19 @@ def details(label: Label, name: str = "") -> str:
 
 
 def glossary(terms: Sequence[tuple[str, str]]) -> None:
-    """Offer the picture's terms, one plain sentence each, behind a button."""
+    """Offer the picture's terms, one plain sentence each, and below them the whole glossary, behind a button."""
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in terms)
-    with st.popover("How to read this picture"):
-        st.html(f'<dl class="dpviz-terms">{rows}</dl>')
+    with st.popover("How to read it"):
+        st.html(f'<dl class="dpviz-terms">{rows}</dl>{all_terms()}')
+
+
+def all_terms() -> str:
+    """Write the whole glossary as a list that opens."""
+    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in GLOSSARY.items())
+    return (
+        f'<details class="dpviz-all-terms"><summary>All {len(GLOSSARY)} terms of the app</summary>'
+        f'<dl class="dpviz-terms">{rows}</dl></details>'
+    )
 
 
 def _statement(said: Statement, style: str) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_limits
 from dpviz.data.cards import title
-from dpviz.ui import controls, drawing, state, upload
+from dpviz.ui import controls, drawing, hiding, state, upload
 from dpviz.ui.gallery import gallery_button
 from dpviz.ui.profile import REFUSED, takes_files
 from dpviz.ui.sheet import Sheet
@@ -68,13 +68,17 @@ def pick(*, public: bool, default: str = DEFAULT, own: Shelf | None = None) -> S
     `own` are sets that only this page has, under names that the gallery does not use; they stand first.
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
-    names = [*shelves, drawing.DRAW, *((UPLOAD,) if takes_files() else ())]
+    own_data = (("draw", drawing.DRAW), *((("upload", UPLOAD),) if takes_files() else ()))
+    names = [*shelves, *(name for group, name in own_data if not hiding.hides(group))]
     _open(default, names)
     titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     again = partial(_start_again, own)
-    name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
-    gallery_button(partial(_take, own))
+    if hiding.hides("data"):
+        name = str(st.session_state[_CHOICE])
+    else:
+        name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
+        gallery_button(partial(_take, own))
     if name == UPLOAD:
         return _uploaded(public=public)
     if name == drawing.DRAW:
@@ -100,7 +104,7 @@ def _open(default: str, names: list[str]) -> None:
     if wanted.partition(":")[0] == UPLOAD and not takes_files():
         state.report(f"The link's data are an uploaded table. {REFUSED} This is {default}.")
         wanted = default
-    elif wanted.startswith(f"{UPLOAD}:"):
+    elif wanted.startswith(f"{UPLOAD}:") and UPLOAD in names:
         upload.expect(wanted.removeprefix(f"{UPLOAD}:"))
         wanted = UPLOAD
     elif wanted not in names:

@@ -17,7 +17,7 @@ from dpviz.stories import target_change as story
 from dpviz.stories.panel import number
 from dpviz.stories.target_layers import PICK, thinning
 from dpviz.stories.target_many import Costs, Question
-from dpviz.ui import asking, controls, reproduction, source_target_tasks, state, two_worlds
+from dpviz.ui import asking, controls, reading, reproduction, source_target_tasks, state, two_worlds
 from dpviz.ui.background import Job
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.frame import Frame
@@ -44,6 +44,7 @@ TAB = Knob(
         ("record", "One record"),
         two_worlds.CHOICE,
         *([("reproduction", "Reproduction")] if TABLES else []),
+        reading.CHOICE,
     ),
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")

@@ -24,6 +24,7 @@ _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
 _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
+_STAYING = "dpviz:staying"
 
 
 def opening_query() -> dict[str, str]:
@@ -114,8 +115,21 @@ def plain(text: str) -> str:
 
 
 def query(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write name and value pairs as the query of a URL."""
-    return urlencode(list(pairs))
+    """Write name and value pairs, and those that stay, as the query of a URL."""
+    return urlencode([*pairs, *staying().items()])
+
+
+def stay(name: str, text: str) -> None:
+    """Let every link that is written from now on have this pair, which is no part of the picture; "" takes it out."""
+    kept: dict[str, str] = st.session_state.setdefault(_STAYING, {})
+    kept.pop(name, None)
+    if text:
+        kept[name] = text
+
+
+def staying() -> dict[str, str]:
+    """Return the pairs that every link has."""
+    return dict(st.session_state.get(_STAYING, {}))
 
 
 def _values() -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""What is to be read about a picture: how it is misread, its formulas with the run's numbers, its papers.
+
+A page's own part is a module of `readings`; this is what they are made of. Formulas may read of a run only what is in
+`Known`, so that they are the same text for the curator and the public.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.core import Box, Event, Guarantee
+from dpviz.stories.panel import number
+
+SAME = 1e-12  # relative: what is written in three digits is then exactly this number
+
+
+@dataclass(frozen=True, slots=True)
+class Misreading:
+    """One way to misread a picture; terms of the glossary are marked."""
+
+    said: str  # what a reader may think
+    why: str  # why that is wrong
+    look: str  # where to look instead
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A source, with what is taken from where in it."""
+
+    title: str  # authors, year, title
+    places: tuple[tuple[str, str], ...]  # (section, equation or theorem, what of it is here)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula, and the same with this run's numbers in it; `value` is what the second one comes to."""
+
+    name: str
+    general: str  # TeX
+    filled: str  # TeX, without what it comes to
+    value: float
+    unit: str = ""  # plain words
+    source: str = ""  # "Lu & Shen, theorem 5"
+
+    @property
+    def with_numbers(self) -> str:
+        """The filled formula with what it comes to."""
+        unit = rf"\ \text{{{self.unit}}}" if self.unit else ""
+        sign = "=" if exact(self.value) else r"\approx"
+        return f"{self.filled} {sign} {tex(self.value)}{unit}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the public knows of a run."""
+
+    params: Any
+    release: Any
+    events: tuple[Event, ...]
+    guarantee: Guarantee
+    box: Box
+    look: Any = None  # what the page's reader has chosen to look at
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.box.d
+
+
+def known(told: Any, params: Any) -> Known:
+    """Return what the public knows of a telling."""
+    result = told.result
+    look = getattr(told, "look", None)
+    return Known(params, result.release, result.events, result.guarantee, told.words.box, look)
+
+
+def tex(value: float) -> str:
+    """Write a number in TeX with at most three significant digits."""
+    text = number(value).replace(",", "{,}").replace("∞", r"\infty")
+    mantissa, e, power = text.partition("e")
+    if not e:
+        return text
+    head = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return rf"10^{{{int(power)}}}" if head == "1" else rf"{head}\cdot 10^{{{int(power)}}}"
+
+
+def exact(value: float) -> bool:
+    """Say whether a number is written to the last digit."""
+    return math.isinf(value) or math.isclose(float(number(value).replace(",", "")), value, rel_tol=SAME)

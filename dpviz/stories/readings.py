@@ -1,0 +1,21 @@
+"""What is to be read on each page: one module per algorithm."""
+
+from types import MappingProxyType, ModuleType
+
+from dpviz.stories import (
+    convergent_kmeans_reading,
+    dpm_reading,
+    morse_reading,
+    nd_laplace_reading,
+    source_target_reading,
+)
+
+CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
+    {
+        "convergent_kmeans": convergent_kmeans_reading,
+        "dpm": dpm_reading,
+        "morse": morse_reading,
+        "nd_laplace": nd_laplace_reading,
+        "source_target": source_target_reading,
+    }
+)

@@ -1,0 +1,103 @@
+"""What a link takes away for a class: `hide=` names knobs, or groups of them; the links that the page writes keep it.
+
+Hiding is no lock: whoever edits the link sees everything. What the public may see is the audience's matter, not this.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from dpviz.algorithms import CATALOGUE
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import knobs
+from dpviz.ui import state
+
+NAME = "hide"
+TAB = "tab-"  # before the name of one tab
+MOST_NAMES = 60
+MOST_TEXT = 1000  # characters of the whole list
+_HIDDEN = "dpviz:hidden"
+
+GROUPS = {  # name -> what it takes away
+    "audience": "the public switch",
+    "data": "the choice of data, its gallery, size and shape",
+    "draw": "drawing data by hand",
+    "export": "the Export menu",
+    "navigation": "the list of pages",
+    "seeds": "seeds, secret noise and new noise",
+    "share": "the Share menu",
+    "sidebar": "the whole sidebar",
+    "tabs": "everything under the picture",
+    "terms": "“How to read it”",
+    "upload": "uploading a table, importing settings",
+    "axes": "the choice of axes",
+}
+MEMBERS = {
+    "axes": ("x", "y", "z", "principal", "view", "yaw", "pitch"),
+    "data": ("n", "data_seed"),
+    "seeds": ("start_seed", "noise_seed", "secret"),
+}
+PREFIXES = ("data_", "with_", "share_", "lock_")  # of knobs that data sets, methods and shares bring along
+# The pages' own knobs; those of the methods are their parameters.
+_OWN = (
+    "across again aim along attacked audit_runs audit_seed audited audited_mode budget change chosen "
+    "chosen_epsilon clustering compare_grid compare_neighbors compare_runs compare_seed delta "
+    "delta_power drawing epsilon first mode moves n n_clusters n_cost_runs n_is_public n_levels n_morse_runs "
+    "n_outcomes n_releases n_runs n_targets n_world_runs neighbors node operation people_epsilon pinned "
+    "pinned_epsilon place radius record relief rho second shares size spend target_seed targets up vary where "
+    "world_view"
+)
+KNOBS = frozenset(_OWN.split()) | {
+    knob.name for module in (*CATALOGUE.values(), *BASELINES.values()) for knob in knobs(module.Params)
+}
+STYLES: Mapping[str, str] = {
+    "navigation": '[data-testid="stSidebarNav"], [data-testid="stSidebarNavSeparator"] { display: none; }',
+    "sidebar": '[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] { display: none; }',
+}
+
+
+def begin() -> None:
+    """Read the list of the link that this session began with, once, and hide what is hidden by style alone."""
+    if _HIDDEN not in st.session_state:
+        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""))
+        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+    style = "".join(text for group, text in STYLES.items() if hides(group))
+    if style:
+        st.html(f"<style>{style}</style>")
+
+
+def hides(name: str) -> bool:
+    """Say whether a knob, a group or a tab is taken away."""
+    hidden: frozenset[str] = st.session_state.get(_HIDDEN, frozenset())
+    if name in hidden:
+        return True
+    groups = [group for group, members in MEMBERS.items() if name in members]
+    groups += ["data"] if name.startswith("data_") else []
+    return any(group in hidden for group in groups)
+
+
+def tabs_left(names: Sequence[str]) -> list[str]:
+    """Return the tabs that are not taken away."""
+    return [] if hides("tabs") else [name for name in names if not hides(f"{TAB}{name}")]
+
+
+def _read(text: str) -> frozenset[str]:
+    """Return the names of a list that there are; the others are said, with what is allowed."""
+    asked = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
+    known = {name for name in asked if _is_name(name)}
+    wrong = [name for name in dict.fromkeys(asked) if name and name not in known]
+    if wrong:
+        state.report(
+            f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is no control. Allowed are "
+            f"{', '.join(sorted(GROUPS))}, {TAB} and the name of a tab, and the knobs' names in the link, such as "
+            "epsilon or n_clusters. The rest of the list holds."
+        )
+    return frozenset(known)
+
+
+def _is_name(name: str) -> bool:
+    if name in GROUPS or name in KNOBS or any(name in members for members in MEMBERS.values()):
+        return True
+    start = (TAB, *PREFIXES)
+    rest = next((name.removeprefix(each) for each in start if name.startswith(each)), "")
+    return rest.isidentifier() and rest.isascii() and rest.islower()

@@ -1,0 +1,110 @@
+"""The tab that is read: how the picture is misread, its formulas with the run's numbers, its code, papers, words."""
+
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from types import ModuleType
+
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.stories.formulas import used
+from dpviz.stories.glossary import GLOSSARY, pieces
+from dpviz.stories.reading import Formula, Known, Misreading, Paper, known
+from dpviz.stories.readings import CATALOGUE
+from dpviz.stories.recipe import excerpt
+from dpviz.ui import controls, panel, state
+from dpviz.ui.export_files import recipe
+from dpviz.ui.shown import Shown, latest
+from dpviz.ui.wait import wait
+
+CHOICE = ("read", "Read")  # of a page's tabs
+NOTHING = "There is no picture to write down: the place of the picture says why."
+ROUNDED = "Numbers of the picture above, in three digits; ≈ where digits are left out. Move a knob, and they follow."
+CODE = "The calls behind the picture above. Export saves the whole script; with secret noise it draws other noise."
+
+
+def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> None:
+    """Draw a page's tabs with this one among them, and fill the open one; `name` is the page's."""
+    controls.fill(knob, {**contents, CHOICE[0]: lambda: read(name)})
+
+
+@st.fragment
+def read(name: str) -> None:
+    """Draw everything that there is to read about the picture of this page, anew when the picture changes."""
+    if state.is_blank():
+        return
+    wait(done=1, all=1, what="", follow="picture", key="wait-read")
+    shown, page = latest(), CATALOGUE[name]
+    _misreadings(page.MISREADINGS)
+    st.subheader("Formulas, with the numbers of this picture", anchor=False)
+    if shown is None:
+        st.caption(NOTHING)
+    else:
+        st.caption(ROUNDED)
+        for method, told in zip(shown.methods, shown.told, strict=True):
+            _formulas(page, known(told, method.params), method.name if len(shown.methods) > 1 else "")
+        st.subheader("The code that makes this picture", anchor=False)
+        st.caption(CODE)
+        st.code(_code(shown), language="python", wrap_lines=True)
+    _papers(page.PAPERS)
+    st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
+
+
+def marked(text: str, place: str) -> str:
+    """Write a text with its terms as buttons that open their definitions; `place` makes their names unique."""
+    written = []
+    for i, (words, term) in enumerate(pieces(text)):
+        if not term:
+            written.append(escape(words))
+            continue
+        name = f"dpviz-term-{place}-{i}"
+        written.append(
+            f'<button type="button" class="dpviz-word" popovertarget="{name}">{escape(words)}</button>'
+            f'<span class="dpviz-meaning" id="{name}" popover role="note"><b>{escape(term)}</b> '
+            f"{escape(GLOSSARY[term])}</span>"
+        )
+    return "".join(written)
+
+
+def _misreadings(found: Iterable[Misreading]) -> None:
+    rows = "".join(
+        f"<li><p><b>{escape(each.said)}</b></p><p>{marked(each.why, f'why{i}')}</p>"
+        f"<p><i>Look at:</i> {marked(each.look, f'look{i}')}</p></li>"
+        for i, each in enumerate(found)
+    )
+    st.html(
+        '<section class="dpviz-misread"><h3 class="dpviz-heading">Five ways to misread this picture</h3>'
+        f"<ol>{rows}</ol></section>"
+    )
+
+
+def _formulas(page: ModuleType, it: Known, title: str) -> None:
+    found: tuple[Formula, ...] = page.formulas(it)
+    if title:
+        st.markdown(f"**{state.plain(title)}**")
+    if not found:
+        st.caption("No noise is added here, so that there is nothing to fill in: nothing is private.")
+        return
+    symbols = used(page.words(it), found)
+    st.markdown("  \n".join(f"${names}$: {words}" for names, words in symbols.items()))
+    with st.container(key=f"dpviz-formulas-{title or 'all'}", gap="small"):
+        for each in found:
+            source = f"  \n:small[{each.source}]" if each.source else ""
+            st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
+
+
+def _code(shown: Shown) -> str:
+    return excerpt(recipe(shown, frame=0, hidden=(), notes=(), hashes=()))
+
+
+def _papers(found: Iterable[Paper]) -> None:
+    rows = "".join(
+        f"<li><b>{escape(paper.title)}</b><dl>"
+        + "".join(f"<div><dt>{escape(place)}</dt><dd>{escape(what)}</dd></div>" for place, what in paper.places)
+        + "</dl></li>"
+        for paper in found
+    )
+    st.html(
+        f'<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, to the section and the equation</h3>'
+        f"<ul>{rows}</ul></section>"
+    )

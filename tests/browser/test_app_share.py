@@ -1,0 +1,44 @@
+"""Sharing in the running app: the link is copied, opens the same picture without what it hides, and keeps its frame."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_app import APP, SLOW, Server, picture_of, scene_of
+
+pytestmark = pytest.mark.browser
+
+QUIET = "data=blobs&n=500&tab=read"  # no work goes on behind the page
+
+
+def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page, server: Server) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{server(APP)}/dpm?{QUIET}&epsilon=0.5")
+    scene = scene_of(picture_of(page))
+    word = page.locator(".dpviz-word").first
+    expect(word).to_be_visible(timeout=SLOW)
+    word.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(0)
+    expect(page.locator(".katex-display").first).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Share", exact=True).click()
+    page.get_by_role("button", name="Copy link").click(timeout=SLOW)
+    expect(page.locator(".dpviz-share [role=status]")).to_have_text("The link is copied.", timeout=SLOW)
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.url
+    code = page.locator("img.dpviz-qr")
+    expect(code).to_be_visible(timeout=SLOW)
+    assert code.evaluate("image => image.naturalWidth > 100 && image.naturalWidth === image.naturalHeight")
+    page.goto(f"{copied}&hide=sidebar,tabs&size=projector&embed=true")
+    assert scene_of(picture_of(page)) == scene
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden(timeout=SLOW)
+    expect(page.locator(".dpviz-word")).to_have_count(0)
+    page.wait_for_function("location.search.includes('hide=sidebar%2Ctabs') && location.search.includes('embed=true')")
+    # The picture grows with the type.
+    at = (
+        picture_of(page)
+        .locator("canvas")
+        .evaluate("canvas => { const box = canvas.getBoundingClientRect(); return box.width / canvas.clientWidth; }")
+    )
+    assert at == pytest.approx(22 / 16, rel=0.01)

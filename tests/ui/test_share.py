@@ -1,0 +1,124 @@
+"""The QR code is the link's own, readable from a screen; the link keeps what is hidden."""
+
+import ast
+import base64
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import segno
+
+from dpviz.ui import hiding, share, state
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = "http://localhost:8501/dpm?data=blobs&n=5000&epsilon=0.5&audience=curator&hide=seeds,tabs"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def moves(text):
+    """Split a path into commands with their numbers."""
+    found, number = [], ""
+    for sign in text:
+        if sign in "Mmh":
+            found.append([sign, []])
+        if sign in "Mmh ,-" and number:
+            found[-1 if sign not in "Mmh" else -2][1].append(float(number))
+            number = ""
+        if sign not in "Mmh ,":
+            number += sign
+    if number:
+        found[-1][1].append(float(number))
+    return found
+
+
+def test_a_path_is_split_into_its_moves():
+    assert moves("M4 4.5h7m2-1h1") == [["M", [4.0, 4.5]], ["h", [7.0]], ["m", [2.0, -1.0]], ["h", [1.0]]]
+
+
+def test_the_code_is_that_of_the_link_with_its_quiet_zone():
+    expected = np.array([[int(each) for each in row] for row in segno.make_qr(LINK, error="m").matrix]) & 1
+    kind, _, body = share.qr(LINK).partition(";base64,")
+    assert kind == "data:image/svg+xml"
+    root = ET.fromstring(base64.b64decode(body))
+    side = len(expected) + 2 * share.QUIET
+    assert root.get("width") == root.get("height") == str(side * share.MODULE)
+    paths = {path.get("stroke") or path.get("fill"): path.get("d") for path in root.iter(f"{SVG}path")}
+    seen, x, y = np.zeros((side, side), dtype=int), 0.0, 0.0
+    for kind, numbers in moves(paths["#000"]):
+        if kind == "h":
+            seen[int(y), int(x) : int(x + numbers[0])] = 1
+            x += numbers[0]
+        else:
+            x, y = (numbers[0], numbers[1]) if kind == "M" else (x + numbers[0], y + numbers[1])
+    zone = np.pad(expected, share.QUIET)
+    np.testing.assert_array_equal(seen, zone)
+    assert share.QUIET >= 4  # what the standard asks for
+    assert segno.make_qr(LINK, error=share.LEVEL).error in "MQH"  # at least 15 % may be lost; segno raises it for free
+    other = np.array([list(row) for row in segno.make_qr(LINK.replace("dpm", "dpn"), error="m").matrix]) & 1
+    assert (seen != np.pad(other, share.QUIET)).any()
+
+
+def test_a_link_that_does_not_fit_has_no_code():
+    assert share.qr("http://localhost/" + "x" * 2000) is not None
+    assert share.qr("http://localhost/" + "x" * 2400) is None
+
+
+def test_every_knob_of_the_app_can_be_hidden():
+    made = set()
+    for path in [*ROOT.glob("dpviz/ui/*.py"), *ROOT.glob("pages/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Knob":
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and node.args[1].value:
+                    made.add(name.value)
+    missing = {name for name in made if not hiding._is_name(name)}
+    assert missing == {"tab", "below", "under", "compare_tab"} & made - hiding.KNOBS  # group "tabs" takes those away
+
+
+@pytest.mark.parametrize("name", ["epsilon", "n_clusters", "x", "tab-worlds", "data_overlap", "share_counts", "seeds"])
+def test_names_that_hide(name):
+    assert hiding._is_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "bogus", "tab-", "tab-<b>", "data_", "EPSILON", "epsilon ", "data_é", "tab-a b"])
+def test_names_that_are_refused(name):
+    assert not hiding._is_name(name)
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """Stand in for a session."""
+    kept = {}
+    fake = SimpleNamespace(session_state=kept, query_params={}, html=lambda _text: None)
+    for module in (state, hiding, share):
+        monkeypatch.setattr(module, "st", fake)
+    return fake
+
+
+def test_the_list_is_read_once_and_said_where_it_is_wrong(session):
+    session.query_params = {"hide": "epsilon,bogus,tab-worlds, seeds,,x" + ",y" * 100}
+    hiding.begin()
+    assert hiding.hides("epsilon")
+    assert hiding.hides("noise_seed")
+    assert hiding.hides("tab-worlds")
+    assert not hiding.hides("n_clusters")
+    assert hiding.tabs_left(["runs", "worlds"]) == ["runs"]
+    (said,) = state.take_problems()
+    assert "bogus" in said
+    assert all(group in said for group in hiding.GROUPS)
+    assert state.query([("a", "1")]) == "a=1&hide=epsilon%2Cseeds%2Ctab-worlds%2Cx%2Cy"
+    session.query_params = {"hide": "tabs"}
+    hiding.begin()
+    assert not hiding.hides("tabs")
+
+
+def test_a_share_link_hides_what_is_hidden_and_more(session, monkeypatch):
+    monkeypatch.setattr(share, "latest", lambda: SimpleNamespace(address="data=blobs&n=300&hide=seeds"))
+    assert share.query_of(["tabs"], bare=True) == "data=blobs&n=300&hide=seeds,tabs&embed=true"
+    assert share.query_of([], bare=False) == "data=blobs&n=300&hide=seeds"
+    session.context = SimpleNamespace(url="http://localhost:8501/dpm?old=1#here")
+    assert share.link_of("a=1") == "http://localhost:8501/dpm?a=1"
+    session.context = SimpleNamespace(url=None)
+    assert share.link_of("a=1") == "?a=1"
