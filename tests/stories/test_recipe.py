@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -39,15 +40,42 @@ def made(data, params=None, **changes):
     return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
 
 
-def run_in(folder, text):
-    (folder / "made.py").write_text(text, "utf-8")
-    command = [sys.executable, "made.py"]
-    done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+# Runs the scripts of the folders it is told, each with names of its own: packages are imported once for all of them.
+RUNNER = """
+import contextlib, io, json, os, runpy, sys, traceback
+for line in sys.stdin:
+    os.chdir(json.loads(line))
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            runpy.run_path("made.py", run_name="__main__")
+            failed = False
+        except BaseException:
+            traceback.print_exc()
+            failed = True
+    print(json.dumps([failed, said.getvalue()]), flush=True)
+"""
 
 
-def test_hostile_names_run_as_names(tmp_path):
+@pytest.fixture(scope="module")
+def run_in():
+    """Return what runs a script in a folder, in another process without our environment, and returns its words."""
+    command = [sys.executable, "-c", RUNNER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env={"PYTHONPATH": str(ROOT)}, text=True, **pipes) as process:
+
+        def run(folder, text):
+            (folder / "made.py").write_text(text, "utf-8")
+            print(json.dumps(str(folder)), file=process.stdin, flush=True)
+            failed, said = json.loads(process.stdout.readline())
+            assert not failed, said
+            return said.split()
+
+        yield run
+        process.stdin.close()
+
+
+def test_hostile_names_run_as_names(tmp_path, run_in):
     rng = np.random.default_rng(0)
     names = [*EVIL[:1], "=1+1", EVIL[3], EVIL[2]]
     pd.DataFrame(rng.random((300, len(names))), columns=names).to_csv(tmp_path / UPLOAD, index=False)
@@ -67,7 +95,7 @@ def test_hostile_names_run_as_names(tmp_path):
 
 
 @pytest.mark.parametrize("bounds", [((0.0, 0.0), (1.0, 1.25)), None])
-def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, bounds):
+def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bounds):
     places = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
     places.to_csv(tmp_path / UPLOAD, index=False)
     box = None if bounds is None else Box(*bounds)
@@ -134,7 +162,7 @@ def test_secret_noise_is_said_and_drawn_anew():
     assert "0" * 64 not in text
 
 
-def test_a_public_script_draws_the_public_picture(tmp_path):
+def test_a_public_script_draws_the_public_picture(tmp_path, run_in):
     lines = [script(made(Data("blobs", 300, 1), public=public)) for public in (False, True)]
     hashes = [run_in(tmp_path, text) for text in lines]
     assert hashes[0] != hashes[1]
