@@ -2,10 +2,6 @@
 
 import ast
 import dataclasses
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,8 +17,8 @@ from dpviz.stories import dpm as dpm_story
 from dpviz.stories import source_target as target_story
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, Run, Spread, script
+from tests.another_process import another_process
 
-ROOT = Path(__file__).resolve().parents[2]
 EVIL = [
     "'); import os; os.system('touch stolen') #",
     '"""\nopen("stolen", "w")\n"""',
@@ -40,39 +36,17 @@ def made(data, params=None, **changes):
     return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
 
 
-# Runs the scripts of the folders it is told, each with names of its own: packages are imported once for all of them.
-RUNNER = """
-import contextlib, io, json, os, runpy, sys, traceback
-for line in sys.stdin:
-    os.chdir(json.loads(line))
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        try:
-            runpy.run_path("made.py", run_name="__main__")
-            failed = False
-        except BaseException:
-            traceback.print_exc()
-            failed = True
-    print(json.dumps([failed, said.getvalue()]), flush=True)
-"""
-
-
 @pytest.fixture(scope="module")
 def run_in():
-    """Return what runs a script in a folder, in another process without our environment, and returns its words."""
-    command = [sys.executable, "-c", RUNNER]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env={"PYTHONPATH": str(ROOT)}, text=True, **pipes) as process:
+    """Return what runs a script in a folder, in another process, and returns its words."""
+    with another_process() as run:
 
-        def run(folder, text):
-            (folder / "made.py").write_text(text, "utf-8")
-            print(json.dumps(str(folder)), file=process.stdin, flush=True)
-            failed, said = json.loads(process.stdout.readline())
-            assert not failed, said
-            return said.split()
+        def ran(folder, text):
+            done = run(folder, text)
+            assert not done.failed, done.stderr
+            return done.stdout.split()
 
-        yield run
-        process.stdin.close()
+        yield ran
 
 
 def test_hostile_names_run_as_names(tmp_path, run_in):
