@@ -8,8 +8,13 @@ from hypothesis import settings
 BROWSER_TESTS = Path(__file__).resolve().parent / "browser"
 
 # The same examples on every run: a failure that comes and goes teaches nobody. No deadline: the cores are shared.
-settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("dpviz")
+settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=40)
+settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examples=100)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw few examples where the long tests are left out, and as many as ever beside them."""
+    settings.load_profile("dpviz" if config.option.markexpr == "not slow" else "dpviz-long")
 
 
 @pytest.hookimpl(tryfirst=True)

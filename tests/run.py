@@ -28,13 +28,14 @@ SLOW_SUITE_TIMEOUT = 3600.0  # s; the same with --slow
 SUITES = {
     "lint": "ruff check: mistakes and style",
     "format": "ruff format --check: layout of the code",
-    "types": "mypy --strict on dpviz, beside the others",
+    "types": "mypy --strict on dpviz and on what a release may be used for, beside the others",
     "unit": "floors, unit and property tests, on two processes",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium, on two processes",
 }
 PLACES = {
-    "unit": ("tests", "--ignore=tests/pages", "--ignore=tests/browser"),
+    "types": ("tests/test_types.py",),
+    "unit": ("tests", "--ignore=tests/pages", "--ignore=tests/browser", "--ignore=tests/test_types.py"),
     "pages": ("tests/pages",),
     "browser": ("tests/browser",),
 }
@@ -198,7 +199,7 @@ def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
     prepare_packages()
-    with beside("types", ["mypy", "--strict"]) if "types" in suites else contextlib.nullcontext() as types:
+    with beside("types", ["pytest", *PLACES["types"]]) if "types" in suites else contextlib.nullcontext() as types:
         outcomes = run_others([suite for suite in suites if suite != "types"], start, slow=slow)
         if types:
             print(f"\n== types: {SUITES['types']}", flush=True)

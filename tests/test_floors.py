@@ -5,6 +5,7 @@ synthetic source for each way to break a rule: a checker that lets one through i
 """
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -41,6 +42,9 @@ OUTSIDE = {"tests", "benchmarks", "pages", "app", "pytest", "hypothesis", "playw
 # What numpy.random offers besides its hidden global state.
 NUMPY_RANDOM = {"default_rng", "Generator", "BitGenerator", "SeedSequence", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 NUMPY_RANDOM |= {"MT19937", "bit_generator"}
+
+
+parsed = functools.cache(ast.parse)
 
 
 def room_of(path: PurePosixPath) -> str:
@@ -117,7 +121,7 @@ def random_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
 
 def source_problems(path: PurePosixPath, source: str) -> Iterator[str]:
     """Yield what is wrong inside one file."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     yield from import_problems(path, imported(tree, path))
     yield from random_problems(tree, path)
     limit = PAGE_LINES if room_of(path) == "pages" else FILE_LINES
@@ -144,6 +148,7 @@ def problems(files: dict[PurePosixPath, str]) -> list[str]:
     return found
 
 
+@functools.cache
 def house() -> dict[PurePosixPath, str]:
     """Read every Python file of the app."""
     paths = [*ROOT.glob("dpviz/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]
@@ -177,7 +182,7 @@ def test_requirements_list_exactly_what_is_imported() -> None:
     required = {line for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines() if line[:1].isalpha()}
     listed = {re.split(r"[^\w-]", line)[0] for line in required}
     assert listed >= NEEDED_AT_RUN_TIME
-    modules = {name.split(".")[0] for path, source in house().items() for name in imported(ast.parse(source), path)}
+    modules = {name.split(".")[0] for path, source in house().items() for name in imported(parsed(source), path)}
     outside = modules - {"dpviz", "pages", "app"} - sys.stdlib_module_names
     owners = packages_distributions()
     imports = {owners[module][0].lower().replace("_", "-") for module in outside}

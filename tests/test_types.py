@@ -17,12 +17,19 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mypy")
 
 
-def check(path: Path, cache: Path) -> tuple[int, str]:
+def check(path: Path | None, cache: Path) -> tuple[int, str]:
+    """Run mypy on a file, or on the package where none is given; what it has read before is in `cache`."""
     command = [sys.executable, "-m", "mypy", "--strict", "--warn-unused-ignores", "--no-pretty"]
-    command += ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache), str(path)]
+    command += ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache)]
+    command += [] if path is None else [str(path)]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
+
+
+def test_the_package_is_typed(cache: Path) -> None:
+    code, output = check(None, cache)
+    assert code == 0, output
 
 
 def test_a_release_is_accepted_and_everything_else_is_refused(cache: Path) -> None:

@@ -25,7 +25,7 @@ def exact_delta(mu, epsilon):
 
 
 @given(log_mu=st.floats(-12, 2.5), ratio=st.floats(0, 35), centered=st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_gdp_delta_against_high_precision(log_mu, ratio, centered):
     mu = 10**log_mu
     epsilon = ratio * mu + (mu**2 / 2 if centered else 0)
@@ -77,7 +77,7 @@ def test_sigma_against_dp_accounting():
 
 
 @given(rho=st.floats(1e-6, 1e6), log_delta=st.floats(-300, -0.1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_zcdp_and_its_inverse(rho, log_delta):
     delta = 10**log_delta
     epsilon = zcdp_epsilon(rho, delta)

@@ -140,7 +140,7 @@ trees = st.recursive(
 
 
 @given(tree=trees)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_replacing_costs_between_one_and_two_removals(tree):
     one, two = pure_epsilon([tree], ADD), pure_epsilon([tree], REPLACE)
     assert one * (1 - ROUNDING) <= two <= 2 * one * (1 + ROUNDING)

@@ -125,7 +125,7 @@ def test_the_sensitivity_is_attained(d):
     rows=st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[st.integers(0, 12)] * d), min_size=1, max_size=14)),
     far=st.integers(0, 10**6),
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 @example(rows=[(0, 0), (1, 1), (2, 2)], far=0)
 def test_no_worse_neighbour_is_found(rows, far):
     points = np.array(rows)

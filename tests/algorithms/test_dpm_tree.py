@@ -161,7 +161,7 @@ def check_release(result, box, *, published=False):
     calibration=st.sampled_from(CALIBRATIONS),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_hardly_any_records_are_enough(n, d, kind, epsilon, calibration, seed):
     rng = np.random.default_rng(seed)
     points = {

@@ -25,7 +25,7 @@ def tied(seed, m, d):
 
 
 @given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 20), st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_means_are_those_of_the_t_nearest_with_ties_by_coordinates(seed, m, t, d):
     source, targets, _ = tied(seed, m, d)
     found = nearest_means(source, targets, t)
@@ -41,7 +41,7 @@ def test_the_means_are_those_of_the_t_nearest_with_ties_by_coordinates(seed, m, 
 
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 20), st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_one_record_removed_moves_a_mean_by_at_most_one_over_t(seed, m, t, d):
     source, targets, rng = tied(seed, m, d)
     fewer = np.delete(source, rng.integers(m), axis=0)
@@ -89,7 +89,7 @@ def test_copies_of_one_record_are_cheap_and_right():
 
 
 @given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_cells_are_disjoint_and_one_record_moves_one_of_them(seed, m, d):
     source, targets, rng = tied(seed, m, d)
     found = cell_sums(source, targets)
@@ -131,7 +131,7 @@ def test_one_record_less_moves_no_other_where_large_work_begins(monkeypatch):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 8), st.floats(0.001, 0.6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_every_target_is_within_the_radius_of_its_representative(seed, n, d, radius):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 6, (n, d)) / 10 if seed % 2 else rng.random((n, d))

@@ -31,7 +31,7 @@ numbers = {
 
 
 @given(**numbers)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_scales_are_the_formulas(n, t, d, epsilon, delta, rho):
     near = lambda value: pytest.approx(value, rel=1e-12)  # noqa: E731
     sizes = {"t": t, "d": d, "n": n}
@@ -51,7 +51,7 @@ def test_the_scales_are_the_formulas(n, t, d, epsilon, delta, rho):
 
 
 @given(**numbers)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_tight_noise_spends_the_budget_exactly(n, t, d, epsilon, delta, rho):
     sizes = {"t": t, "d": d, "n": n}
     for method in ("nas", "nna"):

@@ -93,7 +93,7 @@ def test_the_steps_apart_are_the_fit():
 
 
 @given(st.integers(0, 10_000), st.integers(0, 12), st.integers(1, 8), st.integers(1, 3), st.sampled_from(METHODS))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nothing_about_the_source_raises(seed, m, n, d, method):
     rng = np.random.default_rng(seed)
     kind = seed % 4

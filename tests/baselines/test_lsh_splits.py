@@ -85,7 +85,7 @@ def noise_of(name, d, n_runs, epsilon=1.0):
 
 @pytest.mark.parametrize("name", ADJACENCIES)
 def test_counts_sums_and_mean_bear_the_noise_of_the_plan(name):
-    noise, plan = noise_of(name, 20, 150)
+    noise, plan = noise_of(name, 20, 90)
     for key, sigma in (("mean", plan.mean.sigma), ("leaf", plan.averages.sigma)):
         values = noise[key]
         # The mean square of m normal draws has a standard error of sigma^2 sqrt(2 / m).

@@ -132,7 +132,7 @@ def test_one_long_text_in_every_row_is_counted_each_time(monkeypatch):
 
 
 @given(st.binary(min_size=1, max_size=40), st.floats(0, 1), st.integers(0, 20))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_file_gives_a_table_or_a_table_error(noise, place, gap):
     data = written({"a": VALUES[:5], "b": ["x", "y", "x", "y", None], "c": [1, 2, 3, 4, None]})
     at = int(place * len(data))
@@ -143,7 +143,7 @@ floats = st.one_of(st.none(), st.floats())
 
 
 @given(st.lists(st.tuples(floats, st.text(max_size=5)), min_size=1, max_size=6))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_any_values_come_back(rows):
     frame = pd.DataFrame({"a": pd.array([row[0] for row in rows], dtype="Float64"), "b": [row[1] for row in rows]})
     packed = io.BytesIO()

@@ -64,7 +64,7 @@ def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_process
     done = subprocess.run(
         [sys.executable, "-m", "dpviz.experiments", *arguments, "--jobs", "2"],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -21,7 +21,7 @@ IDS = ["orderings", "synthetic", "real", "neighbours", "times"]
 
 @pytest.fixture
 def small(monkeypatch):
-    draw = partial(synthetic, m=10_000, n=120)
+    draw = partial(synthetic, m=2000, n=120)
     monkeypatch.setattr(source_target.pairs, "synthetic", draw)
     monkeypatch.setattr(source_target, "KS", (2, 10))
     monkeypatch.setattr(source_target, "SYNTHETIC", source_target.SYNTHETIC[1:2])

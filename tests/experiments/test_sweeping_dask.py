@@ -2,24 +2,30 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 
 from dpviz.experiments.__main__ import main
 from dpviz.experiments.row_files import RowFolder
 from dpviz.experiments.sweeping import WorkersError, sweep
+from tests.experiments.clusters import cluster_of_processes
 from tests.experiments.grid_made import GRID, by_key
-from tests.experiments.test_sweeping import started
+from tests.experiments.test_sweeping import stopped
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dpviz[dask]'")
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@pytest.fixture(scope="module", params=["own", pytest.param("nannies", marks=pytest.mark.slow)])
+def cluster(request, tmp_path_factory):
+    if request.param == "own":
+        with cluster_of_processes(tmp_path_factory.mktemp("cluster"), 2) as made:
+            yield made
+        return
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as made:
-        yield made
+        yield SimpleNamespace(address=made.scheduler_address, workers=list(made.workers.values()))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +34,7 @@ def serial():
 
 
 def test_a_cluster_changes_no_bit_and_a_dead_worker_loses_nothing(cluster, serial):
-    rows = sweep(GRID, dask=cluster.scheduler_address)
+    rows = sweep(GRID, dask=cluster.address)
     found = [next(rows)]
     os.kill(cluster.workers[0].pid, signal.SIGKILL)
     found += rows
@@ -37,11 +43,9 @@ def test_a_cluster_changes_no_bit_and_a_dead_worker_loses_nothing(cluster, seria
 
 
 def test_ctrl_c_loses_no_finished_run(cluster, serial, tmp_path):
-    where = ["--dask", cluster.scheduler_address]
-    process = started(tmp_path, *where)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    where = ["--dask", cluster.address]
+    code, said = stopped(signal.SIGINT, tmp_path, *where)
+    assert code == 130, said
     assert "the same command goes on from there" in said
     assert "Traceback" not in said
     kept = RowFolder(tmp_path / "out").rows()

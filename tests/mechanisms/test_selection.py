@@ -65,7 +65,7 @@ def test_neighbours_differ_by_at_most_epsilon_and_the_range_is_epsilon(epsilon):
 
 
 @given(scores=any_scores, epsilon=any_epsilon, sensitivity=st.floats(1e-6, 1e6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_probabilities_are_probabilities_whatever_the_scores(scores, epsilon, sensitivity):
     probabilities = exponential_probabilities(scores, epsilon=epsilon, sensitivity=sensitivity)
     assert probabilities.shape == scores.shape
@@ -77,7 +77,7 @@ def test_probabilities_are_probabilities_whatever_the_scores(scores, epsilon, se
 
 @given(scores=any_scores, low=any_epsilon, high=any_epsilon, seed=st.integers(0, 2**32))
 @example(scores=np.array([[0.0, 0.0], [-1.0, 0.0]]), low=0.0, high=1.0, seed=1)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_for_one_seed_the_chosen_score_never_falls_as_epsilon_grows(scores, low, high, seed):
     low, high = sorted((low, high))
     first, second = np.random.default_rng(seed), np.random.default_rng(seed)

@@ -103,7 +103,7 @@ class Page:
     """One page in one session."""
 
     def __init__(self, name, query):
-        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         self.app.query_params.update(query)
         self.app.switch_page(f"pages/{name}.py")
         self.run()

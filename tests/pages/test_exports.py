@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +16,7 @@ from dpviz.ui import sheet as sheet_file
 from dpviz.ui.drawing import Drawing
 from dpviz.ui.export_files import FORMATS, Wish, make
 from dpviz.ui.sheet import Sheet
+from tests.another_process import another_process
 
 from .conftest import DPM, FIRST, MORSE, TARGET
 
@@ -70,20 +69,22 @@ def brought(open_page):
     return opened
 
 
-def test_every_script_makes_its_picture_in_another_process(open_page, tmp_path):
-    expected = {}
-    for i, (name, link) in enumerate(PICTURES):
+@pytest.fixture(scope="module")
+def run_in():
+    """Return what runs a script in a folder, in another process."""
+    with another_process() as run:
+        yield run
+
+
+def test_every_script_makes_its_picture_in_another_process(open_page, run_in, tmp_path):
+    for name, link in PICTURES:
         page = open_page(name, **link)
-        (tmp_path / f"{i}.py").write_bytes(file_of(page, name, "py"))
-        expected[str(i)] = hashes(page)
-        assert len(expected[str(i)]) == (2 if link.get("mode") == "both" else 1)
-        assert [scene_hash(scene) for scene in on_screen(page).scenes] == expected[str(i)]
-    run = "import runpy, sys\nfor i in sys.argv[1:]:\n    print('#', i)\n    runpy.run_path(f'{i}.py')"
-    command = [sys.executable, "-c", run, *expected]
-    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found = {part.split("\n")[0]: part.split("\n")[1:-1] for part in done.stdout.split("# ")[1:]}
-    assert found == expected
+        expected = hashes(page)
+        assert len(expected) == (2 if link.get("mode") == "both" else 1)
+        assert [scene_hash(scene) for scene in on_screen(page).scenes] == expected
+        done = run_in(tmp_path, file_of(page, name, "py").decode())
+        assert not done.failed, done.stderr
+        assert done.stdout.splitlines() == expected
     assert (tmp_path / "picture.html").stat().st_size > 10_000
 
 
@@ -180,24 +181,19 @@ def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, tak
     assert mine.query["epsilon"] == "2.0"
 
 
-def test_a_drawings_script_makes_the_picture_or_asks_for_the_points(open_page, sheet, tmp_path):
-    def run(text):
-        (tmp_path / "made.py").write_text(text, "utf-8")
-        command = [sys.executable, "made.py"]
-        return subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
-
+def test_a_drawings_script_makes_the_picture_or_asks_for_the_points(open_page, sheet, run_in, tmp_path):
     link = {"data": "draw", "drawing": "one"}
     for name in (FIRST, DPM, MORSE, TARGET):
         page = draw(open_page(name, **link), "one", sheet)
-        done = run(file_of(page, name, "py").decode())
+        done = run_in(tmp_path, file_of(page, name, "py").decode())
         assert done.stdout.split() == hashes(page), done.stderr
     page = draw(open_page(DPM, **link, audience="public"), "one", sheet)
     text = file_of(page, DPM, "py").decode()
-    done = run(text)
-    assert done.returncode
+    done = run_in(tmp_path, text)
+    assert done.failed
     assert done.stderr == "Put the points into this file first: drawn is empty.\n"
     rows = np.column_stack([page.app.session_state["dpviz:shown"].source.dataset.points, sheet.classes]).tolist()
-    done = run(text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},"))
+    done = run_in(tmp_path, text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},"))
     assert done.stdout.split() == hashes(page), done.stderr
 
 

@@ -58,7 +58,7 @@ def test_labels_are_those_of_the_flow_but_next_to_borders(seed):
 
 def test_the_nearest_peak_would_be_noticed():
     mixture = drawn(1)
-    points = np.random.default_rng(1).uniform(-1.0, 1.0, (3000, 2))
+    points = np.random.default_rng(1).uniform(-1.0, 1.0, (300, 2))
     exact = assign_basins(mixture, points)
     far = np.flatnonzero(exact != 0)
     zeros = np.zeros(len(far), dtype=np.intp)

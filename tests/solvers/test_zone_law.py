@@ -1,7 +1,7 @@
 """The law of the draws inside a zone, against numerical integration that shares no formula with the sampler."""
 
 import math
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from dpviz.solvers import clamped_laplace, controller_angle, draw_in_zone, sprea
 P_VALUE = 1e-6
 LAMS = (0.5, 0.5001, 0.6, 0.8, 0.97)
 EPSILONS = (0.0, 0.5, 1.0, 10.0, 300.0)
-N = 20_000
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
+N = 8_000
+# The remainder of Gauss's rule for exp(-epsilon delta / 4) over a length of 1 is below 1e-16 from epsilon = 300 down.
+FEW, MANY = (np.polynomial.legendre.leggauss(n_nodes) for n_nodes in (40, 120))
 
 
 def rng_of(*key):
@@ -35,9 +36,10 @@ def chord(lam, alpha):
 def over_delta(low, high, alpha, epsilon):
     """Integrate the weight over delta from `low` to `high`, row by row."""
     middle, half = (low + high) / 2, (high - low) / 2
-    at = weight(middle[:, None] + half[:, None] * NODES, alpha[:, None], epsilon)
+    nodes, weights = FEW if epsilon <= 300 else MANY
+    at = weight(middle[:, None] + half[:, None] * nodes, alpha[:, None], epsilon)
     # The same factor on numerator and denominator keeps epsilon = 300 away from underflow.
-    return half * (at @ WEIGHTS)
+    return half * (at @ weights)
 
 
 def uniform_parts(reach, angle, lam, epsilon):
@@ -135,10 +137,14 @@ def cell_probabilities(density, lam, epsilon, edges):
     return cells / cells.sum()
 
 
-def density_p_value(density, lam, epsilon):
-    rng = rng_of(lam, epsilon, 2)
+@cache
+def places(lam, epsilon):
     mean, controller = np.zeros((N, 2)), np.tile([1.0, 0.0], (N, 1))
-    points = draw_in_zone(mean, controller, lam, epsilon, rng=rng).points
+    return draw_in_zone(mean, controller, np.full(N, lam), epsilon, rng=rng_of(lam, epsilon, 2)).points
+
+
+def density_p_value(density, lam, epsilon):
+    points = places(lam, epsilon)
     edges = [np.linspace(2 * lam - 1, 1, 11), np.linspace(lam - 1, 1 - lam, 11)]
     expected = N * cell_probabilities(density, lam, epsilon, edges)
     observed = np.histogram2d(*points.T, bins=edges)[0]
@@ -191,7 +197,7 @@ def test_inverse_distribution_functions(name):
     assert kstest(low + (high - low) * uniforms, law).pvalue < P_VALUE
 
 
-def averages(epsilon, n=200_000):
+def averages(epsilon, n=40_000):
     """Return mean delta and mean |alpha| in degrees, with six standard errors of each, over random lambda."""
     rng, drawn = rng_of(epsilon, 3), []
     for _ in range(10):
@@ -210,11 +216,12 @@ ROUNDING = np.array([0.0005, 0.05])
 def test_epsilon_hardly_moves_the_draws():
     for epsilon, figures in MEASURED.items():
         mean, error = averages(epsilon)
-        # Both averages are random: sqrt(2) standard errors of the difference, and half a printed digit.
-        assert (np.abs(mean - figures) < math.sqrt(2) * error + ROUNDING).all(), (epsilon, mean)
+        # Both averages are random, the specification's over five times the draws; and half a printed digit.
+        error = math.sqrt(1.2) * error + ROUNDING
+        assert (np.abs(mean - figures) < error).all(), (epsilon, mean)
         for other in MEASURED:
             if other != epsilon:
-                assert (np.abs(mean - MEASURED[other]) > math.sqrt(2) * error + ROUNDING).all()
+                assert (np.abs(mean - MEASURED[other]) > error).all()
 
 
 def test_the_density_varies_little_inside_a_zone():

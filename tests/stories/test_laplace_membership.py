@@ -44,7 +44,7 @@ def test_points_that_stay_are_read_without_a_mistake(attack, d, radius):
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_points_that_moved_stay_under_the_bound(attack, domain):
     told = tell(domain=domain, level=1.0)
-    parts, bare, world = games(told, attack, 100)
+    parts, bare, world = games(told, attack)
     found = roc(story.together(parts))
     assert not attacks.exceeds(found, budget_of(told.params, world.pair), confidence=ONE_IN_A_MILLION)
     assert found.auc < roc(bare).auc == 1.0
@@ -56,7 +56,7 @@ def test_points_that_moved_stay_under_the_bound(attack, domain):
 def test_noise_that_is_far_too_small_is_found_out():
     told = tell(level=0.5)
     loud = dataclasses.replace(told.params, epsilon=400.0 * told.params.epsilon)
-    parts, _, world = games(told, "tree", 100, params=loud)
+    parts, _, world = games(told, "tree", params=loud)
     assert attacks.exceeds(roc(story.together(parts)), budget_of(told.params, world.pair), confidence=ONE_IN_A_MILLION)
 
 

@@ -2,9 +2,6 @@
 
 import ast
 import dataclasses
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,8 +17,8 @@ from dpviz.stories import dpm as dpm_story
 from dpviz.stories import source_target as target_story
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, Run, Spread, script
+from tests.another_process import another_process
 
-ROOT = Path(__file__).resolve().parents[2]
 EVIL = [
     "'); import os; os.system('touch stolen') #",
     '"""\nopen("stolen", "w")\n"""',
@@ -39,15 +36,20 @@ def made(data, params=None, **changes):
     return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
 
 
-def run_in(folder, text):
-    (folder / "made.py").write_text(text, "utf-8")
-    command = [sys.executable, "made.py"]
-    done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+@pytest.fixture(scope="module")
+def run_in():
+    """Return what runs a script in a folder, in another process, and returns its words."""
+    with another_process() as run:
+
+        def ran(folder, text):
+            done = run(folder, text)
+            assert not done.failed, done.stderr
+            return done.stdout.split()
+
+        yield ran
 
 
-def test_hostile_names_run_as_names(tmp_path):
+def test_hostile_names_run_as_names(tmp_path, run_in):
     rng = np.random.default_rng(0)
     names = [*EVIL[:1], "=1+1", EVIL[3], EVIL[2]]
     pd.DataFrame(rng.random((300, len(names))), columns=names).to_csv(tmp_path / UPLOAD, index=False)
@@ -67,7 +69,7 @@ def test_hostile_names_run_as_names(tmp_path):
 
 
 @pytest.mark.parametrize("bounds", [((0.0, 0.0), (1.0, 1.25)), None])
-def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, bounds):
+def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bounds):
     places = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
     places.to_csv(tmp_path / UPLOAD, index=False)
     box = None if bounds is None else Box(*bounds)
@@ -134,7 +136,7 @@ def test_secret_noise_is_said_and_drawn_anew():
     assert "0" * 64 not in text
 
 
-def test_a_public_script_draws_the_public_picture(tmp_path):
+def test_a_public_script_draws_the_public_picture(tmp_path, run_in):
     lines = [script(made(Data("blobs", 300, 1), public=public)) for public in (False, True)]
     hashes = [run_in(tmp_path, text) for text in lines]
     assert hashes[0] != hashes[1]

@@ -45,7 +45,7 @@ def covered(name):
 # --- neighbors
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.booleans(), st.sampled_from(["remove", "move", "add"]))
 def test_worlds_differ_in_one_record(seed, n, copies, operation):
     """Random data with one record, with duplicates, and none left after the removal."""
