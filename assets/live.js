@@ -166,6 +166,7 @@ class Live extends Tools {
     const hash = readHeader(body).header.hash;
     const first = this.scene === null;
     const sameHeight = this.options.height === options.height;
+    if (!first && isOthers(options, this.options)) { location.reload(); return; }
     this.options = options;
     this.root.dataset.dpvizKey = options.key;
     if (first) this.isolated = this.reported = options.selected ?? null;
@@ -521,6 +522,11 @@ class Live extends Tools {
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
   element.hidden = text === "";
+}
+
+/** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
+function isOthers({ session, query }, before) {
+  return Boolean(session && before.session && session !== before.session && query && location.search !== `?${query}`);
 }
 
 /** Put the knobs into the address without a new entry in the history. */

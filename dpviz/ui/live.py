@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 import streamlit as st
@@ -26,6 +27,7 @@ PARTS = (
     "ahead",
 )  # scripts, each after what it imports
 _LIVE = served("live", *PARTS)
+_SESSION = "dpviz:session"
 
 Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
 
@@ -68,6 +70,8 @@ def live(
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)
     options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
+    if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
+        options["session"] = st.session_state.setdefault(_SESSION, token_hex(8))
     options |= {"selected": before.selected, "picks": before.pick_count}
     if inspect is not None and not audience_public:
         options["select"] = {"region": before.region, "number": before.region_number}

@@ -127,7 +127,7 @@ class Page:
     def packed(self):
         """Return {key: (options, scene's header, packed scene)} of every live picture on the page.
 
-        The address of pictures that come ahead is each session's own, and no option that two sessions share.
+        The session's name and the address of pictures that come ahead are no options that two sessions share.
         """
         found = {}
         for element in self.app.get("bidi_component"):
@@ -137,6 +137,7 @@ class Page:
                 options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
                 header = json.loads(rest[4 : 4 + int.from_bytes(rest[:4], "little")])
                 options.pop("ahead", None)
+                options.pop("session", None)
                 found[options["key"]] = (options, header, rest)
         return found
 
