@@ -111,7 +111,7 @@ def start(
             context.fragment_storage.clear()
         st.stop()
     left, right = st.columns([2, 1], gap="medium")
-    with left.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+    with left.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
         public = controls.control(audience, width="content") == "public"
         if not hiding.hides("terms"):

@@ -30,6 +30,7 @@ LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked s
 QUIET = 4  # modules of white around the code, what readers are promised
 MODULE = 4  # pixels
 WARNING = "Hiding is no lock: whoever edits the link sees everything again."
+EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own server only."
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
@@ -66,7 +67,7 @@ def _contents() -> None:
         placeholder="Nothing",
         help=WARNING,
     )
-    bare = st.toggle("Without Streamlit's own bar", key=BARE, help="For a frame on a page of this server: embed=true.")
+    bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
     link = link_of(query_of(hidden, bare=bare))
     _SHARE(data={"link": link}, key=KEY)
     drawn = qr(link)
