@@ -71,19 +71,21 @@ LESSON = Lesson(
     "convergent_kmeans",
     "k-means with noise",
     "What ε costs a center, and how a method can look private and give a record away.",
-    {"data": "blobs", "n": "2000", "mode": "repaired", "epsilon": "1.0", "start_seed": "5", "noise_seed": "112"},
+    {"data": "blobs", "n": "2000", "mode": "repaired", "start_seed": "5", "noise_seed": "112"},
     (
         Step(
             "Read the picture",
             "Press play under the picture. Records take the color of their nearest center. Grey rings are exact "
             "means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
             "inside them.",
+            {"epsilon": "1.0"},
         ),
         Step(
             "Less ε",
             "Say ε falls from 1 to 0.1. Cost is the sum of squared distances to the nearest center. Lloyd's "
             "algorithm, which is k-means without privacy, has 1 times its own cost.",
-            question=Question(
+            {"epsilon": "1.0"},
+            Question(
                 "What does the middle of 25 runs cost?",
                 COSTS,
                 lambda: cost(0.1),
@@ -145,7 +147,7 @@ LESSON = Lesson(
             "What the public sees",
             "Repaired mode again, through the eyes of the public. Everything grey is gone, and so is every number that "
             "needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
-            {"audience": "public"},
+            {"epsilon": "1.0", "audience": "public"},
         ),
     ),
 )

@@ -137,8 +137,8 @@ LESSON = Lesson(
         ),
         Step(
             "What the public sees",
-            "The paramedics are gone. Stand-ins, places and new points stay, and the noisy counts that passed. Refused "
-            "cells are seen by the gap they leave.",
+            "The paramedics are gone. Stand-ins, places and new points stay, and the noisy counts that passed. Whoever "
+            "sees this may place points of their own: that costs no more ε.",
             {"epsilon": "1.0", "audience": "public"},
         ),
     ),
