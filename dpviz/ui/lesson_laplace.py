@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # scikit-lea
 from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from dpviz import attacks
-from dpviz.core import PointsRelease, attacker_odds
+from dpviz.core import Labels, Points, PointsRelease, attacker_odds
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import nd_laplace
 from dpviz.ui.lesson import Answer, Lesson, Question, Step, ranges
@@ -73,8 +73,8 @@ def agreement() -> Answer:
     return Answer(middle, {"measured": f"{middle:.2f}", "runs": str(N_RUNS)})
 
 
-def _clusters(points: object) -> object:
-    return KMeans(N_CLUSTERS, n_init=2, random_state=0).fit_predict(points)
+def _clusters(points: Points) -> Labels:
+    return np.asarray(KMeans(N_CLUSTERS, n_init=2, random_state=0).fit_predict(points))
 
 
 LESSON = Lesson(

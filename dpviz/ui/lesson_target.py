@@ -6,6 +6,7 @@ import numpy as np
 
 from dpviz.algorithms import source_target as algorithm
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
+from dpviz.core import Labels
 from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import load_pair
 from dpviz.ui.lesson import Answer, Lesson, Question, Step, ranges
@@ -23,7 +24,7 @@ def pair(name: str, with_record: bool = True) -> SourceTarget:
     return load_pair(name, n=2_000, seed=0)
 
 
-def nonprivate_cost(given: SourceTarget, chosen: object) -> float:
+def nonprivate_cost(given: SourceTarget, chosen: Labels) -> float:
     """Return the mean distance of the targets to the nearest of source and chosen targets."""
     return float(algorithm.cost(given.targets, given.source, given.targets[chosen]))
 
