@@ -206,7 +206,7 @@ def start_seconds(page: Any) -> float:
     """Return the time from starting the server's process to the first picture in an open browser."""
     begin = time.perf_counter()
     with serving() as address:
-        page.goto(address)
+        page.goto(f"{address}/{PAGE}")  # the bare address is the home page
         page.locator(".dpviz-live[data-dpviz-key=picture][data-dpviz-drawn]").wait_for(timeout=60_000)
         return time.perf_counter() - begin
 

@@ -18,6 +18,7 @@ from dpviz.mechanisms.nd_laplace import (
     radius_probability,
     radius_quantile,
 )
+from dpviz.mechanisms.randomized_response import estimated_share, randomized_response, truth_probability
 from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
 from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
 from dpviz.mechanisms.remap import default_grid, nearest_places, remap_cells, remap_table
@@ -35,6 +36,7 @@ __all__ = [
     "corner_probability",
     "default_grid",
     "epsilon_of_level",
+    "estimated_share",
     "exponential",
     "exponential_probabilities",
     "gaussian",
@@ -49,9 +51,11 @@ __all__ = [
     "planar_radius",
     "radius_probability",
     "radius_quantile",
+    "randomized_response",
     "redraw_in_box",
     "redraw_loss",
     "release_law",
     "remap_cells",
     "remap_table",
+    "truth_probability",
 ]

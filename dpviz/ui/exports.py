@@ -48,19 +48,24 @@ def begin(name: str, pages: Mapping[str, Any]) -> None:
     take_over(wanted)
 
 
-def leap(page: str, query: Mapping[str, str]) -> None:
-    """Let the next run of the app show another page with the knobs of this query; the records stay as they are."""
-    st.session_state[_LEAP] = (page, dict(query))
+def leap(page: str, query: Mapping[str, str], *, records: bool = False) -> None:
+    """Let the next run of the app show another page with the knobs of this query.
+
+    The records stay as they are; with `records` the query names them, too.
+    """
+    st.session_state[_LEAP] = (page, dict(query), records)
 
 
 def _land(name: str, pages: Mapping[str, Any]) -> None:
     """Go where a click has led."""
     if _LEAP not in st.session_state:
         return
-    page, query = st.session_state[_LEAP]
+    page, query, records = st.session_state[_LEAP]
     if page != name:
         st.switch_page(pages[page])
     del st.session_state[_LEAP]
+    for key in _PICKER if records else ():
+        st.session_state.pop(key, None)
     state.open_anew(query, "link")
 
 

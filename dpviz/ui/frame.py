@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import ahead, controls, exports, hiding, panel, share, state
+from dpviz.ui import ahead, controls, exports, hiding, lesson_panel, panel, share, state
 from dpviz.ui.picker import DEFAULT, Shelf, Source, pick
 from dpviz.ui.runs import Noise, renew_secret
 
@@ -110,7 +110,7 @@ def start(
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
             context.fragment_storage.clear()
         st.stop()
-    left, right = st.columns([2, 1], gap="medium")
+    left, right = lesson_panel.columns(public=state.value(AUDIENCE) == "public")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
         public = controls.control(audience, width="content") == "public"
@@ -198,7 +198,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
 def link(frame: Frame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
-    pairs.append(("audience", str(state.value(AUDIENCE))))
+    pairs += [*lesson_panel.link(), ("audience", str(state.value(AUDIENCE)))]
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
     elif not frame.source.uploaded:

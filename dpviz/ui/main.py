@@ -6,25 +6,32 @@ from pathlib import Path
 import streamlit as st
 
 from dpviz.algorithms import CATALOGUE
+from dpviz.ui import home, lesson_panel
 from dpviz.ui.exports import begin
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
+HOME = "home"
 ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no algorithm's: file -> title
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 
 
 def run() -> None:
-    """Show the page that the URL names; `/` leads to the first story and keeps its query."""
+    """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
     titles = {**{name: module.TITLE for name, module in CATALOGUE.items()}, **ACROSS}
-    pages = [st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()]
-
-    def home() -> None:
-        st.switch_page(pages[0], query_params={name: st.query_params.get_all(name) for name in st.query_params})
-
-    # A page that is the default has no address of its own, so the default is this hidden step to the first one.
-    page = st.navigation([st.Page(home, default=True, visibility="hidden"), *pages])
-    begin(page.url_path, dict(zip(titles, pages, strict=True)))
+    pages = {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()}
+    # A page that is the default has no address of its own but `/`.
+    page = st.navigation([st.Page(PAGES / f"{HOME}.py", title="Home", default=True), *pages.values()])
+    home.remember(pages)
+    begin(page.url_path, pages)
+    query = dict(st.query_params)
+    given = {name: st.query_params.get_all(name) for name in query}  # a name may stand there twice
+    if page.url_path in pages:
+        wanted = lesson_panel.begin(page.url_path)
+        if wanted != page.url_path:
+            st.switch_page(pages[wanted], query_params=given)
+    elif query:
+        st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=given)
     page.run()
     _settle()
 

@@ -17,6 +17,7 @@ from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.ui import asking
 from dpviz.ui.background import Answers
+from dpviz.ui.main import HOME
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,7 @@ def clicking(monkeypatch, module, key):
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
+LINKED = [name for name in FILES if name != HOME]  # those that show what a link says
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved

@@ -7,7 +7,7 @@ import pytest
 from dpviz.ui import state
 from dpviz.ui.hiding import GROUPS
 
-from .conftest import DPM, FILES, FIRST, PAGES
+from .conftest import DPM, FIRST, LINKED, PAGES
 
 METHOD = pytest.mark.parametrize("name", PAGES)
 
@@ -44,7 +44,7 @@ def test_a_link_sets_what_it_hides(open_page, name):
     assert page.n_locks == 0
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", LINKED)
 def test_every_group_leaves_a_page_that_runs(open_page, name):
     page = open_page(name, hide=",".join(GROUPS))
     assert popovers(page) == []
@@ -91,7 +91,7 @@ def test_hiding_stays_when_another_page_is_opened(open_page):
     assert "22px" in styles(page)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", LINKED)
 def test_projector_type_is_larger_and_the_picture_is_the_same(open_page, name):
     large, usual = open_page(name, size="projector"), open_page(name)
     assert "22px" in styles(large)

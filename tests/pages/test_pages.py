@@ -13,7 +13,7 @@ from dpviz.data import DATASETS, size_limits
 from dpviz.stories import CATALOGUE as STORIES
 from dpviz.ui import epsilon, runs, show, state
 from dpviz.ui.family import FAMILY
-from dpviz.ui.main import ACROSS
+from dpviz.ui.main import ACROSS, HOME
 
 from .conftest import DPM, FILES, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, ROOT, SOME_KIND, SOME_KNOB, TARGET, modes_of
 
@@ -65,7 +65,7 @@ def impossible(name, knob, text):
 
 def test_every_algorithm_has_a_story_and_a_page():
     assert set(PAGES) == set(CATALOGUE) == set(STORIES)
-    assert set(FILES) == {*PAGES, *ACROSS}
+    assert set(FILES) == {*PAGES, *ACROSS, HOME}
 
 
 def test_the_entrance_leads_to_the_first_page_and_keeps_the_link():

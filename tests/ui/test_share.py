@@ -12,6 +12,8 @@ import segno
 
 from dpviz.ui import hiding, share, state
 
+from .conftest import Query
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = "http://localhost:8501/dpm?data=blobs&n=5000&epsilon=0.5&audience=curator&hide=seeds,tabs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -91,14 +93,14 @@ def test_names_that_are_refused(name):
 def session(monkeypatch):
     """Stand in for a session."""
     kept = {}
-    fake = SimpleNamespace(session_state=kept, query_params={}, html=lambda _text: None)
+    fake = SimpleNamespace(session_state=kept, query_params=Query(), html=lambda _text: None)
     for module in (state, hiding, share):
         monkeypatch.setattr(module, "st", fake)
     return fake
 
 
 def test_the_list_is_read_once_and_said_where_it_is_wrong(session):
-    session.query_params = {"hide": "epsilon,bogus,tab-worlds, seeds,,x" + ",y" * 100}
+    session.query_params = Query({"hide": "epsilon,bogus,tab-worlds, seeds,,x" + ",y" * 100})
     hiding.begin()
     assert hiding.hides("epsilon")
     assert hiding.hides("noise_seed")
@@ -109,7 +111,7 @@ def test_the_list_is_read_once_and_said_where_it_is_wrong(session):
     assert "bogus" in said
     assert all(group in said for group in hiding.GROUPS)
     assert state.query([("a", "1")]) == "a=1&hide=epsilon%2Cseeds%2Ctab-worlds%2Cx%2Cy"
-    session.query_params = {"hide": "tabs"}
+    session.query_params = Query({"hide": "tabs"})
     hiding.begin()
     assert not hiding.hides("tabs")
 

@@ -1,0 +1,5 @@
+"""Home: what this is, in ten seconds, and the ways in."""
+
+from dpviz.ui import home
+
+home.show()

@@ -1,0 +1,45 @@
+"""From the home page through a whole lesson, by mouse and keyboard, in a real browser."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpviz.ui import home, lesson_panel
+from dpviz.ui.lessons import LESSONS
+from tests.browser.conftest import Server
+from tests.browser.test_app import APP, SLOW, picture_of
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_stranger_starts_a_lesson_at_home_and_finishes_it(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/")
+    expect(page.get_by_role("heading", level=1)).to_have_text(home.TITLE, timeout=SLOW)
+    expect(page.locator("img.dpviz-thumbnail")).to_have_count(5)
+    expect(page.get_by_role("link", name="DPM").last).to_be_visible()
+    page.get_by_role("button", name="Start").first.click()
+    lesson = next(iter(LESSONS.values()))
+    panel = page.locator(".st-key-lesson")
+    picture_of(page)
+    assert urlsplit(page.url).path == f"/{lesson.page}"
+    for index, step in enumerate(lesson.steps):
+        expect(panel.get_by_text(f"step {index + 1} of {len(lesson.steps)}")).to_be_visible()
+        expect(page).to_have_url(re.compile(f"lesson={lesson.name}&step={index + 1}"))
+        if step.question is not None:
+            panel.get_by_role("radio").first.focus()
+            page.keyboard.press("Space")
+            check = panel.get_by_role("button", name=lesson_panel.CHECK).first
+            expect(check).to_be_enabled()
+            check.focus()
+            page.keyboard.press("Enter")
+            right = step.question.right(lesson_panel.measured(lesson.name, index)) == 0
+            expect(panel.get_by_text(lesson_panel.RIGHT if right else lesson_panel.WRONG)).to_be_visible()
+            if "epsilon" in step.after:
+                expect(page).to_have_url(re.compile(f"epsilon={step.after['epsilon']}"))
+        if index + 1 < len(lesson.steps):
+            panel.get_by_role("button", name=lesson_panel.NEXT).first.click()
+    panel.get_by_role("button", name=lesson_panel.FINISH).click()
+    expect(panel).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("lesson="))

@@ -1,0 +1,70 @@
+"""The home page: what a stranger sees at `/`, and where its doors lead."""
+
+import html
+import re
+from base64 import b64decode
+from xml.etree import ElementTree
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.algorithms import CATALOGUE
+from dpviz.ui import home, thumbnails
+from dpviz.ui.lessons import LESSONS
+
+from .conftest import ROOT
+
+MAIN = "dpviz/ui/main.py"  # a test of app.py runs it for the first run only, then the page alone
+MOST_BYTES = 900_000  # of all pictures together
+
+
+@pytest.fixture(scope="module")
+def opened():
+    app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
+    assert not app.exception
+    return app
+
+
+def images(app):
+    bodies = "".join(element.proto.body for element in app.get("html"))
+    return [html.unescape(tag) for tag in re.findall(r"<img[^>]*>", bodies)]
+
+
+def test_a_bare_address_shows_it_with_five_pictures(opened):
+    assert opened.title[0].value == home.TITLE
+    shown = images(opened)
+    assert len(shown) == len(CATALOGUE)
+    assert {sitter.name for sitter in thumbnails.SITTERS} == set(CATALOGUE)
+    for sitter, tag in zip(thumbnails.SITTERS, shown, strict=True):
+        assert f'alt="{sitter.alt}"' in tag
+        (encoded,) = re.findall(r"base64,([\w+/=]+)", tag)
+        picture = b64decode(encoded).decode()
+        ElementTree.fromstring(picture)
+        assert "@keyframes" in picture, "it moves"
+        assert "prefers-reduced-motion" in picture
+    assert sum(map(len, shown)) < MOST_BYTES
+
+
+def test_pictures_are_made_once_for_all_sessions(opened, monkeypatch):
+    assert images(opened)
+    monkeypatch.setattr(thumbnails, "draw", lambda *_, **__: pytest.fail("drawn again"))
+    again = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
+    assert not again.exception
+    assert images(again) == images(opened)
+
+
+def test_every_door_is_a_link(opened):
+    links = {element.proto.page for element in opened.get("page_link")}
+    assert links == {*CATALOGUE, "audit", "compare"}
+    labels = [button.label for button in opened.button]
+    assert labels[: len(home.ATTACKS)] == [words for words, _, _ in home.ATTACKS]
+    assert labels[len(home.ATTACKS) :] == ["Start"] * len(LESSONS)
+
+
+@pytest.mark.parametrize(("index", "page", "knob"), [(0, "convergent_kmeans", "tab"), (1, "nd_laplace", "under")])
+def test_an_attack_opens_on_its_page(index, page, knob):
+    app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
+    app.button[index].click().run()
+    assert not app.exception
+    assert app.title[0].value == CATALOGUE[page].TITLE
+    assert app.session_state["dpviz:values"][knob] == home.ATTACKS[index][2][knob]
