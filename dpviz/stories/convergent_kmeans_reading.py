@@ -17,7 +17,7 @@ MISREADINGS = (
         "The published zones hide the mean: the center is drawn at random inside them.",
         "The zones are made of exact means. Where a zone lies, how large it is and where it ends all follow from the "
         "records, so that an outcome can be possible with you and impossible without you. No [[epsilon]] bounds that.",
-        "The tab “The attack”: from the published center one record is computed to the last digit.",
+        "The tab “The attack”: from the published center one record is computed to ten digits and more.",
     ),
     Misreading(
         "Moving ε hardly changes the published picture, so privacy costs nothing here.",
