@@ -39,6 +39,8 @@ def started(folder, *more):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
+        # A shell lets what it starts in the background ignore Ctrl-C, and everything below it, too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + PATIENCE
     while not list((folder / "out" / PARTS).glob("*.jsonl")):
