@@ -161,8 +161,11 @@ class Page:
 
     @property
     def texts(self):
-        """Return the text of every piece of HTML."""
-        return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in self.bodies]
+        """Return the text of every piece of HTML, but for the glossary, which every page has."""
+        bodies = [
+            re.sub(r'<details class="dpviz-all-terms">.*?</details>', "", body, flags=re.DOTALL) for body in self.bodies
+        ]
+        return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies]
 
     @property
     def text(self):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpviz.plots.drawn_table import FORMULA_STARTS
-from dpviz.ui import compare_report, compare_runs
+from dpviz.ui import compare_report, compare_tasks
 from tests.data.test_hostile_files import watch
 from tests.ui.test_report import Tags
 
@@ -76,7 +76,7 @@ def test_words_stay_words_and_nothing_is_written_or_logged(open_page, name, monk
 
 
 def test_the_report_and_the_tables_of_a_comparison_hold_words(open_page, monkeypatch):
-    at_once(monkeypatch, compare_runs)
+    at_once(monkeypatch, compare_tasks)
     reports = []
     own = compare_report.written
     monkeypatch.setattr(compare_report, "written", lambda report: reports.append(own(report)) or reports[-1])
