@@ -178,7 +178,7 @@ def _ask(place: Place, question: Question, *, public: bool) -> bool:
     )
     if guessed is not None:
         _told(question, measured(*name), guessed)
-        return st.session_state.pop(_MOVED, False)
+        return bool(st.session_state.pop(_MOVED, False))
     st.button(CHECK, key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
     st.caption(LATER)
     return False
@@ -187,7 +187,7 @@ def _ask(place: Place, question: Question, *, public: bool) -> bool:
 def _guess(name: tuple[str, int], key: str) -> None:
     """Keep the first guess; a browser can send anything."""
     question, chosen = LESSONS[name[0]].steps[name[1]].question, st.session_state.get(key)
-    if question is not None and chosen in range(len(question.ranges)):
+    if question is not None and chosen is not None and chosen in range(len(question.ranges)):
         _guesses().setdefault(name, int(chosen))
         if LESSONS[name[0]].steps[name[1]].after:
             go(*name)
