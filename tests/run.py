@@ -23,7 +23,7 @@ from typing import IO
 from prepare import PYTHON, ROOT, SetupError, prepare_browser, prepare_packages, quiet
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
-SUITE_TIMEOUT = 900.0  # s; a suite that takes longer hangs
+SUITE_TIMEOUT = 1200.0  # s; a suite that takes longer hangs
 SLOW_SUITE_TIMEOUT = 3600.0  # s; the same with --slow
 SUITES = {
     "lint": "ruff check: mistakes and style",

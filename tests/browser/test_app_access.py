@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpviz.ui.main import HOME
 from tests.browser.conftest import ROOT
 from tests.browser.test_app import APP, SLOW, Server
 
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.browser
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
+ADDRESS = {HOME: ""}  # of a page that has none by its name
 PHONE = {"width": 360, "height": 780}
 # What is Streamlit's own and not ours to mend, as exactly as it can be said: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
@@ -43,7 +45,7 @@ def violations(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
-    page.goto(f"{server(APP)}/{name}?n=200")
+    page.goto(f"{server(APP)}/{ADDRESS.get(name, f'{name}?n=200')}")
     settled(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = {}
