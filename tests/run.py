@@ -41,8 +41,8 @@ PLACES = {
 }
 # Neighbours share what was made once, so that each process starts with one half of the tests and takes from the other.
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
-# Two browsers on two cores are now and then too late for a test: it gets a second chance, and the summary names it.
-SECOND_CHANCE = ("--reruns", "1", "-r", "R")
+# Two browsers on two cores are now and then too late for a test: it gets further chances, and the summary names it.
+FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def run(suite: str, *, slow: bool, browser: str | None) -> Outcome:
     environment = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")  # more threads would only take turns
     if browser:
         environment["DPVIZ_CHROMIUM"] = browser
-    chances = SECOND_CHANCE if suite == "browser" else ()
+    chances = FURTHER_CHANCES if suite == "browser" else ()
     return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], slow=slow, environment=environment)
 
 
