@@ -13,6 +13,13 @@ const SVG = "http://www.w3.org/2000/svg";
 const instances = new WeakMap(); // parentElement -> Slider
 let count = 0; // for ids
 
+// A rerun between press and release takes the click away from the button below.
+let pressed = false;
+document.addEventListener("pointerdown", () => { pressed = true; }, { capture: true });
+for (const type of ["pointerup", "pointercancel"]) {
+  document.addEventListener(type, () => { pressed = false; }, { capture: true });
+}
+
 /** Lanes for marks at these x positions so that no two in one lane overlap. */
 export function lanesOf(positions, width) {
   const ends = [];
@@ -62,7 +69,6 @@ class Slider {
     this.data = null;
     this.lastMove = null; // the last move sent, answered when the page's data carry it
     this.told = 0; // number of the last move that the page knows of
-    this.untold = null; // tells the page of the move that it will be told of at rest
     this.lastSent = 0;
     this.dragging = false;
     this.build(parent);
@@ -98,8 +104,6 @@ class Slider {
     for (const type of ["pointerup", "pointercancel", "blur"]) {
       this.input.addEventListener(type, () => { this.dragging = false; });
     }
-    this.onElsewhere = ({ target }) => { if (!this.root.contains(target)) this.untold?.(); };
-    document.addEventListener("pointerdown", this.onElsewhere, { capture: true });
     this.helpButton.addEventListener("click", () => {
       this.help.hidden = !this.help.hidden;
       this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
@@ -155,7 +159,6 @@ class Slider {
     this.lastMove = Math.max(Date.now(), (this.lastMove ?? 0) + 1); // a new number for each move, also after a reload
     this.unsent = true;
     clearTimeout(this.resting);
-    this.untold = null;
     this.announce();
     this.sendSoon();
   }
@@ -200,16 +203,17 @@ class Slider {
     });
   }
 
-  /** Wait with the page's rerun, which would hold the next picture up, until the slider rests or another part is used. */
+  /** Wait with the page's rerun, which would hold the next picture up, until the slider rests. */
   tellAtRest(tell) {
     clearTimeout(this.resting);
-    this.untold = tell;
-    this.resting = setTimeout(tell, REST_MS);
+    this.resting = setTimeout(() => {
+      if (pressed && !this.dragging) this.tellAtRest(tell);
+      else tell();
+    }, REST_MS);
   }
 
   tellPage(index, number) {
     clearTimeout(this.resting);
-    this.untold = null;
     if (number <= this.told) return; // a later move has overtaken this one
     this.told = number;
     this.setStateValue("moved", [index, number]);
@@ -264,7 +268,6 @@ class Slider {
   destroy() {
     clearTimeout(this.timer);
     clearTimeout(this.resting);
-    document.removeEventListener("pointerdown", this.onElsewhere, { capture: true });
     delete document.documentElement.dataset.dpvizMoving;
     this.observer.disconnect();
     this.root.remove();
