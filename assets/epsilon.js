@@ -5,6 +5,7 @@ const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
 const REST_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
+const PATIENCE = 5; // such rests, while a button is held down
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
 const REACH_PX = 16; // how near to a mark the pointer must be
@@ -204,10 +205,11 @@ class Slider {
   }
 
   /** Wait with the page's rerun, which would hold the next picture up, until the slider rests. */
-  tellAtRest(tell) {
+  tellAtRest(tell, patience = PATIENCE) {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
-      if (pressed && !this.dragging) this.tellAtRest(tell);
+      // A button that was let go outside the window is never heard of again.
+      if (pressed && !this.dragging && patience > 0) this.tellAtRest(tell, patience - 1);
       else tell();
     }, REST_MS);
   }
