@@ -57,7 +57,7 @@ PAPERS = (
     ),
     Paper(
         "Su, Cao, Li, Bertino & Jin 2016, Differentially Private K-Means Clustering",
-        (("section 3", "repaired mode's number of iterations and split between counts and sums"),),
+        (("DPLloyd", "repaired mode's number of iterations and split between counts and sums"),),
     ),
     Paper(
         "Dwork & Roth 2014, The Algorithmic Foundations of Differential Privacy",
@@ -109,7 +109,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             r"\varepsilon_t = \varepsilon_c + d\,\varepsilon_s",
             rf"{tex(count.epsilon)} + {it.d} \cdot {tex(along)}",
             count.epsilon + it.d * along,
-            source="Su et al. 2016, section 3",
+            source="Su et al. 2016",
         ),
         Formula(
             "Noise of a count",

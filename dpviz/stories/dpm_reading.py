@@ -64,7 +64,7 @@ PAPERS = (
     ),
     Paper(
         "McSherry & Talwar 2007, Mechanism Design via Differential Privacy",
-        (("section 3", "the exponential mechanism that draws a cut"),),
+        (("the exponential mechanism", "the law that draws a cut"),),
     ),
     KAIROUZ,
 )

@@ -71,7 +71,7 @@ PAPERS = (
     ),
     Paper(
         "Park, Foulds, Chaudhuri & Welling 2017, DP-EM",
-        (("section 3", "the private mixture with soft responsibilities"),),
+        (("DP-EM", "the private mixture with soft responsibilities"),),
     ),
     KAIROUZ,
 )

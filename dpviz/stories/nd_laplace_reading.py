@@ -56,7 +56,7 @@ PAPERS = (
     Paper(ANDRES, (("section 4.1", "the radius by Lambert's W"), ("definition 3.1", "level and radius"))),
     Paper(
         "Chatzikokolakis, Elsalamouny & Palamidessi 2017, Efficient Utility Improvement for Location Privacy",
-        (("section 4", "the remap to a public grid under a public prior"),),
+        (("optimal remapping", "the remap to a public grid under a public prior"),),
     ),
     Paper(
         "Yan et al. 2022, Perturb and optimize users' location privacy using geo-indistinguishability and location "
@@ -65,7 +65,7 @@ PAPERS = (
     ),
     Paper(
         "Yeom et al. 2018, Privacy Risk in Machine Learning",
-        (("section 3", "membership by a threshold on how well a record fits"),),
+        (("the threshold attack", "membership by a threshold on how well a record fits"),),
     ),
 )
 

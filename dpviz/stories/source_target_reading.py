@@ -52,7 +52,7 @@ PAPERS = (
         ),
     ),
     Paper(
-        "de Mathelin et al. 2022, Fast and Accurate Importance Weighting for Correcting Sample Bias",
+        "de Mathelin, Deheeger, Mougeot & Vayatis 2022, Discrepancy-Based Active Learning for Domain Adaptation",
         (("as cited by Schnapp & Sabato", "source-target clustering without privacy"),),
     ),
     Paper(
