@@ -19,7 +19,10 @@ LEAD = (
     "Differential privacy hides every single person in noise. Move one slider, ε, and watch the noise, the clusters "
     "and what an attacker can still tell change together."
 )
-SEE, SEE_WORDS = "See it", "Five ways to cluster records privately, drawn step by step. Real runs on made-up records."
+SEE, SEE_WORDS = (
+    "See it",
+    "Five ways to cluster records privately, step by step. Real runs on made-up records, as their curator sees them.",
+)
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 DECIDE, DECIDE_WORDS = (
