@@ -105,6 +105,6 @@ def _papers(found: Iterable[Paper]) -> None:
         for paper in found
     )
     st.html(
-        f'<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, to the section and the equation</h3>'
+        f'<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, and what each is for</h3>'
         f"<ul>{rows}</ul></section>"
     )
