@@ -67,12 +67,12 @@ told = {"published": stepwise, "repaired": repaired, "both": repaired}.get(chose
 budget = KNOBS["epsilon_per_iteration" if chosen == "published" else "epsilon"]
 
 
+trails = (along(repaired), along(lambda each: published(each, each))) if chosen == "both" else ((), ())
+
+
 def side_by_side(epsilon: float) -> tuple[Method, Method]:
     """Return both modes, each with the trail of its centers over the budgets."""
-    return (
-        replace(repaired(epsilon), trail=along(repaired)),
-        replace(published(epsilon, epsilon), trail=along(lambda each: published(each, each))),
-    )
+    return replace(repaired(epsilon), trail=trails[0]), replace(published(epsilon, epsilon), trail=trails[1])
 
 
 @st.fragment

@@ -13,7 +13,6 @@ from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
     ZoneDraw,
-    assign,
     centered_sums,
     cluster_costs,
     cluster_sums,
@@ -21,6 +20,7 @@ from dpviz.solvers import (
     controller_angle,
     draws_ahead,
     means,
+    nearest_among,
     noisy_means,
     past_controller,
     placed_in_zone,
@@ -168,7 +168,7 @@ def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) ->
     """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
     if chance.turns is not None:
         return past_controller(mean, far_point, chance.gamma, chance.turns)
-    return means(cluster_sums(problem.unit, assign(problem.unit, mean), problem.n_clusters), mean)
+    return means(cluster_sums(problem.unit, nearest_among(problem.unit)(mean), problem.n_clusters), mean)
 
 
 def _noisy_stand(

@@ -35,13 +35,13 @@ from dpviz.core import (
     Labels,
     Points,
     Result,
-    as_points,
     check_params,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import assign, sample_in_zone, start_from, su_iterations
+from dpviz.solvers import nearest_among, sample_in_zone, start_from, su_iterations
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -175,13 +175,14 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
     """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
-    unit = _scaled(points, box)
+    unit = unit_records(points, box)
+    nearest = nearest_among(unit)
     centers = _start(unit, box, params, rng=start_rng)
     problem = _problem(unit, params, rng=plan_rng)
-    labels = assign(problem.unit, centers)
+    labels = nearest(centers)
     for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
         step = zone_step(problem, centers, labels, iteration, chance)
-        following = assign(problem.unit, step.released_centers)
+        following = nearest(step.released_centers)
         outcome = _outcome(step, following, params, problem.n_iterations)
         if outcome != "moving" and params.mode == "published":
             step = finish(step, problem.unit, following, params.epsilon_counts, rng=end_rng)
@@ -197,7 +198,7 @@ def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Ge
     Public with start="packing"; with start="records" they are k distinct records: curator only. Raises ValueError
     for `initial_centers` of another shape, and for more clusters than records with start="records".
     """
-    return _start(_scaled(points, box), box, params, rng=rng)
+    return _start(unit_records(points, box), box, params, rng=rng)
 
 
 def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
@@ -210,10 +211,6 @@ def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) 
         seed=params.start_seed,
         rng=rng,
     )
-
-
-def _scaled(points: Points, box: Box) -> Points:
-    return box.to_unit(box.clip(as_points(points, n_features=box.d)))
 
 
 def _problem(unit: Points, params: Params, *, rng: np.random.Generator) -> Problem:

@@ -2,7 +2,7 @@
 
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
-from dpviz.core.box import Box
+from dpviz.core.box import Box, unit_records
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
@@ -36,5 +36,6 @@ __all__ = [
     "knob",
     "knobs",
     "unit_projected",
+    "unit_records",
     "voronoi_borders",
 ]

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core.arrays import FloatArray, Points, frozen
+from dpviz.core.arrays import FloatArray, Points, as_points, frozen
+from dpviz.core.remembered import remembering
+
+REMEMBERED = 4  # sets of records in box units
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -77,3 +80,14 @@ class Box:
     def __hash__(self) -> int:
         """Hash the bounds' bytes, so that equal boxes share a cache entry."""
         return hash((self.low.tobytes(), self.high.tobytes()))
+
+
+@remembering(REMEMBERED)
+def unit_records(points: Points, box: Box) -> Points:
+    """Return the records (n, d), data units, clipped into the box and scaled to [0, 1]^d, read-only.
+
+    Raises ValueError for bad points. Every method starts with this, and every move of a slider starts a method.
+    """
+    # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
+    scaled = box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
+    return frozen(np.ascontiguousarray(scaled))

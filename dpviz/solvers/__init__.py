@@ -20,6 +20,7 @@ from dpviz.solvers.moments import (
     streamed,
     unpacked,
 )
+from dpviz.solvers.nearest import nearest_among
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -95,6 +96,7 @@ __all__ = [
     "means",
     "merge_tree",
     "moment_length",
+    "nearest_among",
     "nearest_distance",
     "noisy_means",
     "past_controller",

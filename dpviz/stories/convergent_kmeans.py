@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
-from dpviz.core import FloatArray, Points, Result
+from dpviz.core import FloatArray, Points, Result, unit_records
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories import center_facts, charts, recoloring
@@ -97,7 +97,7 @@ def reference(
     points: Points, words: Words, result: Result[ZonesRelease, Step], _params: Params | None = None
 ) -> LloydRun:
     """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
-    return lloyd(words.box.to_unit(words.box.clip(points)), result.trace[0].previous_centers)
+    return lloyd(unit_records(points, words.box), result.trace[0].previous_centers)
 
 
 def context(

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step
+from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
 from dpviz.metrics import nonprivate_cost
-from dpviz.solvers import LloydRun, assign
+from dpviz.solvers import LloydRun, nearest_among
 from dpviz.stories.view import Words
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -33,7 +33,7 @@ class Telling(Generic[R_co, S_co]):
     @cached_property
     def nonprivate_labels(self) -> Labels:
         """The nearest released center (n,) of every record."""
-        return assign(self.unit, self.final)
+        return nearest_among(self.unit)(self.final)
 
     @cached_property
     def nonprivate_cost(self) -> float:
@@ -50,4 +50,4 @@ def drawable(points: Points, words: Words, n_clusters: int) -> Points:
     """Return the records (n, d) in box units; raises ValueError for more clusters than a picture holds."""
     if n_clusters > MOST_CLUSTERS:
         raise ValueError(f"n_clusters was {n_clusters}, but a picture holds at most {MOST_CLUSTERS}.")
-    return words.box.to_unit(words.box.clip(points))
+    return unit_records(points, words.box)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint
+from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint, frozen
 from dpviz.stories import Words
 from dpviz.ui.picker import Source
 
@@ -78,6 +78,19 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Trail:
+    """The same job with one parameter after the other."""
+
+    key: tuple[Any, ...]
+    jobs: tuple[_Job, ...]
+
+    def centers(self) -> FloatArray:
+        """Run what was not run before and return the centers (E, k, d), box units."""
+        fit, box = _private_fit if self.jobs[0].source.own else _fit, self.jobs[0].source.dataset.box
+        return frozen(np.stack([box.to_unit(fit(job).release.centers) for job in self.jobs]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Telling:
     """A story of a run; the picture that comes ahead of the page and the page itself tell the same one."""
 
@@ -127,12 +140,12 @@ def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], n
     """Return the centers (E, k, d), box units, that each of E parameters releases with the same noise from a seed."""
     if noise.seed is None or source.uploaded:
         raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
-    box = source.dataset.box
-    jobs = [
+    jobs = tuple(
         _Job((source.key, algorithm.__name__, scalars(each), noise.seed), algorithm, algorithm, source, each)
         for each in params
-    ]
-    return np.stack([box.to_unit((_private_fit if source.own else _fit)(job).release.centers) for job in jobs])
+    )
+    trail = _Trail(tuple(job.key for job in jobs), jobs)
+    return (_private_centers if source.own else _centers)(trail)
 
 
 def scalars(params: Any) -> tuple[Any, ...]:
@@ -179,7 +192,7 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job | _Telling) -> str:
+def _key(job: _Job | _Telling | _Trail) -> str:
     return repr(job.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
 
 
@@ -206,3 +219,13 @@ def _reference(job: _Job) -> Any:
 @st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
 def _private_reference(job: _Job) -> Any:
     return job.reference()
+
+
+@st.cache_resource(max_entries=MOST_TELLINGS, show_spinner=False, hash_funcs={_Trail: _key})
+def _centers(trail: _Trail) -> FloatArray:
+    return trail.centers()
+
+
+@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Trail: _key})
+def _private_centers(trail: _Trail) -> FloatArray:
+    return trail.centers()

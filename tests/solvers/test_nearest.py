@@ -1,0 +1,93 @@
+"""Nearest centers by cells of a lattice are those by looking at every record, to the bit."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.core import frozen
+from dpviz.solvers import assign, nearest, nearest_among
+from dpviz.solvers.nearest import MOST_CENTERS, SIDES, WORTH_ROWS
+
+
+@pytest.fixture(autouse=True)
+def every_size(monkeypatch):
+    """Use the lattice for few records, too."""
+    monkeypatch.setattr(nearest, "WORTH_ROWS", 1)
+
+
+def grid_records(rng, n, d):
+    """Return records of which many lie on the lattice's own lines and on the walls, where rounding would tell."""
+    points = np.clip(rng.normal(rng.random((4, d))[rng.integers(0, 4, n)], 0.1), 0.0, 1.0)
+    snapped = rng.random(n) < 0.5
+    points[snapped] = np.round(points[snapped] * SIDES[d]) / SIDES[d]
+    return frozen(points)
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 400), k=st.integers(1, MOST_CENTERS), d=st.sampled_from([1, 2, 3])
+)
+def test_cells_decide_as_assign_does(seed, n, k, d):
+    rng = np.random.default_rng(seed)
+    points = grid_records(rng, n, d)
+    centers = np.concatenate(
+        [
+            rng.normal(0.5, 1.0, (k, d)),  # some outside of the box
+            np.round(rng.random((k, d)) * SIDES[d]) / SIDES[d],  # their borders run along the lattice's lines
+            points[:2],  # and some twice
+            points[:2],
+        ]
+    )[rng.permutation(2 * k + 2 * min(2, n))[:k]]
+    found = nearest_among(points)(centers)
+    assert found.dtype == np.intp
+    np.testing.assert_array_equal(found, assign(points, centers))
+
+
+def test_cells_leave_few_records_open(monkeypatch):
+    """The lattice must be of use: away from the borders nobody is looked at alone."""
+    points = frozen(np.random.default_rng(0).random((20_000, 2)))
+    centers = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.9]])
+    looked_at = []
+    monkeypatch.setattr(nearest, "assign", lambda rows, given: looked_at.append(len(rows)) or assign(rows, given))
+    nearest_among(points)(centers)
+    # A border is at most sqrt(2) long and meets at most 2 side + 1 cells of side^2; three of them at most.
+    assert 0 < sum(looked_at) < 20_000 * 3 * (2 * SIDES[2] + 1) / SIDES[2] ** 2 * 1.1
+
+
+def test_a_cell_that_a_border_crosses_is_open():
+    """Without the cell's half width the middle would decide for records beyond the border."""
+    points = frozen(np.array([[0.5 + 0.2 / 64, 0.5], [0.5 + 0.8 / 64, 0.5]]))  # one cell, a border between them
+    centers = np.array([[0.5, 0.5], [0.5 + 1.1 / 64, 0.5]])
+    assert nearest_among(points)(centers).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("points", [np.full((50, 2), 1.5), np.full((50, 4), 0.5), np.empty((0, 2))])
+def test_other_records_are_looked_at_one_by_one(points):
+    centers = np.random.default_rng(1).random((3, points.shape[1]))
+    assert nearest_among(frozen(points))(centers).tolist() == assign(points, centers).tolist()
+
+
+def test_more_centers_than_a_cell_can_name():
+    rng = np.random.default_rng(2)
+    points, centers = frozen(rng.random((500, 2))), rng.random((300, 2))
+    assert nearest_among(points)(centers).tolist() == assign(points, centers).tolist()
+
+
+def test_the_lattice_does_not_keep_the_records():
+    points = frozen(np.random.default_rng(3).random((100, 2)))
+    nearest_among(points)(np.array([[0.1, 0.1], [0.9, 0.9]]))
+    gone = weakref.ref(points)
+    del points
+    gc.collect()
+    assert gone() is None
+
+
+def test_few_records_are_not_worth_a_lattice(monkeypatch):
+    monkeypatch.setattr(nearest, "WORTH_ROWS", WORTH_ROWS)
+    monkeypatch.setattr(nearest, "_lattice", None)  # must not be called
+    points = frozen(np.random.default_rng(4).random((WORTH_ROWS - 1, 2)))
+    assert nearest_among(points)(points[:3]).tolist()[:3] == [0, 1, 2]
