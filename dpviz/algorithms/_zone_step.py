@@ -7,20 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
-from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
+from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
+    Nearest,
+    Partition,
     ZoneDraw,
     centered_sums,
     cluster_costs,
-    cluster_sums,
-    cluster_totals,
     controller_angle,
     draws_ahead,
     means,
-    nearest_among,
     noisy_means,
     past_controller,
     placed_in_zone,
@@ -36,8 +35,7 @@ ROUNDING = 1e-12  # box units, above what places near 1 round to, however small 
 class Problem:
     """What stays the same over the iterations."""
 
-    unit: Points  # (n, d) clipped and scaled to [0, 1]^d
-    squares: FloatArray  # (n,) |x|^2
+    nearest: Nearest  # of the records (n, d), clipped and scaled to [0, 1]^d
     n_clusters: int
     repaired: bool
     orientation: str  # "past" or "future"
@@ -109,7 +107,7 @@ class Chance:
 
 def chances(problem: Problem, *, rng: np.random.Generator) -> Iterator[Chance]:
     """Yield what each iteration draws, some iterations at once: the numbers are those of one after the other."""
-    k, d, past = problem.n_clusters, problem.unit.shape[1], problem.orientation == "past"
+    k, d, past = problem.n_clusters, problem.nearest.points.shape[1], problem.orientation == "past"
     for first in range(0, problem.n_iterations, AT_ONCE):
         some = min(AT_ONCE, problem.n_iterations - first)
         noise_rngs, zone_rngs, sample_rngs = zip(*(each.spawn(3) for each in rng.spawn(some)), strict=True)
@@ -124,10 +122,10 @@ def chances(problem: Problem, *, rng: np.random.Generator) -> Iterator[Chance]:
         yield from map(Chance, noise_rngs, gamma if past else np.full((some, k), np.nan), lam, turns, draws)
 
 
-def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int, chance: Chance) -> ZoneStep:
-    """Do steps 1 to 5 of one iteration, for all clusters at once."""
-    k, gamma, lam = problem.n_clusters, chance.gamma, chance.lam
-    sums = cluster_sums(problem.unit, labels, k)
+def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
+    """Do steps 1 to 5 of one iteration, for all clusters at once; `clusters` are those of `centers`."""
+    gamma, lam = chance.gamma, chance.lam
+    sums, squares = clusters.sums, clusters.nonprivate_squares
     exact = means(sums, centers)
     if problem.repaired:
         stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rng=chance.noise_rng)
@@ -136,7 +134,6 @@ def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int
     far_point = 2.0 * stand.mean - centers  # Y
     controller = _aim(problem, stand.mean, far_point, chance)
     sample = placed_in_zone(stand.mean, controller, chance.draw)
-    squares = cluster_totals(problem.squares, labels, k)
     return ZoneStep(
         iteration=iteration,
         outcome="moving",
@@ -144,7 +141,7 @@ def zone_step(problem: Problem, centers: Centers, labels: Labels, iteration: int
         epsilon=problem.epsilon,
         events=problem.plan_events + stand.events if iteration == 1 else stand.events,
         previous_centers=frozen(centers),
-        nonprivate_labels=frozen(labels),
+        nonprivate_labels=frozen(clusters.nonprivate_labels),
         nonprivate_counts=frozen(sums.nonprivate_counts),
         nonprivate_mean=frozen(exact),
         noisy_counts=stand.noisy_counts,
@@ -168,7 +165,7 @@ def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) ->
     """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
     if chance.turns is not None:
         return past_controller(mean, far_point, chance.gamma, chance.turns)
-    return means(cluster_sums(problem.unit, nearest_among(problem.unit)(mean), problem.n_clusters), mean)
+    return means(problem.nearest.partition(mean).sums, mean)
 
 
 def _noisy_stand(
@@ -200,10 +197,9 @@ def lengths(vectors: FloatArray) -> FloatArray:
     return np.sqrt(squares)
 
 
-def finish(step: ZoneStep, unit: Points, labels: Labels, epsilon: float, *, rng: np.random.Generator) -> ZoneStep:
+def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, *, rng: np.random.Generator) -> ZoneStep:
     """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
     event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / epsilon)
-    sums = cluster_sums(unit, labels, len(step.released_centers))
     noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
     centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]
     return replace(

@@ -41,7 +41,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import nearest_among, sample_in_zone, start_from, su_iterations
+from dpviz.solvers import Nearest, nearest_among, sample_in_zone, start_from, su_iterations
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -176,20 +176,19 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     unit = unit_records(points, box)
-    nearest = nearest_among(unit)
     centers = _start(unit, box, params, rng=start_rng)
-    problem = _problem(unit, params, rng=plan_rng)
-    labels = nearest(centers)
+    problem = _problem(nearest_among(unit), params, rng=plan_rng)
+    clusters = problem.nearest.partition(centers)
     for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
-        step = zone_step(problem, centers, labels, iteration, chance)
-        following = nearest(step.released_centers)
-        outcome = _outcome(step, following, params, problem.n_iterations)
+        step = zone_step(problem, centers, clusters, iteration, chance)
+        following = problem.nearest.partition(step.released_centers)
+        outcome = _outcome(step, following.nonprivate_labels, params, problem.n_iterations)
         if outcome != "moving" and params.mode == "published":
-            step = finish(step, problem.unit, following, params.epsilon_counts, rng=end_rng)
+            step = finish(step, following.sums, params.epsilon_counts, rng=end_rng)
         yield replace(step, outcome=outcome)
         if outcome != "moving":
             return
-        centers, labels = step.released_centers, following
+        centers, clusters = step.released_centers, following
 
 
 def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
@@ -213,14 +212,14 @@ def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) 
     )
 
 
-def _problem(unit: Points, params: Params, *, rng: np.random.Generator) -> Problem:
+def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> Problem:
     """Fix the number of iterations and their budget; repaired mode takes T from a noisy number of records."""
-    squares: FloatArray = np.einsum("ij,ij->i", unit, unit)
+    n, d = nearest.points.shape
 
     def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> Problem:
         repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
         return Problem(
-            unit, squares, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
+            nearest, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
         )
 
     if params.mode == "published":
@@ -228,9 +227,9 @@ def _problem(unit: Points, params: Params, *, rng: np.random.Generator) -> Probl
     if params.n_iterations is not None:
         return planned(params.n_iterations, params.epsilon / params.n_iterations)
     size = LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / (SIZE_SHARE * params.epsilon))
-    noisy_size = float(laplace(np.float64(len(unit)), scale=size.scale, rng=rng))
+    noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
     left = (1.0 - SIZE_SHARE) * params.epsilon
-    n_iterations = min(su_iterations(left, noisy_size, params.n_clusters, unit.shape[1]), params.max_iterations)
+    n_iterations = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)
     return planned(n_iterations, left / n_iterations, (size,))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
-from dpviz.baselines._lloyd_pass import Pass, Problem, one_pass, posed
+from dpviz.baselines._lloyd_pass import Problem, one_pass, posed
 from dpviz.baselines._params import FLOAT_CAVEAT, ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
     Adjacency,
@@ -41,6 +41,7 @@ from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
     LloydBudget,
+    Partition,
     centered_sums,
     cluster_costs,
     means,
@@ -215,7 +216,7 @@ def starts(problem: Problem, params: StartParams, *, rng: np.random.Generator) -
 
 
 def lloyd_step(
-    seen: Pass,
+    seen: Partition,
     centers: Centers,
     noisy: NoisySums | None,
     split: LloydBudget,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points
+from dpviz.core import Box, Centers, FloatArray, Points, unit_records
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks
-from dpviz.solvers import ClusterSums, assign, cluster_sums, cluster_totals
+from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_totals, nearest_among
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,36 +36,29 @@ class Problem:
             yield unit, np.einsum("ij,ij->i", unit, unit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pass:
-    """Who is nearest to which center, and the exact sums of each cluster. Curator only."""
-
-    nonprivate_labels: Labels  # (n,); (0,) where the records come in chunks: labels are not held
-    sums: ClusterSums
-    nonprivate_squares: FloatArray  # (k,) sum of |x|^2
-
-
 def posed(points: Points | Chunks, box: Box) -> Problem:
     """Check the records and, where they are in memory, scale them once. Raises ValueError for bad points."""
     if isinstance(points, Chunks):
         return Problem(as_chunks(points, n_features=box.d), box, None, None)
     records = ArrayChunks(points, n_features=box.d)
-    unit = box.to_unit(box.clip(records.points))
+    unit = unit_records(records.points, box)
     return Problem(records, box, unit, np.einsum("ij,ij->i", unit, unit))
 
 
-def one_pass(problem: Problem, centers: Centers) -> Pass:
-    """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster."""
+def one_pass(problem: Problem, centers: Centers) -> Partition:
+    """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster, block by block.
+
+    Where the records come in chunks, nobody's label is held: (0,).
+    """
     k, d = centers.shape
-    labels: list[Labels] = []
+    held = np.empty(0, dtype=np.intp) if problem.unit is None else nearest_among(problem.unit)(centers)
+    first = 0
     counts, sums, squares = np.zeros(k), np.zeros((k, d)), np.zeros(k)
     for unit, norms in problem.blocks():
-        found = assign(unit, centers)
+        found = assign(unit, centers) if problem.unit is None else held[first : first + len(unit)]
+        first += len(unit)
         exact = cluster_sums(unit, found, k)
         counts += exact.nonprivate_counts
         sums += exact.nonprivate_sums
         squares += cluster_totals(norms, found, k)
-        if problem.unit is not None:
-            labels.append(found)
-    held = np.concatenate(labels) if labels else np.empty(0, dtype=np.intp)
-    return Pass(held, ClusterSums(counts, sums), squares)
+    return Partition(held, ClusterSums(counts, sums), squares)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.core import Adjacency, Box, Event, Points, as_points
+from dpviz.core import Adjacency, Event
 from dpviz.mechanisms import laplace
 
 SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
@@ -43,9 +43,3 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     if n_public is not None:
         return (N_PUBLIC_CAVEAT,)
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
-
-
-def unit_records(points: Points, box: Box) -> Points:
-    """Return the records clipped into the box and scaled to [0, 1]^d; raises ValueError for bad points."""
-    # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
-    return box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))

@@ -36,7 +36,7 @@ from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
 from dpviz.baselines._approx import ApproxParams, counts_event, delta_caveats, delta_for, noisy_whole, sums_event
 from dpviz.baselines._cover import Cover, covers, public_axes
 from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
-from dpviz.baselines._size import known_size, size_caveats, unit_records
+from dpviz.baselines._size import known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
@@ -55,6 +55,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.mechanisms import Indices, exponential, gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, noisy_means, public_start

@@ -37,7 +37,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
+from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import WeightedPath, heaviest, spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
@@ -53,6 +53,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.data import Chunks, as_chunks
 from dpviz.mechanisms import laplace

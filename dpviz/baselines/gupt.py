@@ -23,7 +23,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
+from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
     Adjacency,
     Box,
@@ -40,6 +40,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.mechanisms import laplace
 from dpviz.solvers import lloyd_in_blocks, public_start
@@ -107,7 +108,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:
     """Yield the one `BlocksStep`."""
-    unit, adjacency = np.ascontiguousarray(unit_records(points, box)), adjacency_of(params.adjacency)
+    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
     size_rng, start_rng, block_rng, noise_rng = rng.spawn(4)
     size = KnownSize(0.0, params.epsilon, ())  # a given number of blocks needs no number of records
     if params.n_blocks is None:

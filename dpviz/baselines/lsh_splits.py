@@ -39,7 +39,7 @@ from dpviz.baselines._approx import (
 )
 from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, Leaves, LevelStep, LshStep, MeanStep, Plan
 from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
-from dpviz.baselines._size import known_size, size_caveats, unit_records
+from dpviz.baselines._size import known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
@@ -55,6 +55,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.mechanisms import gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, public_start

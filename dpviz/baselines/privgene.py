@@ -26,7 +26,7 @@ import numpy as np
 
 from dpviz.accounting import PureEvent, SequenceEvent
 from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats, unit_records
+from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
     Box,
     Centers,
@@ -40,6 +40,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    unit_records,
 )
 from dpviz.mechanisms import Indices, exponential
 

@@ -38,10 +38,15 @@ def remembering(
                     kept.move_to_end(key)
                     return known[1]
             made = function(array, *others)
-            # No lock where the garbage collector may call: one removal is a single step of the interpreter.
-            reference = weakref.ref(array, lambda gone: kept.pop(key, None) if _is(kept.get(key), gone) else None)
+
+            def forget(gone: weakref.ref[NDArray[Any]]) -> None:
+                # No lock where the garbage collector may call: one removal is a single step of the interpreter.
+                entry = kept.get(key)
+                if entry is not None and entry[0] is gone:
+                    kept.pop(key, None)
+
             with lock:
-                kept[key] = (reference, made)
+                kept[key] = (weakref.ref(array, forget), made)
                 while len(kept) > most:
                     kept.popitem(last=False)
             return made
@@ -49,10 +54,6 @@ def remembering(
         return answer
 
     return decorate
-
-
-def _is(entry: tuple[Any, Any] | None, reference: Any) -> bool:
-    return entry is not None and entry[0] is reference
 
 
 def _unchanging(array: NDArray[Any]) -> bool:

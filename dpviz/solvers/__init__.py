@@ -20,7 +20,7 @@ from dpviz.solvers.moments import (
     streamed,
     unpacked,
 )
-from dpviz.solvers.nearest import nearest_among
+from dpviz.solvers.nearest import Nearest, Partition, nearest_among
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -64,6 +64,8 @@ __all__ = [
     "Local",
     "MergeTree",
     "Mixture",
+    "Nearest",
+    "Partition",
     "Records",
     "Strings",
     "TransitionPoint",

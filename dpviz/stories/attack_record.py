@@ -14,7 +14,7 @@ from dpviz import attacks
 from dpviz.algorithms import convergent_kmeans as algorithm
 from dpviz.algorithms.convergent_kmeans import Params, ZonesRelease
 from dpviz.attacks import NoisySums, Segment, ZonePath
-from dpviz.core import Box, FloatArray, Points
+from dpviz.core import Box, FloatArray, Points, unit_records
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, assign, cluster_sums, lloyd, su_split
 
 N_PRIOR = 2048  # places of the box, equally likely to somebody who knows nothing
@@ -54,7 +54,7 @@ class Guesses:
 
 def attack_exact(points: Points, box: Box, params: Params, record: int) -> Exact:
     """Compute the record from Lloyd's exact centers and counts: with it disclosed, without it the attacker's own."""
-    unit = box.to_unit(box.clip(points))
+    unit = unit_records(points, box)
     others = np.delete(unit, record, axis=0)
     start = algorithm.start_centers(points, box, params, rng=np.random.default_rng(params.start_seed))
     disclosed, own = lloyd(unit, start), lloyd(others, start)
@@ -66,7 +66,7 @@ def attack_exact(points: Points, box: Box, params: Params, record: int) -> Exact
 
 def attack_runs(points: Points, box: Box, params: Params, record: int, seed: int, first: int, count: int) -> Guesses:
     """Attack `count` runs with noise of their own; the mode of `params` says which release."""
-    unit = box.to_unit(box.clip(points))
+    unit = unit_records(points, box)
     others, d = np.delete(unit, record, axis=0), box.d
     guesses, segments = np.full((count, d), np.nan), np.full((count, 2, d), np.nan)
     off = np.full(count, np.nan)

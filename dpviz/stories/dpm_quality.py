@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpviz.core import Box, Centers, Labels, Points
+from dpviz.core import Box, Centers, Labels, Points, unit_records
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.solvers import assign
 
@@ -26,7 +26,7 @@ def comparison(
     """
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # it ships no types
 
-    unit, ours = box.to_unit(box.clip(points)), box.to_unit(centers)
+    unit, ours = unit_records(points, box), box.to_unit(centers)
     k = min(len(centers), len(np.unique(unit, axis=0)))
     if not len(unit):
         return {"DPM": _row(unit, labels, classes, float("nan"), float("nan"), float("nan"))}

@@ -14,7 +14,7 @@ from dpviz.baselines._lloyd_family import LloydFamilyRelease
 from dpviz.baselines.eugkm import GridRelease
 from dpviz.baselines.gupt import BlocksRelease
 from dpviz.baselines.privgene import GeneRelease
-from dpviz.core import CentersRelease, Points, Result, Step
+from dpviz.core import CentersRelease, Points, Result, Step, unit_records
 from dpviz.plots import Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import blocks_layers, center_facts, charts, gene_layers, grid_layers, lloyd_layers, recoloring
@@ -121,7 +121,7 @@ def reference(points: Points, words: Words, result: Result[CentersRelease, Step]
     `params.start_seed`, of seed 0 without `params` or without a seed. GUPT starts there, too, in an order of its own:
     with a seed it takes the packing's, so that a run kept for one method is to the bit that of any other.
     """
-    unit = words.box.to_unit(words.box.clip(points))
+    unit = unit_records(points, words.box)
     first: Any = result.trace[0]
     if isinstance(result.release, LloydFamilyRelease):
         return lloyd(unit, first.previous_centers)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpviz.accounting import zcdp_rho
 from dpviz.algorithms._morse_budget import Scheme, noise_scale
 from dpviz.algorithms.morse import MorseRelease, Params, Step
-from dpviz.core import Budget, Labels, Points, Result
+from dpviz.core import Budget, Labels, Points, Result, unit_records
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign_basins, merge_tree
 from dpviz.stories import center_facts, charts, dendrogram, surface_scene
@@ -85,7 +85,7 @@ def context(
     """Prepare the telling of a run on `points` (n, d), data units."""
     del lloyd_run
     mixture = result.release.mixture
-    tree, unit = merge_tree(mixture), words.box.to_unit(words.box.clip(points))
+    tree, unit = merge_tree(mixture), unit_records(points, words.box)
     regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
     basins = regions.nonprivate_records if regions else assign_basins(mixture, land.signed(unit))
     return Context(result, params, unit, words, tree, regions, basins, colors=split_colors(tree))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpviz.algorithms.nd_laplace import Params, Step, local_claim, noise_box
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.two_points import MAX_FEATURES
-from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds
+from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, unit_records
 from dpviz.mechanisms import radius_probability
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
@@ -72,7 +72,7 @@ def context(
 ) -> Context:
     """Prepare the telling of a run on `points` (n, d), data units; ε is per unit until the page names its radius."""
     del lloyd_run
-    unit = words.box.to_unit(words.box.clip(points))
+    unit = unit_records(points, words.box)
     return Context(result, params, unit, words, look_at(measure_of(words.units, params, 1.0), 0))
 
 

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from dpviz.algorithms._stc_coreset import coreset
 from dpviz.algorithms.source_target import Params, SanitiseStep, SourceTargetRelease, Step, nonprivate_difference
-from dpviz.core import Ball, FloatArray, Labels, Points, Result, fingerprint, frozen, voronoi_borders
+from dpviz.core import Ball, FloatArray, Labels, Points, Result, fingerprint, frozen, unit_records, voronoi_borders
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.view import Words
 
@@ -128,7 +128,7 @@ def context(
     release, box = result.release, words.box
     known = np.concatenate([release.centers, params.targets[release.selected]])
     served, servers = cKDTree(known).query(params.targets, k=1)
-    unit = box.to_unit(box.clip(points))
+    unit = unit_records(points, box)
     return Context(
         result=result,
         params=params,

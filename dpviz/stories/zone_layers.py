@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
 from dpviz.core import Centers, FloatArray, Points
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import assign, clamped_laplace, spread_in_zone, zone_density
+from dpviz.solvers import clamped_laplace, nearest_among, spread_in_zone, zone_density
 from dpviz.stories.ground_layers import exact_means
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
@@ -165,5 +165,5 @@ def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> 
     """Return the exact means (k, d) that the release hides (curator only)."""
     if repaired:
         return last.nonprivate_mean
-    released_from = assign(unit, last.released_centers)  # the clusters whose sums the published release divides
+    released_from = nearest_among(unit)(last.released_centers)  # the clusters whose sums the published release divides
     return exact_means(unit, released_from, final)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpviz.algorithms.convergent_kmeans import Params, Step, ZonesRelease
 from dpviz.core import FloatArray, Result
 from dpviz.plots import Audience, Frame, Role
@@ -63,8 +61,7 @@ def stand(result: Result[ZonesRelease, Step]) -> Stand:
     means, counts = release.zone_means, release.noisy_counts_by_iteration
     if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
         return Stand(means, release.controllers, release.lam, counts, released=True)
-    sizes = [np.bincount(step.nonprivate_labels, minlength=len(step.lam)) for step in trace]
-    exact = np.stack(sizes).astype(np.float64)
+    exact = stack(trace, "nonprivate_counts")
     return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.algorithms.convergent_kmeans import Params
-from dpviz.core import Knob, knobs
+from dpviz.core import Knob, knobs, unit_records
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import attack_scene as story
 from dpviz.stories.attack_record import Exact, Guesses
@@ -105,7 +105,7 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
 def _exact(page: Frame, found: Exact, shown: View, record: int) -> None:
     words, dataset = words_of(page.source), page.source.dataset
     st.markdown(f"**{state.plain(story.exact_words(found, words, dataset.n))}**")
-    unit = dataset.box.to_unit(dataset.box.clip(dataset.points))
+    unit = unit_records(dataset.points, dataset.box)
     done = live(story.exact_scene(found, unit, words, shown, record), key="attack", height=HEIGHT)
     _digits(page, found.guess, found.nonprivate_record)
     _follow(done, dataset.n, record)
@@ -116,7 +116,7 @@ def _runs(page: Frame, parts: Sequence[Guesses], params: Params, shown: View, re
     noisy = what == "noisy"
     said = story.noisy_words(found, params.epsilon) if noisy else story.published_words(found, words)
     st.markdown(f"**{state.plain(said)}**")
-    unit = dataset.box.to_unit(dataset.box.clip(dataset.points))
+    unit = unit_records(dataset.points, dataset.box)
     done = live(story.runs_scene(found, unit, words, shown, record, TITLES[what]), key="attack", height=HEIGHT)
     if noisy:
         figure, errors = story.error_figure(found), found.nonprivate_errors

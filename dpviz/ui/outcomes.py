@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.core import Knob, Points
+from dpviz.core import Knob, Points, unit_records
 from dpviz.plots import Scene
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
@@ -136,7 +136,7 @@ def _controls(noise: Noise, *, started: bool) -> tuple[int, str]:
 
 def _play(page: Frame, found: Sequence[Outcome], shown: View, behind: Stand) -> None:
     dataset, words = page.source.dataset, words_of(page.source)
-    unit = dataset.box.to_unit(dataset.box.clip(dataset.points))
+    unit = unit_records(dataset.points, dataset.box)
     plane = project(shown, words, unit) if behind.plane is None else behind.plane
     scene: Scene = story.scene(
         found,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import Box, Centers, Points
+from dpviz.core import Box, Centers, Points, unit_records
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.stories.ground_layers import sample
@@ -19,7 +19,7 @@ def state_at(points: Points, box: Box, method: str, given: Given, epsilon: float
     """Run the module `method` once, at one of `n_stops` budgets."""
     algorithm = import_module(method)
     result = algorithm.fit(points, box, algorithm.Params(**dict(given)), rng=np.random.default_rng(seed))
-    unit, centers = box.to_unit(box.clip(points)), box.to_unit(result.release.centers)
+    unit, centers = unit_records(points, box), box.to_unit(result.release.centers)
     labels = assign(unit, centers)
     drawn = labels[sample(len(unit), n_stops)].astype(np.uint8)
     return State(epsilon, centers, drawn, nonprivate_cost(unit, centers, labels))

@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.accounting import pure_epsilon
 from dpviz.baselines import eugkm, gupt
-from dpviz.baselines._size import SIZE_SHARE, known_size, unit_records
+from dpviz.baselines._size import SIZE_SHARE, known_size
 from dpviz.core import Adjacency, Box
 
 
@@ -38,8 +38,3 @@ def test_the_methods_follow_the_noisy_size() -> None:
     blocks = {gupt.fit(points, box, gupt.Params(epsilon=0.02), rng=rng).release.n_blocks for rng in seeds}
     assert len(shapes) > 1
     assert len(blocks) > 1
-
-
-def test_records_are_scaled_to_the_unit_box_to_the_bit() -> None:
-    points, box = np.random.default_rng(0).normal(0, 3, (500, 3)), Box([-1, 0, 2], [1, 5, 2.5])
-    assert np.array_equal(unit_records(points, box), box.to_unit(box.clip(points)))

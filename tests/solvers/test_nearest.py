@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import frozen
-from dpviz.solvers import assign, nearest, nearest_among
+from dpviz.solvers import assign, cluster_sums, cluster_totals, nearest, nearest_among
 from dpviz.solvers.nearest import MOST_CENTERS, SIDES, WORTH_ROWS
 
 
@@ -42,9 +42,17 @@ def test_cells_decide_as_assign_does(seed, n, k, d):
             points[:2],
         ]
     )[rng.permutation(2 * k + 2 * min(2, n))[:k]]
-    found = nearest_among(points)(centers)
+    near, labels = nearest_among(points), assign(points, centers)
+    found = near(centers)
     assert found.dtype == np.intp
-    np.testing.assert_array_equal(found, assign(points, centers))
+    np.testing.assert_array_equal(found, labels)
+    # Cells are added as one, in another order: a sum of n numbers up to 1 may lose n roundings.
+    clusters, slack = near.partition(centers), 2 * len(points) * len(points) * np.finfo(float).eps
+    exact, squares = cluster_sums(points, labels, k), cluster_totals((points**2).sum(axis=1), labels, k)
+    np.testing.assert_array_equal(clusters.nonprivate_labels, labels)
+    np.testing.assert_array_equal(clusters.sums.nonprivate_counts, exact.nonprivate_counts)
+    np.testing.assert_allclose(clusters.sums.nonprivate_sums, exact.nonprivate_sums, rtol=0, atol=slack)
+    np.testing.assert_allclose(clusters.nonprivate_squares, squares, rtol=0, atol=d * slack)
 
 
 def test_cells_leave_few_records_open(monkeypatch):
@@ -63,6 +71,16 @@ def test_a_cell_that_a_border_crosses_is_open():
     points = frozen(np.array([[0.5 + 0.2 / 64, 0.5], [0.5 + 0.8 / 64, 0.5]]))  # one cell, a border between them
     centers = np.array([[0.5, 0.5], [0.5 + 1.1 / 64, 0.5]])
     assert nearest_among(points)(centers).tolist() == [0, 1]
+
+
+def test_few_records_are_added_one_by_one(monkeypatch):
+    monkeypatch.setattr(nearest, "WORTH_ROWS", WORTH_ROWS)
+    points, centers = np.random.default_rng(5).random((300, 3)), np.random.default_rng(6).random((4, 3))
+    labels, clusters = assign(points, centers), nearest_among(points).partition(centers)
+    exact = cluster_sums(points, labels, 4)
+    assert (clusters.nonprivate_labels == labels).all()
+    assert (clusters.sums.nonprivate_sums == exact.nonprivate_sums).all()
+    np.testing.assert_allclose(clusters.nonprivate_squares, np.bincount(labels, (points**2).sum(axis=1), 4), rtol=1e-12)
 
 
 @pytest.mark.parametrize("points", [np.full((50, 2), 1.5), np.full((50, 4), 0.5), np.empty((0, 2))])
