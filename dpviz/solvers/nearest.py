@@ -113,5 +113,5 @@ def _lattice(points: Points) -> _Lattice | None:
     middles = (np.indices((side,) * d).reshape(d, -1) + 0.5) / side
     cells = np.asarray(np.ravel_multi_index(tuple(steps.T), (side,) * d), dtype=np.intp)
     weights = (None, np.einsum("ij,ij->i", points, points), *points.T)
-    moments = np.stack([np.bincount(cells, each, side**d) for each in weights])
+    moments: FloatArray = np.stack([np.bincount(cells, each, side**d).astype(np.float64) for each in weights])
     return _Lattice(frozen(middles), frozen(cells), frozen(moments))
