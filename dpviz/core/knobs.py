@@ -6,11 +6,13 @@ offers, `minimum..maximum` is what the mathematics allows; code may use the seco
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Literal
 
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
+
+KEPT = 128  # classes whose knobs are remembered: every run checks its parameters; ours
 
 
 class KnobError(ValueError):
@@ -115,18 +117,18 @@ def knob(default: Value, label: str, help: str, **options: Any) -> Any:
 
 def knobs(params: Any) -> tuple[Knob, ...]:
     """Return the knobs of a dataclass (class or instance) in the order of its fields."""
-    return tuple(_knobs_of(params))
+    return _knobs_of(params if isinstance(params, type) else type(params))
 
 
-def _knobs_of(params: Any) -> Iterator[Knob]:
-    for field in dataclasses.fields(params):
-        made = field.metadata.get("knob")
-        if isinstance(made, Knob):
-            yield dataclasses.replace(made, name=field.name)
+@lru_cache(maxsize=KEPT)
+def _knobs_of(params: type) -> tuple[Knob, ...]:
+    fields = dataclasses.fields(params)
+    made = ((field.name, field.metadata.get("knob")) for field in fields)
+    return tuple(dataclasses.replace(each, name=name) for name, each in made if isinstance(each, Knob))
 
 
 def check_params(params: Any) -> None:
     """Check every knob of a dataclass instance; call it from `__post_init__`. Raises KnobError."""
-    for made in _knobs_of(params):
+    for made in knobs(params):
         value = made.check(getattr(params, made.name))
         object.__setattr__(params, made.name, value)
