@@ -57,6 +57,7 @@ IDLE: Mapping[str, frozenset[str]] = {
     "source_target": frozenset({"solver", "threshold"}),
     "eugkm": frozenset({"cells"}),
 }
+KEPT = 256  # usual pairs that are remembered; ours
 LOCAL = frozenset({"nd_laplace"})  # methods that perturb each record by itself, so that one row alone tells
 SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their value
 
@@ -70,8 +71,18 @@ class AuditCase:
     title: str
     mode: str  # in words
     choices: Fields  # fields of Params that differ from the method's own
-    pair: Pair
     params: Any  # of every run: `params_of` this method, these choices and the pair's box
+    given: Pair | None = None  # None: the usual one, which hangs on the claim
+
+    @property
+    def pair(self) -> Pair:
+        """The two neighbouring data sets. The usual ones take a run, to read the claim, when first asked for."""
+        return _usual_pair(self.key) if self.given is None else self.given
+
+    @property
+    def pair_name(self) -> str:
+        """Name of the pair, "" for the usual one."""
+        return "" if self.given is None else self.given.name
 
     @property
     def family(self) -> Family:
@@ -164,7 +175,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     if case.method in LOCAL:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
-    return replace(case, key=f"{case.key}:own={record}", pair=pair, params=params)
+    return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
 
 
 def _cases(method: str) -> Iterator[AuditCase]:
@@ -173,11 +184,12 @@ def _cases(method: str) -> Iterator[AuditCase]:
             params = params_of(method, choices, corner_record().box)
         except ValueError:
             continue  # the method refuses this combination
-        for pair in _pairs(method, params):
+        for pair in _pairs(method):
             told = ",".join(f"{name}={value}" for name, value in choices.items())
-            key = ":".join(part for part in (method, told, pair.name) if part)
+            key = ":".join(part for part in (method, told, "" if pair is None else pair.name) if part)
             title, mode = CATALOGUE[method].TITLE, _words(method, choices, params)
-            yield AuditCase(key, method, title, mode, choices, pair, params_of(method, choices, pair.box))
+            made = params if pair is None else params_of(method, choices, pair.box)
+            yield AuditCase(key, method, title, mode, choices, made, pair)
 
 
 def _modes(method: str) -> Iterator[Fields]:
@@ -189,16 +201,22 @@ def _modes(method: str) -> Iterator[Fields]:
     yield from MORE.get(method, ())
 
 
-def _pairs(method: str, params: Any) -> Iterator[Pair]:
-    """Yield the neighbours for one mode: those that its claim is about."""
+def _pairs(method: str) -> Iterator[Pair | None]:
+    """Yield the neighbours for one mode: those that its claim is about; None for the usual ones."""
     if method in LOCAL:
         yield farthest_places()
         return
     if method == "dpm":
         yield alternating_gaps()
-    usual = corner_record()
-    claim = judged(_fitted(method, usual.points, usual.box, params, np.random.default_rng(0)).guarantee)
-    yield corner_moved() if claim.adjacency is Adjacency.REPLACE else usual
+    yield None
+
+
+@lru_cache(maxsize=KEPT)
+def _usual_pair(key: str) -> Pair:
+    """Return the usual neighbours for the claim of a case. Only who is audited is run: some plans take a second."""
+    case, usual = cases()[key], corner_record()
+    claim = judged(_fitted(case.method, usual.points, usual.box, case.params, np.random.default_rng(0)).guarantee)
+    return corner_moved() if claim.adjacency is Adjacency.REPLACE else usual
 
 
 def _words(method: str, choices: Fields, params: Any) -> str:

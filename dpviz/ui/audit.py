@@ -196,7 +196,7 @@ def _stop(name: Any) -> None:
 def _modes(method: str) -> Knob:
     """Return the choice among a method's cases."""
     found = [case for case in cases().values() if case.method == method]
-    named = tuple((case.key, f"{case.mode} ({case.pair.name})" if case.pair.name else case.mode) for case in found)
+    named = tuple((case.key, f"{case.mode} ({case.pair_name})" if case.pair_name else case.mode) for case in found)
     return Knob(
         "audited_mode",
         "choice",

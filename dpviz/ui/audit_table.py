@@ -102,8 +102,8 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
     for key, words in (("published", NO_CLAIM), ("proved", NO_PROOF)):
         shown[key] = words if row[key] is None else number(row[key])
     case = cases().get(str(row["key"]))
-    if case is not None and case.pair.name:
-        shown["mode"] = f"{row['mode']} ({case.pair.name})"
+    if case is not None and case.pair_name:
+        shown["mode"] = f"{row['mode']} ({case.pair_name})"
     return {**shown, "look": _address(str(row["key"]))}
 
 
