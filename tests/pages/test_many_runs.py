@@ -49,7 +49,7 @@ def test_every_page_plays_its_runs(open_page, ready, name):
     assert len(scene[1]["frames"]) == 10
     assert scene[1]["eased"] is False
     assert dots[0]["follow"] == "outcomes"
-    assert " of 20 runs " in words_of(page)
+    assert " of every 20 runs " in words_of(page)
     draws = {job.arguments[1] for _, job in ready if job.task is outcome_tasks.outcomes}
     assert {each.first for each in draws} >= {0, 5}
     assert page.widget("button", "New noise for all runs").key == "outcomes-new"
