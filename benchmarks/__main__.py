@@ -5,6 +5,7 @@ import sys
 
 from benchmarks import (
     attacks,
+    audits,
     clustering,
     dpm,
     family,
@@ -20,6 +21,7 @@ from benchmarks.registry import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *attacks.BENCHMARKS,
+    *audits.BENCHMARKS,
     *clustering.BENCHMARKS,
     *dpm.BENCHMARKS,
     *family.BENCHMARKS,

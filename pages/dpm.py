@@ -79,9 +79,13 @@ with page.slider:
 
 def many() -> None:
     """Draw many runs: what they release, one after another, and where they cut."""
-    if not page.public:  # below is said why
-        outcomes.many(page, lambda each: method(each, 0), dpm_knobs.KNOBS["epsilon"], noise, view, bands=True)
-    dpm_tabs.many(page, recall, noise, view)
+
+    def cuts(n_runs: int) -> None:
+        """Draw where as many runs cut."""
+        dpm_tabs.cuts(page, recall, noise, view, n_runs)
+
+    epsilon = dpm_knobs.KNOBS["epsilon"]
+    outcomes.many(page, lambda each: method(each, 0), epsilon, noise, view, bands=True, more=cuts)
 
 
 tabs = {

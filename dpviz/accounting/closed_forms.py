@@ -5,6 +5,7 @@ privacy", corollaries 2.13 and 3.3), Bun & Steinke 2016 (proposition 1.3).
 """
 
 import math
+from functools import lru_cache
 
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
@@ -14,6 +15,7 @@ from dpviz.core import Budget
 # Below this mu the difference of two Mills ratios is taken as a derivative (error mu^2/24), above it directly. Ours.
 SMALL_MU = 1e-5
 RELATIVE_TOLERANCE = 1e-14  # of the root finder; ours
+KEPT = 1024  # roots that are remembered: every run of one setting asks for the same ones; ours
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -25,6 +27,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     return math.exp(_log_gdp_delta(_non_negative("mu", mu), _non_negative("epsilon", epsilon)))
 
 
+@lru_cache(maxsize=KEPT)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """Return the least epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP: the inverse of `gdp_delta`.
 
@@ -45,6 +48,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     )
 
 
+@lru_cache(maxsize=KEPT)
 def gdp_mu(budget: Budget) -> float:
     """Return the largest mu whose mu-GDP mechanisms keep `budget`; infinite for an infinite epsilon.
 

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -30,6 +30,7 @@ Distribution: TypeAlias = Any  # dp_accounting's PrivacyLossDistribution; the li
 
 N_INTERVALS = 3e4  # across the whole loss: epsilon 0.01 is as sharp, and 1000 as quick, as 1; ours
 FINEST_INTERVAL = 1e-8  # of privacy loss, so that no loss at all still has one; ours
+KEPT = 32  # distributions that are remembered, each a megabyte or two: a page asks for several figures of one. Ours
 LARGEST_STEP = 500.0  # epsilon of one step; e^epsilon overflows in dp-accounting soon after; ours
 
 
@@ -117,6 +118,7 @@ def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> f
     return min(pure, float(_distribution(losses).get_epsilon_for_delta(delta)))
 
 
+@lru_cache(maxsize=KEPT)
 def _distribution(losses: _Losses) -> Distribution:
     # Untyped, and most of a second to import: nothing but the sharp account waits for it.
     from dp_accounting.pld import common  # type: ignore[import-untyped]

@@ -204,7 +204,7 @@ def fit(
         mixture=mixture,
         start=begun.mixture.means,
         kept=frozen(kept),
-        dropped=frozen(np.setdiff1d(np.arange(params.n_components), kept)),
+        dropped=frozen(np.delete(np.arange(params.n_components), kept)),
         sigma=last.sigma,
         n_clusters=params.n_clusters,
     )

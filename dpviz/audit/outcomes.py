@@ -146,7 +146,8 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, NDArray[Any]]]:
             yield path or PLAIN, array
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
-            yield from _walk(getattr(value, field.name), f"{path}.{field.name}" if path else field.name)
+            if not field.name.startswith("_"):  # a record's own: what it keeps beside what it says
+                yield from _walk(getattr(value, field.name), f"{path}.{field.name}" if path else field.name)
     elif isinstance(value, tuple | list):
         try:
             flat = np.asarray(value, dtype=np.float64)

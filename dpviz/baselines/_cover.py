@@ -4,12 +4,40 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from dpviz.core import Counts, FloatArray, Points, frozen
 from dpviz.mechanisms import Indices
 
 ROUNDING = 1e-9  # of a ball's radius: a record in a cell's corner is covered
+AT_ONCE = 2**18  # pairs of a record and a nearby cell that are looked at together; ours
+_NONE: Indices = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """Rows of different lengths, one after the other."""
+
+    ends: Indices  # (rows + 1,) row i is values[ends[i] : ends[i + 1]]
+    values: Indices
+
+    @classmethod
+    def of(cls, rows: Indices, values: Indices, n_rows: int) -> "Lists":
+        """Put each of `values` into its row."""
+        # Few different rows fit into 16 bits, and those NumPy sorts by counting.
+        order = np.argsort(rows.astype(np.uint16) if n_rows <= 2**16 else rows, kind="stable")
+        ends = np.zeros(n_rows + 1, dtype=np.intp)
+        np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])
+        return cls(ends, values[order])
+
+    def row(self, index: int) -> Indices:
+        """Return one row."""
+        return self.values[self.ends[index] : self.ends[index + 1]]
+
+    def rows(self, wanted: Indices) -> Indices:
+        """Return some rows, one after the other."""
+        first, lengths = self.ends[wanted], self.ends[wanted + 1] - self.ends[wanted]
+        before = np.cumsum(lengths) - lengths
+        return self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,23 +46,22 @@ class Cover:
 
     side: int  # cells along each axis
     candidates: Points  # (M, p) the cells' middles, C order
-    by_candidate: sparse.csr_matrix  # (M, n) 1 where the candidate covers the record
-    by_record: sparse.csr_matrix  # (n, M) the same
+    by_candidate: Lists  # M rows: the records that each candidate covers
+    by_record: Lists  # n rows: the candidates that cover each record
 
-    def scores(self, left: Counts) -> Counts:
-        """Return the weight (M,) of the records that each candidate covers; `left` (n,) is 1 or 0 for each record."""
-        return np.asarray(self.by_candidate @ left)
+    @property
+    def scores(self) -> Counts:
+        """How many records (M,) each candidate covers."""
+        return np.diff(self.by_candidate.ends).astype(np.float64)
 
     def fresh(self, candidate: int, left: Counts) -> Indices:
-        """Return the records that one candidate covers and that are left."""
-        first, end = self.by_candidate.indptr[candidate : candidate + 2]
-        found = self.by_candidate.indices[first:end]
-        return np.asarray(found[left[found] > 0], dtype=np.intp)
+        """Return the records that one candidate covers and that are left; `left` (n,) is 1 or 0 for each record."""
+        found = self.by_candidate.row(candidate)
+        return found[left[found] > 0]
 
     def lost(self, records: Indices) -> Counts:
         """Return by how much the scores (M,) fall when these records are covered."""
-        indices = self.by_record[records].indices
-        return np.bincount(indices, minlength=len(self.candidates)).astype(np.float64)
+        return np.bincount(self.by_record.rows(records), minlength=len(self.candidates)).astype(np.float64)
 
 
 def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
@@ -54,19 +81,23 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     radius = (1.0 + ROUNDING) * float(np.linalg.norm(widths)) / 2.0
     own = np.clip(((places + reach) / widths).astype(np.intp), 0, side - 1)  # (n, p)
     spans = [range(-span, span + 1) for span in _span(radius, widths)]
-    rows, columns = [], []
-    for offset in itertools.product(*spans):
-        cell = own + np.array(offset)
-        gaps = places - ((cell + 0.5) * widths - reach)
-        inside = ((cell >= 0) & (cell < side)).all(axis=1) & (np.einsum("ij,ij->i", gaps, gaps) <= radius**2)
-        chosen = np.flatnonzero(inside)
-        rows.append(np.ravel_multi_index(tuple(cell[chosen].T), (side,) * p))
-        columns.append(chosen)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    shape = (side**p, len(places))
-    matrix = sparse.csr_matrix((np.ones(len(row)), (row, column)), shape=shape)
+    offsets = np.array(list(itertools.product(*spans)), dtype=np.intp)  # (o, p)
+    strides = side ** np.arange(p - 1, -1, -1)  # (p,) of a cell's number
+    cells, records = [], []
+    rows = max(1, AT_ONCE // len(offsets))
+    for first in range(0, len(places), rows):
+        part = slice(first, first + rows)
+        cell = own[part, None, :] + offsets  # (rows, o, p)
+        gaps = places[part, None, :] - ((cell + 0.5) * widths - reach)
+        inside = ((cell >= 0) & (cell < side)).all(axis=2) & (np.einsum("noi,noi->no", gaps, gaps) <= radius**2)
+        cells.append(cell[inside] @ strides)
+        records.append(first + np.nonzero(inside)[0])
+    cell_of, record = np.concatenate([*cells, _NONE]), np.concatenate([*records, _NONE])
     middles = (np.stack(np.unravel_index(np.arange(side**p), (side,) * p), axis=1) + 0.5) * widths - reach
-    return Cover(side, frozen(middles), matrix, sparse.csr_matrix(matrix.T))
+    by_candidate = Lists.of(cell_of, record, side**p)
+    ends = np.zeros(len(places) + 1, dtype=np.intp)
+    np.cumsum(np.bincount(record, minlength=len(places)), out=ends[1:])
+    return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))  # records came in their order
 
 
 def _span(radius: float, widths: FloatArray) -> list[int]:

@@ -236,7 +236,7 @@ class _Run:
         sensitivity = 0.5 if self.adjacency is Adjacency.ADD_REMOVE else 1.0
         left = np.ones(len(self.places))
         scores, picks, covered = [], np.empty(k, dtype=np.intp), np.empty(k)
-        now = cover.scores(left)
+        now = cover.scores
         for i in range(k):
             scores.append(now)
             picks[i] = exponential(now, epsilon=epsilon, sensitivity=sensitivity, rng=rng)

@@ -12,6 +12,8 @@ from typing import Any, Literal
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
 
+KEPT = 128  # classes whose knobs are remembered: every run checks its parameters; ours
+
 
 class KnobError(ValueError):
     """A knob was given a value it cannot take; the message says what was given, what is allowed, the way out."""
@@ -118,10 +120,11 @@ def knobs(params: Any) -> tuple[Knob, ...]:
     return _knobs_of(params if isinstance(params, type) else type(params))
 
 
-@lru_cache(maxsize=256)
-def _knobs_of(made: type) -> tuple[Knob, ...]:
-    fields = ((field.name, field.metadata.get("knob")) for field in dataclasses.fields(made))
-    return tuple(dataclasses.replace(each, name=name) for name, each in fields if isinstance(each, Knob))
+@lru_cache(maxsize=KEPT)
+def _knobs_of(params: type) -> tuple[Knob, ...]:
+    fields = dataclasses.fields(params)
+    made = ((field.name, field.metadata.get("knob")) for field in fields)
+    return tuple(dataclasses.replace(each, name=name) for name, each in made if isinstance(each, Knob))
 
 
 def check_params(params: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpviz.experiments import audit
 from dpviz.experiments.reproductions import REPRODUCTIONS, reproduce
-from dpviz.experiments.sweep_command import add_sweep
+from dpviz.experiments.sweep_command import INTERRUPTED, add_sweep
 from dpviz.experiments.tables import Report, write_tables
 
 
@@ -34,7 +34,10 @@ def parser() -> argparse.ArgumentParser:
         description="Write the audit table: claimed, proved and measured privacy of every method and mode.",
     )
     whole.add_argument("--runs", type=int, default=audit.RUNS, metavar="N", help="per data set; default: %(default)s")
-    whole.set_defaults(action=_write, make=_audited)
+    whole.add_argument(
+        "--runs-unproved", type=int, metavar="N", help="of modes that nothing is proved of; default: as many"
+    )
+    whole.set_defaults(action=_audit, make=_audited)
     for each in (command, whole):
         each.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
         each.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
@@ -54,13 +57,26 @@ def _write(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _audit(chosen: argparse.Namespace) -> int:
+    try:
+        code = _write(chosen)
+    except KeyboardInterrupt:
+        print("\nStopped. Every finished line is kept; the same command goes on from there.", file=sys.stderr)
+        return INTERRUPTED
+    if code == 0:
+        audit.finished(chosen.out)
+    return code
+
+
 def _reproduced(chosen: argparse.Namespace) -> Report:
     runs = REPRODUCTIONS[chosen.name].runs if chosen.runs is None else chosen.runs
     return reproduce(chosen.name, chosen.data, chosen.out, runs=runs, seed=chosen.seed, jobs=chosen.jobs)
 
 
 def _audited(chosen: argparse.Namespace) -> Report:
-    return audit.audit_report(chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs)
+    return audit.audit_report(
+        chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs, runs_unproved=chosen.runs_unproved
+    )
 
 
 if __name__ == "__main__":

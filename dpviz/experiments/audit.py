@@ -3,7 +3,8 @@
 import math
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
@@ -15,6 +16,7 @@ from dpviz import __version__
 from dpviz.audit import Batch, EpsilonBound, Progress, epsilon_lower_bound
 from dpviz.core import Adjacency, Claim
 from dpviz.experiments.audit_cases import AuditCase, cases, judged
+from dpviz.experiments.audit_kept import KeptLines
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
 
 RUNS = 2_000  # per data set
@@ -51,34 +53,49 @@ NOTES = (
 )
 
 
-def audit_report(out: Path, *, runs: int, seed: int, jobs: int) -> Report:
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How many runs per data set: of a mode that is proved, and of one that is not. Ten times as many where cheap."""
+
+    proved: int
+    unproved: int
+
+    def of(self, case: AuditCase) -> int:
+        """Return the runs of one case: a proof must survive many, what is broken shows in few."""
+        return self.unproved if case.guarantee.proved is None else self.proved
+
+
+def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: int | None = None) -> Report:
     """Audit every method and mode and return the table, with the command that makes it again.
 
-    `runs` per data set, ten times as many where they are cheap; `out` only names the file in the command. The figures
-    do not depend on `jobs`. Raises ValueError for runs or jobs that are too few and a negative seed.
+    `runs` per data set, ten times as many where they are cheap, and `runs_unproved` (None: as many) for the modes that
+    nothing is proved of. Finished lines are kept beside `out` until the table is whole, and `finished` removes them:
+    the same command goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs that
+    are too few, a negative seed, and lines beside `out` that another command left.
     """
-    for option, value, least in (("runs", runs, 20), ("jobs", jobs, 1), ("seed", seed, 0)):
-        if value < least:
-            raise ValueError(f"{option} was {value}, but it must be >= {least}.")
-    rows = []
-    for row in _rows(runs, seed, jobs):
-        rows.append(row)
-        print(f"{len(rows)}/{len(cases())} {row['key']}: {row['verdict']}", file=sys.stderr, flush=True)
+    counts = Runs(runs, runs if runs_unproved is None else runs_unproved)
+    least = {"runs": (runs, 20), "runs_unproved": (counts.unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
+    for option, (value, fewest) in least.items():
+        if value < fewest:
+            raise ValueError(f"{option} was {value}, but it must be >= {fewest}.")
+    rows = _kept_rows(out, counts, seed, jobs)
     outside = out.is_absolute() or ".." in out.parts
     named = out.name if outside else PurePath(out).as_posix()
+    fewer = "" if counts.unproved == runs else f" --runs-unproved {counts.unproved}"
     return Report(
         title=TITLE,
         source=SOURCE,
-        command=f"python -m dpviz.experiments audit --out {named} --runs {runs} --seed {seed}",
+        command=f"python -m dpviz.experiments audit --out {named} --runs {runs}{fewer} --seed {seed}",
         seed=seed,
         runs=runs,
-        versions={
-            "dpviz": __version__,
-            "python": platform.python_version(),
-            **{library: version(library) for library in ("numpy", "scipy", "scikit-learn")},
-        },
+        versions=_versions(),
         tables=(table_of(rows),),
     )
+
+
+def finished(out: Path) -> None:
+    """Remove the lines beside `out`: the table is written."""
+    KeptLines(out, {}).drop()
 
 
 def table_of(rows: list[dict[str, Cell]]) -> ResultTable:
@@ -150,22 +167,42 @@ def _number(case: AuditCase, claim: Claim) -> float | None:
     return round(epsilon, 6) if math.isfinite(epsilon) else None
 
 
-def _rows(runs: int, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
+def _versions() -> dict[str, str]:
+    return {
+        "dpviz": __version__,
+        "python": platform.python_version(),
+        **{library: version(library) for library in ("numpy", "scipy", "scikit-learn")},
+    }
+
+
+def _kept_rows(out: Path, runs: Runs, seed: int, jobs: int) -> list[dict[str, Cell]]:
+    """Return all lines in order: those that are kept beside `out`, and the others, made and kept now."""
+    kept = KeptLines(out, {"runs": runs.proved, "runs_unproved": runs.unproved, "seed": seed, **_versions()})
+    found = kept.read()
+    missing = [key for key in cases() if key not in found]
+    for row in _rows(missing, runs, seed, jobs):
+        kept.add(row)
+        found[str(row["key"])] = row
+        print(f"{len(found)}/{len(cases())} {row['key']}: {row['verdict']}", file=sys.stderr, flush=True)
+    return [found[key] for key in cases()]
+
+
+def _rows(keys: Sequence[str], runs: Runs, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
     work: Callable[[str], dict[str, Cell]] = _Line(runs, seed)
     # One thread of the matrix library for each process: more only get in each other's way on products this small.
     with threadpool_limits(1, user_api="blas"), parallel_config("loky", inner_max_num_threads=1):
         if jobs == 1:
-            yield from map(work, cases())
+            yield from map(work, keys)
         else:
-            yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(key) for key in cases())
+            yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(key) for key in keys)
 
 
 class _Line:
     """Make one line from a case's key; a name can be sent to another process, a module cannot."""
 
-    def __init__(self, runs: int, seed: int) -> None:
+    def __init__(self, runs: Runs, seed: int) -> None:
         self.runs, self.seed = runs, seed
 
     def __call__(self, key: str) -> dict[str, Cell]:
         case = cases()[key]
-        return row_of(case, audited(case, runs=self.runs, seed=self.seed))
+        return row_of(case, audited(case, runs=self.runs.of(case), seed=self.seed))

@@ -40,6 +40,8 @@ GIVEN: Mapping[str, Fields] = {
     "dwork": {"n_iterations": 1},
     "su": {"n_iterations": 1},
     "lsh_splits": {"max_depth": 2},
+    "em_mc": {"n_scales": 1},
+    "privgene": {"n_rounds": 2},
 }
 # Modes beside the defaults with one choice changed.
 MORE: Mapping[str, tuple[Fields, ...]] = {
@@ -55,6 +57,7 @@ IDLE: Mapping[str, frozenset[str]] = {
     "source_target": frozenset({"solver", "threshold"}),
     "eugkm": frozenset({"cells"}),
 }
+KEPT = 256  # usual pairs that are remembered; ours
 LOCAL = frozenset({"nd_laplace"})  # methods that perturb each record by itself, so that one row alone tells
 SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their value
 
@@ -68,12 +71,18 @@ class AuditCase:
     title: str
     mode: str  # in words
     choices: Fields  # fields of Params that differ from the method's own
-    pair: Pair
+    params: Any  # of every run: `params_of` this method, these choices and the pair's box
+    given: Pair | None = None  # None: the usual one, which hangs on the claim
 
     @property
-    def params(self) -> Any:
-        """The parameters of the runs."""
-        return params_of(self.method, self.choices, self.pair.box)
+    def pair(self) -> Pair:
+        """The two neighbouring data sets. The usual ones take a run, to read the claim, when first asked for."""
+        return _usual_pair(self.key) if self.given is None else self.given
+
+    @property
+    def pair_name(self) -> str:
+        """Name of the pair, "" for the usual one."""
+        return "" if self.given is None else self.given.name
 
     @property
     def family(self) -> Family:
@@ -83,7 +92,7 @@ class AuditCase:
     @property
     def guarantee(self) -> Guarantee:
         """The two claims of a run on `pair.points`."""
-        return result_of(self.method, self.choices, self.pair.points, self.pair.box, np.random.default_rng(0)).guarantee
+        return self.result(self.pair.points, np.random.default_rng(0)).guarantee
 
     @property
     def has_page(self) -> bool:
@@ -92,8 +101,12 @@ class AuditCase:
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
         """Run once and return what is published."""
-        release: Release = result_of(self.method, self.choices, points, self.pair.box, rng).release
+        release: Release = self.result(points, rng).release
         return release
+
+    def result(self, points: Points, rng: np.random.Generator) -> Result[Any, Any]:
+        """Run once and return everything."""
+        return _fitted(self.method, points, self.pair.box, self.params, rng)
 
     @property
     def runner(self) -> Callable[[Points, np.random.Generator], Release] | Batch:
@@ -103,8 +116,7 @@ class AuditCase:
         return self.run
 
     def _many_rows(self, points: Points, n_runs: int, rng: np.random.Generator) -> FloatArray:
-        release = result_of(self.method, self.choices, np.tile(points, (n_runs, 1)), self.pair.box, rng).release
-        released: FloatArray = release.points
+        released: FloatArray = self.result(np.tile(points, (n_runs, 1)), rng).release.points
         return released
 
     def epsilon_of(self, claim: Claim) -> float:
@@ -135,9 +147,8 @@ def _placed(method: str, choices: Fields, box: Box) -> Fields:
     return {}
 
 
-def result_of(method: str, choices: Fields, points: Points, box: Box, rng: np.random.Generator) -> Result[Any, Any]:
-    """Run a method once."""
-    result: Result[Any, Any] = CATALOGUE[method].fit(points, box, params_of(method, choices, box), rng=rng)
+def _fitted(method: str, points: Points, box: Box, params: Any, rng: np.random.Generator) -> Result[Any, Any]:
+    result: Result[Any, Any] = CATALOGUE[method].fit(points, box, params, rng=rng)
     return result
 
 
@@ -158,12 +169,13 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     A record that stays is moved to the corner of the box that is farthest from it.
     Raises ValueError for a row that there is not, and for a box that the method refuses.
     """
-    claim = judged(result_of(case.method, case.choices, points, box, np.random.default_rng(0)).guarantee)
+    params = params_of(case.method, case.choices, box)
+    claim = judged(_fitted(case.method, points, box, params, np.random.default_rng(0)).guarantee)
     pair = own_pair(points, box, record, claim.adjacency, shares=case.choices.get("unit") == "range")
     if case.method in LOCAL:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
-    return replace(case, key=f"{case.key}:own={record}", pair=pair)
+    return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
 
 
 def _cases(method: str) -> Iterator[AuditCase]:
@@ -172,10 +184,12 @@ def _cases(method: str) -> Iterator[AuditCase]:
             params = params_of(method, choices, corner_record().box)
         except ValueError:
             continue  # the method refuses this combination
-        for pair in _pairs(method, choices):
+        for pair in _pairs(method):
             told = ",".join(f"{name}={value}" for name, value in choices.items())
-            key = ":".join(part for part in (method, told, pair.name) if part)
-            yield AuditCase(key, method, CATALOGUE[method].TITLE, _words(method, choices, params), choices, pair)
+            key = ":".join(part for part in (method, told, "" if pair is None else pair.name) if part)
+            title, mode = CATALOGUE[method].TITLE, _words(method, choices, params)
+            made = params if pair is None else params_of(method, choices, pair.box)
+            yield AuditCase(key, method, title, mode, choices, made, pair)
 
 
 def _modes(method: str) -> Iterator[Fields]:
@@ -187,16 +201,22 @@ def _modes(method: str) -> Iterator[Fields]:
     yield from MORE.get(method, ())
 
 
-def _pairs(method: str, choices: Fields) -> Iterator[Pair]:
-    """Yield the neighbours for one mode: those that its claim is about."""
+def _pairs(method: str) -> Iterator[Pair | None]:
+    """Yield the neighbours for one mode: those that its claim is about; None for the usual ones."""
     if method in LOCAL:
         yield farthest_places()
         return
     if method == "dpm":
         yield alternating_gaps()
-    usual = corner_record()
-    claim = judged(result_of(method, choices, usual.points, usual.box, np.random.default_rng(0)).guarantee)
-    yield corner_moved() if claim.adjacency is Adjacency.REPLACE else usual
+    yield None
+
+
+@lru_cache(maxsize=KEPT)
+def _usual_pair(key: str) -> Pair:
+    """Return the usual neighbours for the claim of a case. Only who is audited is run: some plans take a second."""
+    case, usual = cases()[key], corner_record()
+    claim = judged(_fitted(case.method, usual.points, usual.box, case.params, np.random.default_rng(0)).guarantee)
+    return corner_moved() if claim.adjacency is Adjacency.REPLACE else usual
 
 
 def _words(method: str, choices: Fields, params: Any) -> str:

@@ -5,6 +5,8 @@ the generator ends in the same state whatever the scale was. Floating-point nois
 (Mironov 2012).
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -47,15 +49,15 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
     """Return (value, scale) as float64 arrays; raise ValueError for what no mechanism can use."""
     exact = np.asarray(value, dtype=np.float64)
     spread = np.asarray(scale, dtype=np.float64)
-    # NaN fails the comparison and so lands here too.
-    if not (spread >= 0).all():
+    # One number, the usual case, needs no arrays: a run asks for noise many times. NaN fails the comparison.
+    if not (float(spread) >= 0 if spread.ndim == 0 else (spread >= 0).all()):
         raise ValueError(f"{name} was {scale!r}, but it must be >= 0. Use 0 for no noise (epsilon = infinity).")
-    if np.isinf(spread).any():
+    if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
         raise ValueError(
             f"{name} was infinite (epsilon = 0), but it must be finite: nothing of the value would be left. "
             "Give this step a share of the budget, or leave it out."
         )
-    if np.broadcast_shapes(exact.shape, spread.shape) != exact.shape:
+    if spread.ndim > 0 and np.broadcast_shapes(exact.shape, spread.shape) != exact.shape:
         raise ValueError(
             f"{name} had shape {spread.shape}, but it must broadcast to the value's shape {exact.shape}. "
             "Pass one number, or one for each coordinate."

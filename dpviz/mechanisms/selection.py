@@ -32,7 +32,8 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
     # Best first, by score: weights can round to a tie that the scores do not have. Stable, so that tied scores keep the
     # candidates' order; zero weights come last.
     order = np.argsort(-np.asarray(scores, dtype=np.float64), axis=-1, kind="stable")  # (..., m)
-    cumulative = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)  # (..., m)
+    sorted_weights = weights[order] if order.ndim == 1 else np.take_along_axis(weights, order, axis=-1)
+    cumulative = np.cumsum(sorted_weights, axis=-1)  # (..., m)
     uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1) in [0, 1)
     # u < 1, so u total < total and the first place above it has a positive weight.
     place = np.sum(cumulative <= uniform * cumulative[..., -1:], axis=-1, keepdims=True)  # (..., 1)
@@ -53,7 +54,7 @@ def exponential_probabilities(scores: ArrayLike, *, epsilon: float, sensitivity:
 
 def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArray:
     """Return exp(epsilon (score - best) / (2 sensitivity)), (..., m): the best of each row weighs 1."""
-    utility = _checked_scores(scores)
+    utility, best = _checked_scores(scores)
     if not epsilon >= 0:
         raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the best candidate.")
     if not 0 < sensitivity < np.inf:
@@ -62,21 +63,23 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
             "Scores that no record moves are public: take their argmax."
         )
     # Halves are subtracted so that scores of 1e308 and -1e308 do not overflow; the 2 of 2 sensitivity is used up.
-    gap = utility / 2 - utility.max(axis=-1, keepdims=True) / 2  # (..., m) <= 0
+    gap = utility / 2 - best / 2  # (..., m) <= 0
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = np.float64(epsilon) / np.float64(sensitivity) * gap
     # 0 * inf is NaN at both ends: a tie stays a tie at epsilon = inf, the excluded stay out at epsilon = 0.
-    exponent = np.where(gap == 0, 0.0, np.where(np.isneginf(utility), -np.inf, exponent))
+    exponent = np.where(gap == 0, 0.0, np.where(utility == -np.inf, -np.inf, exponent))
     weights: FloatArray = np.exp(exponent)
     return weights
 
 
-def _checked_scores(scores: ArrayLike) -> FloatArray:
+def _checked_scores(scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the scores and the best of each row (..., 1); NaN would be the best of its row."""
     utility = np.asarray(scores, dtype=np.float64)
     if utility.ndim == 0 or utility.shape[-1] == 0:
         raise ValueError(f"scores had shape {utility.shape}, but it must be (..., m) with m >= 1 candidates.")
-    if np.isnan(utility).any() or np.isposinf(utility).any():
+    best = utility.max(axis=-1, keepdims=True)
+    if not (best < np.inf).all():
         raise ValueError("scores held NaN or +inf, but each must be finite, or -inf to exclude a candidate.")
-    if np.isneginf(utility).all(axis=-1).any():
+    if (best == -np.inf).any():
         raise ValueError("every candidate of a row was excluded (-inf). Leave at least one finite score.")
-    return utility
+    return utility, best

@@ -50,6 +50,8 @@ def assign(points: Points, centers: Centers) -> Labels:
     Every product has the same shape, filled up with zeros: a matrix library may round another shape differently,
     and a record's cluster must not hang on how many others there are.
     """
+    if len(centers) == 1:
+        return np.zeros(len(points), dtype=np.intp)
     labels = np.empty(len(points), dtype=np.intp)
     offsets = np.einsum("ij,ij->i", centers, centers)  # (k,)
     weights = np.concatenate([-2.0 * centers, offsets[:, None]], axis=1)  # (k, d + 1)

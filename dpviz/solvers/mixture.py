@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Points, as_points, frozen
-from dpviz.solvers.plane_moments import PlaneTable, plane_local, plane_table
+from dpviz.solvers.plane_moments import PlaneTable, plane_local
+from dpviz.solvers.quick_tables import QuickTables, quick_tables
 
 WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
 SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
-# From this ratio of (extent / least standard deviation)^2 on, the one-product form of the quadratic loses eight digits.
-LARGEST_CONTRAST = 1e8
 FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
 QUIET_PRODUCT = 200_000  # multiplications of one matrix product: more would start BLAS threads, which cost more; ours
@@ -56,9 +55,8 @@ class Mixture:
     whiteners: FloatArray = field(repr=False)  # (K, D, D) L_k^-1 with Sigma_k = L_k L_k'
     precisions: FloatArray = field(repr=False)  # (K, D, D) P_k
     log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
-    quadratic: FloatArray | None = field(repr=False)  # (D^2 + D + 1, K), None where it would lose too many digits
     middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
-    plane: PlaneTable | None = field(repr=False)  # in two dimensions, where there is a `quadratic`
+    _tables: list[QuickTables] = field(repr=False)  # one, made when it is first asked for: many mixtures never are
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
         """Check the parameters and keep what every evaluation needs."""
@@ -84,10 +82,17 @@ class Mixture:
         }
         for name, array in made.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
-        quadratic = _quadratic(centers - middle, precisions, log_scales)
-        object.__setattr__(self, "quadratic", quadratic)
-        plane = plane_table(quadratic, precisions, self.middle) if d == 2 and quadratic is not None else None
-        object.__setattr__(self, "plane", plane)
+        object.__setattr__(self, "_tables", [])
+
+    @property
+    def quadratic(self) -> FloatArray | None:
+        """Coefficients (D^2 + D + 1, K) of ln(pi_k N_k); None where they would lose too many digits."""
+        return self._made_tables().quadratic
+
+    @property
+    def plane(self) -> PlaneTable | None:
+        """The table of `plane_local`: in two dimensions, where there is a `quadratic`."""
+        return self._made_tables().plane
 
     @property
     def n_components(self) -> int:
@@ -158,6 +163,11 @@ class Mixture:
                 entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
                 spread[:, i, j] = spread[:, j, i] = entry
         return Local(top + np.log(total), gradient, metric, spread)
+
+    def _made_tables(self) -> QuickTables:
+        if not self._tables:
+            self._tables.append(quick_tables(self.means, self.middle, self.precisions, self.log_scales))
+        return self._tables[0]
 
     def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
         """Return what `evaluate` gives on `rows` (n, D), few enough at a time for quiet products."""
@@ -244,18 +254,6 @@ def _softmax(logs: FloatArray) -> FloatArray:
     weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
     total = np.maximum(weights.sum(axis=0), np.finfo(np.float64).tiny)
     return np.asarray(weights / total, dtype=np.float64)
-
-
-def _quadratic(moved: FloatArray, precisions: FloatArray, log_scales: FloatArray) -> FloatArray | None:
-    """Return the coefficients of ln(pi_k N_k) in (x_i x_j, x_i, 1), x from the middle; None where digits are lost."""
-    n_components, d = moved.shape
-    contrast = np.abs(precisions).max() * (1.0 + float((moved**2).sum(axis=1).max())) * d
-    if contrast > LARGEST_CONTRAST or not np.isfinite(log_scales).all():
-        return None
-    slopes = np.einsum("kij,kj->ki", precisions, moved)
-    constant = log_scales - 0.5 * np.einsum("ki,ki->k", slopes, moved)
-    stacked = np.concatenate([-0.5 * precisions.reshape(n_components, -1), slopes, constant[:, None]], axis=1)
-    return frozen(np.ascontiguousarray(stacked.T))
 
 
 def _checked_weights(weights: ArrayLike, n_components: int) -> FloatArray:

@@ -6,15 +6,17 @@ and ln(pi_k N_k(x)) is linear in it: one product gives every cluster's score and
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.mixture import Mixture, quiet_product
 
 MOMENT_ROWS = 2048  # records at a time; ours
 KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
+KEPT = 8  # dimensions whose indices of a matrix's upper half are remembered: every pass of a run wants them; ours
 
 
 def moment_length(d: int) -> int:
@@ -60,16 +62,23 @@ def streamed(blocks: Callable[[], Iterable[Points]]) -> Records:
     return Records(blocks, labelled=False, kept=None)
 
 
+@lru_cache(maxsize=KEPT)
+def upper(d: int) -> tuple[Labels, Labels]:
+    """Return rows and columns (F - 1 - D,) of the entries on and above a matrix's diagonal: phi's order."""
+    first, second = np.triu_indices(d)
+    return frozen(first), frozen(second)
+
+
 def features(signed: Points) -> FloatArray:
     """Return phi (n, F) of records (n, D)."""
-    first, second = np.triu_indices(signed.shape[1])
+    first, second = upper(signed.shape[1])
     ones = np.ones((len(signed), 1))
     return np.concatenate([ones, signed, signed[:, first] * signed[:, second]], axis=1)
 
 
 def scores(mixture: Mixture) -> FloatArray:
     """Return the coefficients (F, K) with ln(pi_k N_k(x)) = phi(x) . coefficients."""
-    first, second = np.triu_indices(mixture.d)
+    first, second = upper(mixture.d)
     twice = np.where(first == second, 1.0, 2.0)
     slopes = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)
     constant = mixture.log_scales - 0.5 * np.einsum("ki,ki->k", slopes, mixture.means)
@@ -113,7 +122,7 @@ def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return counts (K,), sums (K, D) and symmetric second moments (K, D, D) of statistics (K, F)."""
-    first, second = np.triu_indices(d)
+    first, second = upper(d)
     squares = np.empty((len(moments), d, d))
     squares[:, first, second] = moments[:, 1 + d :]
     squares[:, second, first] = moments[:, 1 + d :]

@@ -68,6 +68,8 @@ def _pack(candidates: np.ndarray[tuple[int, int, int], np.dtype[np.float64]], ra
 
 def _first_free(offered: FloatArray, placed: Centers, radius: float) -> FloatArray | None:
     """Return the first of `offered` (m, d), moved inside the walls, that is 2 radius from all `placed` (i, d)."""
+    if not len(placed):
+        return np.asarray(radius + offered[0] * (1.0 - 2.0 * radius))  # nothing to keep away from
     inside = radius + offered * (1.0 - 2.0 * radius)  # at least `radius` from the walls
     gaps = inside[:, None, :] - placed
     free = (np.sqrt((gaps * gaps).sum(axis=2)) >= 2.0 * radius).all(axis=1)

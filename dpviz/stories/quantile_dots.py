@@ -49,9 +49,14 @@ def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int =
 
 
 def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
-    """Say in how many of the dots' runs the figure lies beyond a threshold."""
+    """Say how many of the dots lie beyond a threshold: so many of as many runs, and about so many where there are more.
+
+    Beside the number of runs, "6 of 20 runs" would read as another number of runs.
+    """
     n = n_beyond(values, figure, threshold, n_dots)
-    return f"In {n} of {n_dots} runs {figure.beyond} {round_words(threshold, figure)}."
+    exact = int(np.isfinite(values).sum()) == n_dots
+    share = f"In {n} of {n_dots} runs" if exact else f"In about {n} of every {n_dots} runs"
+    return f"{share} {figure.beyond} {round_words(threshold, figure)}."
 
 
 def round_words(threshold: float, figure: Figure) -> str:

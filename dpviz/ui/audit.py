@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes, events_profile, trade_off
 from dpviz.core import Budget, Event, Guarantee, Knob
-from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged, result_of
+from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged
 from dpviz.stories import audit as story
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.ui import asking, audit_tasks, controls, panel, state
@@ -196,7 +196,7 @@ def _stop(name: Any) -> None:
 def _modes(method: str) -> Knob:
     """Return the choice among a method's cases."""
     found = [case for case in cases().values() if case.method == method]
-    named = tuple((case.key, f"{case.mode} ({case.pair.name})" if case.pair.name else case.mode) for case in found)
+    named = tuple((case.key, f"{case.mode} ({case.pair_name})" if case.pair_name else case.mode) for case in found)
     return Knob(
         "audited_mode",
         "choice",
@@ -216,7 +216,7 @@ def _best(key: str) -> Any:
     """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
     case = cases()[key]
     found: list[tuple[Event, ...]] = [
-        result_of(case.method, case.choices, rows, case.pair.box, np.random.default_rng(seed)).events
+        case.result(rows, np.random.default_rng(seed)).events
         for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
     ]
     claim = judged(case.guarantee)

@@ -10,13 +10,28 @@ import streamlit as st
 from dpviz.experiments.audit import COLUMNS, NOTES, VIOLATION
 from dpviz.experiments.audit_cases import AuditCase, cases
 from dpviz.experiments.tables import Report, TablesError, read_tables
+from dpviz.stories.panel import number
 from dpviz.ui import asking, audit_tasks, state
 from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "audit" / "methods.json"
 RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
-HIDDEN = frozenset({"key", "event", "pair"})  # shown below the table, or by a click
+# What decides stands first: a narrow screen shows the first columns. Event and neighbors are a click away.
+SHOWN = (
+    "method",
+    "mode",
+    "published",
+    "proved",
+    "measured",
+    "verdict",
+    "at_ceiling",
+    "runs",
+    "neighbors",
+    "delta",
+    "reason",
+)
+NO_CLAIM, NO_PROOF = "no limit", "not proved"
 _WAIT = "wait-audit-table"
 _LIVE = "dpviz:audit-table-live"
 
@@ -31,20 +46,23 @@ def table(frame: Frame) -> None:
         _made_here(frame)
         return
     asking.drop(frame.source, _WAIT)  # what was stopped
+    report: Report | None = None
     try:
         report = _report(FILE.stat().st_mtime_ns)
     except (TablesError, OSError) as error:
         st.error(state.plain(str(error) if isinstance(error, TablesError) else "The table is missing."))
     else:
         found = report.table("audit")
-        st.caption(f"{report.runs:,} runs in each world, more where they are cheap; seed {report.seed}.")
+        words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
+        st.caption(f"{words} The table says how many for each.")
         _draw([dict(row) for row in found.rows])
     words = f"{RUNS} runs in each world, other ones than the file's."
     st.button("Audit all again, here", help=words, on_click=_switch, args=(True,))
     with st.expander("How to read it, and what no audit sees"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in NOTES))
-    st.caption("The same again from a command line:")
-    st.code("python -m dpviz.experiments audit --out assets/audit/methods.json", language="sh", wrap_lines=True)
+    if report is not None:
+        st.caption("The file's table again, to the digit, from a command line:")
+        st.code(report.command, language="sh", wrap_lines=True)
 
 
 def _made_here(frame: Frame) -> None:
@@ -69,15 +87,24 @@ def _draw(rows: list[dict[str, Any]]) -> None:
         st.caption("The first lines are on their way.")
         return
     ordered = sorted(rows, key=lambda row: row["verdict"] != VIOLATION)
-    shown = pd.DataFrame(
-        [{column.key: row[column.key] for column in COLUMNS if column.key not in HIDDEN} for row in ordered]
-    )
-    shown["look"] = [_address(str(row["key"])) for row in ordered]
-    labels: dict[str, Any] = {
-        column.key: st.column_config.Column(column.label) for column in COLUMNS if column.key not in HIDDEN
-    }
+    shown = pd.DataFrame([_cells(row) for row in ordered])
+    named = {column.key: column.label for column in COLUMNS}
+    labels: dict[str, Any] = {key: st.column_config.Column(named[key]) for key in SHOWN}
+    labels["measured"] = st.column_config.NumberColumn(named["measured"], format="%.2f")
+    labels["runs"] = st.column_config.NumberColumn(named["runs"], format="localized")
     labels["look"] = st.column_config.LinkColumn("Method's page", display_text="open")
     st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
+
+
+def _cells(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as it is shown: no claim and no proof in words, and the neighbors where a mode has two pairs."""
+    shown = {key: row[key] for key in SHOWN}
+    for key, words in (("published", NO_CLAIM), ("proved", NO_PROOF)):
+        shown[key] = words if row[key] is None else number(row[key])
+    case = cases().get(str(row["key"]))
+    if case is not None and case.pair_name:
+        shown["mode"] = f"{row['mode']} ({case.pair_name})"
+    return {**shown, "look": _address(str(row["key"]))}
 
 
 def to_its_page(case: AuditCase) -> None:

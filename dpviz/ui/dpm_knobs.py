@@ -49,7 +49,6 @@ NODE = Knob(
     "node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE, 0, MOST_NODE
 )
 ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50, 0, 50)
-MANY = Knob("n_releases", "int", 40, "Runs", "Each has other noise and the same knobs.", 10, 200, 10, 200)
 
 
 def calibration() -> str:

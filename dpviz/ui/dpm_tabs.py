@@ -19,7 +19,7 @@ from dpviz.stories.dpm_tree import facts, strips, tree_chart
 from dpviz.stories.panel import number
 from dpviz.ui import asking, controls, panel, reading, state, two_worlds
 from dpviz.ui.background import Job
-from dpviz.ui.dpm_knobs import ALONG, MANY, NODE
+from dpviz.ui.dpm_knobs import ALONG, NODE
 from dpviz.ui.frame import Frame
 from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
@@ -32,7 +32,6 @@ HEAT_HEIGHT = 430
 K_HEIGHT = 260
 BATCH = 10  # runs of one job
 CUT_AXIS = "The feature that was cut"
-PUBLIC_MANY = "Every run is one more release, and its budget adds up. The curator sees them; you do not."
 PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
 _SEED = "dpviz:dpm-seed"
 _LOOKED = "dpviz:dpm-looked"
@@ -112,24 +111,17 @@ def inside(frame: Frame, recall: Recall) -> None:
         live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
 
 
-def many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
-    """Draw where other runs cut, how many clusters they find, and which of the shown cuts come again."""
-    if frame.public:
-        st.info(PUBLIC_MANY)
-        return
-    _many(frame, recall, noise, shown)
-
-
 @st.fragment
-def _many(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+def cuts(frame: Frame, recall: Recall, noise: Noise, shown: View, n_runs: int) -> None:
+    """Draw where `n_runs` other runs cut, how many clusters they find, and which of the shown cuts come again."""
     if state.is_blank():
         return
-    n_runs = int(controls.control(MANY)) // BATCH * BATCH
     told = recall()
     if told is None:
         return
     arguments = _arguments(told.params)
-    jobs = [Job(cut_often, (arguments, BATCH, (_seed(frame, noise), batch))) for batch in range(n_runs // BATCH)]
+    batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
+    jobs = [Job(cut_often, (arguments, size, (_seed(frame, noise), batch))) for batch, size in batches]
     answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs", key="wait-many")
     found = [part for part in answers.found if part is not None]
     if answers.problem:

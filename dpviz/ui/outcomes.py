@@ -28,7 +28,7 @@ BATCH = 5  # runs of one job
 IN_BANDS = 10  # runs at each other budget
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the bands
 PUBLIC = "Every run is one more release, and their budgets add up. The curator sees them; you do not."
-RUNS = Knob("n_outcomes", "int", 40, "Runs to play", "More runs, steadier dots.", 10, 100, 10, 100)
+RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
 VARY = Knob(
     "vary",
     "choice",
@@ -65,15 +65,17 @@ def many(
     look: Hashable = None,
     stand: Callable[[], Stand] = Stand,
     bands: bool = False,
+    more: Callable[[int], None] | None = None,
 ) -> None:
     """Draw many runs at the slider's budget, which is read when they begin: the slider's own fragment moves it.
 
-    `look` is what only the page knows of the picture; `bands` adds the figure against the budget.
+    `look` is what only the page knows of the picture; `bands` adds the figure against the budget; `more` draws below
+    what else the page shows of as many runs.
     """
     if page.public:
         st.info(PUBLIC)
         return
-    _many(page, describe, budget, noise, shown, look, stand, bands)
+    _many(page, describe, budget, noise, shown, look, stand, bands, more)
 
 
 @st.fragment
@@ -86,9 +88,26 @@ def _many(
     look: Hashable,
     stand: Callable[[], Stand],
     bands: bool,
+    more: Callable[[int], None] | None,
 ) -> None:
     if state.is_blank():
         return
+    n_runs = _outcomes(page, describe, budget, noise, shown, look, stand, bands)
+    if n_runs is not None and more is not None:
+        more(n_runs)
+
+
+def _outcomes(
+    page: Frame,
+    describe: Describe,
+    budget: Knob,
+    noise: Noise,
+    shown: View,
+    look: Hashable,
+    stand: Callable[[], Stand],
+    bands: bool,
+) -> int | None:
+    """Draw the runs, those that are there; returns how many are asked for, None where there is no run."""
     now = float(state.value(budget))
     grid = sorted({*(at for at in EPSILONS if budget.low <= at <= budget.high), now}) if bands else []
     try:
@@ -96,7 +115,7 @@ def _many(
         others = [describe(at) for at in grid]
     except ValueError as error:
         st.error(state.plain(str(error)))
-        return
+        return None
     n_runs, vary = _controls(noise, started=hasattr(method.params, "start_seed"))
     seed = _seed(page, noise)
     jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
@@ -105,11 +124,11 @@ def _many(
     answers = asking.ask(page.source, jobs, what="batches of runs", key="wait-outcomes")
     if answers.problem:
         st.error(state.plain(answers.problem))
-        return
+        return n_runs
     first, rest = answers.found[:n_batches], answers.found[n_batches:]
     if any(part is None for part in first):
         st.caption("The first runs are on their way.")
-        return
+        return n_runs
     found = [each for part in first for each in part]
     _play(page, found, shown, stand())
     _dots(found)
@@ -118,6 +137,7 @@ def _many(
         symbol = "ρ" if budget.name == "rho" else "ε"
         chart = quantile_dots.band_chart(grid, figures, found[0].figure, now=now, symbol=symbol)
         live(chart, key="outcome-bands", height=BAND_HEIGHT)
+    return n_runs
 
 
 def _controls(noise: Noise, *, started: bool) -> tuple[int, str]:

@@ -20,6 +20,7 @@ from dpviz.accounting import (
     epsilon_of,
     gdp_delta,
     gdp_epsilon,
+    pld,
     privacy_loss_distribution,
     pure_epsilon,
     zcdp_epsilon,
@@ -169,3 +170,14 @@ def test_negative_epsilon_is_refused(epsilon):
 def test_delta_outside_its_range_is_refused(delta):
     with pytest.raises(ValueError, match="delta"):
         epsilon_of([], delta, ADD)
+
+
+def test_a_distribution_is_made_once_and_few_are_kept():
+    events = (LaplaceEvent("counts", 1.0, 3.0), GaussianEvent("sums", 1.0, 2.0))
+    first = delta_of(events, 0.4, ADD)
+    hits = pld._distribution.cache_info().hits
+    assert delta_of(events[::-1], 0.4, ADD) == first, "order is immaterial"
+    assert pld._distribution.cache_info().hits == hits + 1
+    anew = pld._distribution.__wrapped__(pld._sequence(events, ADD))
+    assert anew.get_delta_for_epsilon(0.4) == first
+    assert pld._distribution.cache_info().maxsize == pld.KEPT

@@ -7,6 +7,7 @@ import pytest
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
 from dpviz.audit import Batch, Family, epsilon_lower_bound
+from dpviz.audit.outcomes import read
 from dpviz.core import Adjacency, Box, CentersRelease, PointsRelease, Release
 
 POINTS = np.vstack([np.full((20, 2), 0.5), [[1.0, 0.0]]])
@@ -174,3 +175,12 @@ def test_named_statistics_replace_the_family():
 def test_a_run_without_numbers_is_refused():
     with pytest.raises(ValueError, match="needs a Release or an array"):
         audit(lambda _points, _: "text")
+
+
+def test_what_a_record_keeps_for_itself_is_no_second_release():
+    @dataclass(frozen=True)
+    class Kept(Release):
+        values: np.ndarray
+        _tables: list
+
+    assert set(read(Kept(np.zeros(2), [np.ones(3)]))) == {"values"}

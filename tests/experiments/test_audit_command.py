@@ -6,6 +6,8 @@ import pytest
 
 from dpviz.experiments import audit, audit_cases, read_tables
 from dpviz.experiments.__main__ import main
+from dpviz.experiments.audit_kept import SUFFIX
+from dpviz.experiments.sweep_command import INTERRUPTED
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "audit" / "methods.json"
 CAUGHT = {
@@ -35,6 +37,50 @@ def test_one_command_writes_the_table(tmp_path, capsys):
     again = tmp_path / "audit.json"
     assert main(["audit", "--out", str(again), "--runs", "40", "--seed", "3"]) == 0
     assert read_tables(again).tables == report.tables
+
+
+@pytest.mark.usefixtures("few")
+def test_modes_that_nothing_is_proved_of_may_have_fewer_runs(tmp_path):
+    out = tmp_path / "audit.json"
+    assert main(["audit", "--out", str(out), "--runs", "40", "--runs-unproved", "20"]) == 0
+    report = read_tables(out)
+    assert report.table("audit").values("runs") == (400, 20)
+    assert report.command.endswith("--runs 40 --runs-unproved 20 --seed 0")
+
+
+@pytest.mark.usefixtures("few")
+def test_an_interrupted_table_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    out, part = tmp_path / "audit.json", tmp_path / f"audit.json{SUFFIX}"
+    whole = tmp_path / "whole.json"
+    command = ["audit", "--runs", "40", "--out"]
+    assert main([*command, str(whole)]) == 0
+    made = []
+
+    def interrupted(case, **given):
+        if made:
+            raise KeyboardInterrupt
+        made.append(case.key)
+        return audited(case, **given)
+
+    audited = audit.audited
+    with monkeypatch.context() as patch:
+        patch.setattr(audit, "audited", interrupted)
+        assert main([*command, str(out)]) == INTERRUPTED
+    assert not out.exists()
+    assert len(part.read_text("utf-8").splitlines()) == 2, "the plan and one line"
+    assert main([*command, str(out), "--seed", "1"]) == 1
+    assert "Finish that table" in capsys.readouterr().err
+    with part.open("a") as file:
+        file.write('{"key": "llo')  # cut off while it was written
+    again = []
+    monkeypatch.setattr(audit, "audited", lambda case, **given: again.append(case.key) or audited(case, **given))
+    assert main([*command, str(out)]) == 0
+    assert again == ["lloyd"], "what was there is not run again"
+    assert read_tables(out).tables == read_tables(whole).tables
+    assert not part.exists()
+    part.write_text('{"runs"\n', "utf-8")
+    assert main([*command, str(out)]) == 1
+    assert "Delete it" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("few")

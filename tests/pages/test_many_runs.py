@@ -49,7 +49,7 @@ def test_every_page_plays_its_runs(open_page, ready, name):
     assert len(scene[1]["frames"]) == 10
     assert scene[1]["eased"] is False
     assert dots[0]["follow"] == "outcomes"
-    assert " of 20 runs " in words_of(page)
+    assert " of every 20 runs " in words_of(page)
     draws = {job.arguments[1] for _, job in ready if job.task is outcome_tasks.outcomes}
     assert {each.first for each in draws} >= {0, 5}
     assert page.widget("button", "New noise for all runs").key == "outcomes-new"
@@ -145,3 +145,13 @@ def test_headers_are_read_as_browsers_do(open_page):
     _, header, packed = page.packed()["outcome-bands"]
     assert read_header(packed)["hash"] == header["hash"]
     assert header["title"].startswith("Inertia against")
+
+
+@pytest.mark.usefixtures("ready")
+def test_where_dpm_cuts_is_drawn_of_as_many_runs_as_are_played(open_page):
+    page = open_page("dpm", **SMALL, **TABS["dpm"], n_outcomes="15")
+    assert page.widget("slider", "Runs").value == 15
+    packed = page.packed()
+    assert len(packed["outcomes"][1]["frames"]) == 15
+    assert "of 15 runs cut there" in packed["heat"][1]["caption"]
+    assert "15 runs" in packed["found"][1]["alt"]

@@ -3,10 +3,13 @@
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dpviz.ui import asking, two_worlds_runs
 from dpviz.ui.background import Answers
+
+from .conftest import typed
 
 TABS = {
     "convergent_kmeans": ("tab", {"n": "60"}),
@@ -144,3 +147,24 @@ def test_runs_can_be_stopped_and_go_on(open_page):
 def test_records_of_the_main_picture_report_nothing_while_another_tab_is_open(open_page):
     layers = open_page("dpm", n="60", tab="reproduction").packed()["picture"][1]["layers"]
     assert not any(each["pick"] == "record" for each in layers)
+
+
+def test_one_s_own_records_are_compared_with_noise_that_nobody_knows(upload, name, ready):
+    rows = np.random.default_rng(0).random((60, 2)).round(4)
+    content = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in rows)).encode()
+    seeds = []
+    for _ in range(2):  # sessions
+        page = upload(content, **{TABS[name][0]: "worlds", "n_world_runs": "100", "record": "7"})
+        assert "worlds" not in page.packed()
+        assert ready == [], "no bounds, no run"
+        page = typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+        assert not page.app.error
+        assert "the guarantee allows at most" in sentence(page)
+        header = page.packed()["worlds"][1]
+        assert "not a release" in header["caption"]
+        assert (header["x"]["label"], header["y"]["label"]) == ("age", "income")
+        runs = [job for job in ready if job.task.__name__ == "run_world"]
+        assert {job.arguments[0].change.row for job in runs} == {7}
+        seeds.append({job.arguments[3][0] for job in runs})
+        ready.clear()
+    assert not seeds[0] & seeds[1], "noise of one's own, drawn anew"

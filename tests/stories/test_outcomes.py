@@ -76,6 +76,8 @@ def test_words_count_the_dots_beyond():
     values = np.arange(1.0, 21.0)  # as many as dots: the dots are the runs
     said = quantile_dots.words(values, COST, 15.0)
     assert said == "In 5 of 20 runs the cost is more than 15 × Lloyd's."
+    doubled = np.repeat(values, 2)  # 40 runs: 20 dots stand for them
+    assert quantile_dots.words(doubled, COST, 15.0) == "In about 5 of every 20 runs the cost is more than 15 × Lloyd's."
     below = dataclasses.replace(COST, above=False, beyond="the cost is less than")
     assert quantile_dots.words(values, below, 4.0).startswith("In 3 of 20 runs")
     assert quantile_dots.usual_threshold(values, COST) in quantile_dots.thresholds(values)

@@ -1,0 +1,109 @@
+"""Audits and two worlds: how long the Audit page needs for an answer, and a click or a move of ε for known clouds.
+
+Processor time of what the page and its background process do, so that other work on the machine counts little. The
+specification: 3 s for fast mechanisms; clouds that are there follow the slider within the latency target.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.move import MOST_MS
+from benchmarks.registry import Benchmark, Measure, typical
+from dpviz.algorithms import CATALOGUE
+from dpviz.audit import Batch
+from dpviz.data import load
+from dpviz.experiments.audit_cases import cases
+from dpviz.plots import pack
+from dpviz.stories import View, Words, two_worlds
+from dpviz.stories.two_worlds_cloud import Cloud, Question, run_world
+from dpviz.stories.two_worlds_scene import cloud_scene
+from dpviz.ui import audit_tasks
+
+RUNS = 500  # the page's own number
+BATCHED = 10  # times as many where many runs are one call
+MOST_ANSWER_MS = 3000.0
+MOST_JOB_MS = 1000.0  # of one piece in the background: a cancel waits for one of them, then nothing begins
+N, WORLD_RUNS, REDRAWN = 10_000, 200, 20
+FAST = ("nd_laplace", "su", "blum", "dwork", "gupt", "eugkm")
+SLOWEST = "dpm:gaps"  # 4,001 records, the others have 21
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # data set and what a method's parameters need
+    "convergent_kmeans": ("blobs", {}),
+    "dpm": ("blobs", {}),
+    "morse": ("moons", {"n_components": 22, "n_clusters": 2, "epsilon": 1.0, "delta": 1e-4, "n_iterations": 2}),
+    "nd_laplace": ("blobs", {"epsilon": 1.0}),
+    "source_target": ("blobs", {"epsilon": 1.0, "n_centers": 5}),
+}
+
+
+def processor_ms(action: Callable[[], object]) -> float:
+    """Return the processor's time of one call."""
+    start = time.process_time()
+    action()
+    return 1e3 * (time.process_time() - start)
+
+
+def answer(key: str) -> Measure:
+    """Time what stands between a question and its answer, all pieces one after the other."""
+    case = cases()[key]
+    at_once = isinstance(case.runner, Batch)
+    sizes = [RUNS * BATCHED] if at_once else [audit_tasks.CHUNK] * (RUNS // audit_tasks.CHUNK)
+
+    def asked() -> None:
+        worlds = [[part(key, world, chunk, size) for chunk, size in enumerate(sizes)] for world in (0, 1)]
+        audit_tasks.together(case, *worlds)
+
+    part(key, 0, 0, 1)  # whatever is made once
+    taken = processor_ms(asked)
+    return Measure(taken, f"{taken:.0f} ms", f"{sum(sizes):,} runs of each world")
+
+
+def piece(key: str) -> Measure:
+    """Time one piece of a slow mechanism's runs."""
+    part(key, 0, 0, 1)
+    taken = processor_ms(lambda: part(key, 0, 0, audit_tasks.CHUNK))
+    return Measure(taken, f"{taken:.0f} ms", f"{audit_tasks.CHUNK} runs")
+
+
+def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
+    """Do one job of the page's."""
+    pair = cases()[key].pair
+    return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, world, chunk, n_runs, 0)
+
+
+def clouds(name: str) -> Measure:
+    """Time the odds, the picture and its bytes where the runs of both worlds are known."""
+    data_name, given = METHODS[name]
+    dataset, algorithm = load(data_name, n=N), CATALOGUE[name]
+    if name == "source_target":
+        given = {**given, "targets": dataset.points[:600]}
+    params = algorithm.Params(**given)
+    operation = two_worlds.MOVE if name == "nd_laplace" else two_worlds.REMOVE
+    place = tuple(two_worlds.farthest_corner(dataset.box, dataset.points[0]))
+    change = two_worlds.Change(operation, 0, place if operation == two_worlds.MOVE else ())
+    question = Question(algorithm.fit, (), change, params)
+    known: tuple[Cloud, Cloud] = (
+        run_world(dataset.points, dataset.box, question, 0, WORLD_RUNS, (0,)),
+        run_world(dataset.points, dataset.box, question, 1, WORLD_RUNS, (0,)),
+    )
+    result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(0))
+    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, box_public=True)
+
+    def drawn(seed: int) -> None:
+        pair = two_worlds.neighbors(dataset.points, dataset.box, change)
+        two_worlds.odds_of(result.guarantee, change, params, dataset.box, pair, 60.0)
+        pack(cloud_scene(known, pair, change, "Released center", words, View(), near=seed % 2 == 0))
+
+    taken = typical(drawn, REDRAWN)
+    return Measure(taken.processor, f"{taken.processor:.1f} ms", f"clock {taken.clock:.1f} ms")
+
+
+BENCHMARKS = (
+    *(Benchmark(f"audit page's answer: {key}", partial(answer, key), MOST_ANSWER_MS) for key in FAST),
+    Benchmark(f"audit page's answer: {SLOWEST}", partial(answer, SLOWEST)),
+    Benchmark(f"audit: a cancel waits for, {SLOWEST}", partial(piece, SLOWEST), MOST_JOB_MS),
+    *(Benchmark(f"two worlds, known: {name}, n = {N:,}", partial(clouds, name), MOST_MS) for name in METHODS),
+)

@@ -1,0 +1,32 @@
+"""The attack that motivates it all, in a browser: step to the guess, click another record, look at other releases."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_app import APP, SLOW, Server, go_to
+
+pytestmark = pytest.mark.browser
+EXACT = re.compile(r"give the record away to whoever has the other 1,999: right to (\d+ digits|every digit)")
+
+
+def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/convergent_kmeans?n=2000&tab=attack&record=5")
+    attack = page.locator(".dpviz-live[data-dpviz-key=attack][data-dpviz-drawn]")
+    expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
+    go_to(attack, 0, "1: what the attacker has")
+    go_to(attack, 2, "3: subtract")
+    field = page.get_by_role("spinbutton", name="Record under attack")
+    expect(field).to_have_value("5")
+    canvas = attack.locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    canvas.click(position={"x": box["width"] * 0.5 + 12, "y": box["height"] * 0.5})  # a cluster in the box's middle
+    expect(field).not_to_have_value("5", timeout=SLOW)
+    expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
+    noisy = ("Noisy (repaired)", "With noise for ε = 1 in all")
+    for name, said in (noisy, ("As published", "leave the record on one line")):
+        page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name)).first.click()
+        expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
