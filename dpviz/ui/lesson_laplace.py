@@ -155,7 +155,7 @@ LESSON = Lesson(
         Step(
             "At the edge",
             "Some places were sent to beyond the town. Clamped to its wall they are as well protected: that uses what "
-            "was sent and nothing else. Drawing again until one is inside costs up to twice the ε: try Drawn again.",
+            "was sent and nothing else. Drawing again until one is inside costs up to twice the ε: try Draw again.",
             {"epsilon": "1.0", "domain": "clamp"},
         ),
         Step(

@@ -116,7 +116,7 @@ LESSON = Lesson(
                 "How much farther than with the best choice, in 100?",
                 FARTHER,
                 lambda: private(0.1),
-                "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Costs, under "
+                "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Cost of every method, under "
                 "the picture, from which ε on secrets are worth a look.",
                 exact=True,
             ),
