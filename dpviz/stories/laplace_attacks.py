@@ -13,7 +13,7 @@ from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.laplace_context import Context, placed, plane_of
 from dpviz.stories.laplace_roc import budget_of, pair_of, roc_scene
-from dpviz.stories.panel import Fact, at_most, number, odds
+from dpviz.stories.panel import Fact, at_most, number, odds, small_odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
@@ -131,7 +131,7 @@ def posterior_facts(told: Context, found: Posterior) -> tuple[Fact, ...]:
 
 def odds_of(chance: float) -> str:
     """Write a chance, small ones too."""
-    return odds(100.0 * chance) if chance >= 0.05 else f"{number(100.0 * chance)} in 100"
+    return odds(100.0 * chance) if chance >= 0.05 else small_odds(100.0 * chance)
 
 
 def roc_chart(told: Context, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:

@@ -10,7 +10,7 @@ from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.laplace_context import Context
-from dpviz.stories.panel import Fact, number, odds
+from dpviz.stories.panel import Fact, number, odds, small_odds
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -133,7 +133,7 @@ def dimension_rows(told: Context) -> list[dict[str, str]]:
                 "Features": str(d),
                 "Mean move": told.measure.words(d / epsilon),
                 "Of the cube's diagonal": f"{number(100.0 * d / epsilon / cube.diagonal)} %",
-                "Lands inside, from a corner": f"{number(100.0 * corner)} in 100",
+                "Lands inside, from a corner": small_odds(100.0 * corner),
             }
         )
     return rows
