@@ -92,8 +92,8 @@ def posterior_scene(told: Context, found: Posterior) -> Scene:
     return Scene(
         title=f"Where is record {told.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
-        caption="The darker, the likelier, to somebody who sees the release and knows nothing else: every place of the "
-        "box was equally likely before.",
+        caption="The more color, the likelier, to somebody who sees the release and knows nothing else: every place of "
+        "the box was equally likely before.",
         x=plane.x,
         y=plane.y,
         layers=(
