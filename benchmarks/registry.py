@@ -23,7 +23,7 @@ class Benchmark:
     name: str
     run: Callable[[], Measure]
     budget: float = math.inf  # largest value that passes; inf: the figure is only reported
-    unit: str = "ms"  # "ms", or "x" for a ratio to a peer
+    unit: str = "ms"  # "ms", "x" for a ratio to a peer, "MB"
 
 
 def milliseconds(action: Callable[[], object]) -> float:

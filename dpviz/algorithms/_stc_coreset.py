@@ -4,11 +4,14 @@ Friedman, Bentley & Finkel's k-d tree; Schnapp & Sabato, section 6 and appendix 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Counts, Labels, Points, frozen
+
+REMEMBERED = 8  # coresets: the same targets are asked about at every value of the privacy slider
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,14 @@ def coreset(points: Points, radius: float) -> Coreset:
     if not radius > 0:
         every = np.arange(n, dtype=np.intp)
         return Coreset(frozen(every), frozen(every.copy()), frozen(np.ones(n)))
+    return _split(np.asarray(points, dtype=np.float64).tobytes(), points.shape[1], float(radius))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _split(targets: bytes, d: int, radius: float) -> Coreset:
+    """Return the coreset of targets (n, d), given as bytes, for a radius above 0."""
+    points = np.frombuffer(targets).reshape(-1, d)
+    n = len(points)
     owners, found = np.empty(n, dtype=np.intp), []
     rows, starts = np.arange(n, dtype=np.intp), np.zeros(1, dtype=np.intp)  # points of open cells, grouped by cell
     n_found = 0

@@ -22,7 +22,9 @@ from scipy import special
 from dpviz.core import Box, FloatArray, as_points, frozen
 from dpviz.mechanisms.nd_laplace import check_epsilon
 
-STEP = 0.125  # of log V
+STEPS = (0.125, 0.25)  # of log V: for intervals far away and for those at hand
+NARROW = 24.0  # e^-24 = 4e-11 is what a step may miss of the integral's peak, of width 1 / sqrt(reach) in log V; ours
+BEYOND = 36.0  # e^-36 = 2e-16 of the least probability is left out above the last node; ours
 LEFT = 34.0  # e^-34 = 2e-15 of V's law is below the first node
 MAX_REACH = 700.0  # distance in units of 1 / epsilon; beyond, a double underflows
 SINGLE = 1 << 18  # multiplications of a product up to which OpenBLAS stays in one thread
@@ -101,11 +103,21 @@ def check_finite_epsilon(epsilon: float) -> None:
         raise ValueError("epsilon was infinite, but a release without noise has no density. Use a finite epsilon.")
 
 
-@lru_cache(maxsize=16)
-def scale_nodes(d: int) -> tuple[FloatArray, FloatArray]:
-    """Return standard deviations sqrt(V) (q,) at epsilon = 1 and their weights (q,), adding to 1."""
+def scale_nodes(d: int, reach: float = MAX_REACH) -> tuple[FloatArray, FloatArray]:
+    """Return standard deviations sqrt(V) (q,) at epsilon = 1 and their weights (q,), adding to 1.
+
+    `reach` is how far the product of intervals is from the places that are asked about, in units of 1 / epsilon: where
+    all is at hand, half as many nodes are as good.
+    """
+    return _scale_nodes(d, min(2.0 ** math.ceil(math.log2(max(reach, 1.0))), MAX_REACH))
+
+
+@lru_cache(maxsize=64)
+def _scale_nodes(d: int, reach: float) -> tuple[FloatArray, FloatArray]:
+    # The trapezoid rule misses exp(-2 pi^2 width^2 / step^2) of a peak.
+    step = float(np.clip(math.pi * math.sqrt(2.0 / (NARROW * reach)), *STEPS))
     shape = (d + 1) / 2
-    logs = np.arange(-LEFT / shape - 1.0, math.log(2.0 * MAX_REACH + 8.0 * d), STEP)
+    logs = np.arange(-LEFT / shape - 1.0, math.log(2.0 * (reach + BEYOND) + 8.0 * d), step)
     weights = np.exp(shape * (logs - math.log(2.0)) - np.exp(logs) / 2.0 - math.lgamma(shape))
     return frozen(np.exp(logs / 2.0)), frozen(weights / weights.sum())
 
@@ -127,6 +139,11 @@ class IntervalFactors:
         found: FloatArray = special.ndtr(upper / deviations) - special.ndtr(lower / deviations)
         return found
 
+    def reach(self, axis: int, places: FloatArray) -> float:
+        """Return how far the interval that is farthest is from the farthest of `places` (m,), unit of the points."""
+        low, high = (np.atleast_2d(bound)[:, axis] for bound in (self.low, self.high))
+        return max(0.0, float(low.max() - places.min()), float(places.max() - high.min()))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClampFactors:
@@ -143,6 +160,10 @@ class ClampFactors:
         if z >= self.box.high[axis]:
             return np.asarray(special.ndtr((x - self.box.high[axis]) / deviations))
         return np.asarray(np.exp(-(((z - x) / deviations) ** 2) / 2.0) / (math.sqrt(2.0 * math.pi) * deviations))
+
+    def reach(self, axis: int, places: FloatArray) -> float:
+        """Return how far z is from the farthest of `places` (m,), unit of the points."""
+        return float(np.abs(places - self.z[axis]).max())
 
 
 Factors = IntervalFactors | ClampFactors
@@ -172,9 +193,10 @@ def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice
     d = candidates.shape[1]
     if not len(candidates):
         return np.zeros(0)
-    deviations, weights = scale_nodes(d)
-    deviations = deviations / epsilon
     known = lattice_of(candidates) if lattice is None else lattice
+    reach = math.hypot(*(factors.reach(axis, values) for axis, values in enumerate(known.axes)))
+    deviations, weights = scale_nodes(d, epsilon * reach)
+    deviations = deviations / epsilon
     if known.pays:
         return _on_lattice(known, factors, deviations, weights)
     rows = max(1, CELLS // deviations.size)
@@ -195,7 +217,7 @@ def _on_lattice(lattice: Lattice, factors: Factors, deviations: FloatArray, weig
     for column in columns[1:-1]:
         product = (product[:, None, :] * column.reshape(1, len(column), -1)).reshape(-1, product.shape[1])
     last = columns[-1].reshape(len(columns[-1]), -1)
-    table = _small_products(product, last.T) if len(columns) > 1 else product.sum(axis=1)
+    table = _small_products(product, np.ascontiguousarray(last.T)) if len(columns) > 1 else product.sum(axis=1)
     flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
     return np.asarray(table.ravel()[flat])
 

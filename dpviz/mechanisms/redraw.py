@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import Box, FloatArray, Points, as_points
 from dpviz.mechanisms.laplace_density import corner_probability
-from dpviz.mechanisms.nd_laplace import BLOCK, nd_laplace_noise
+from dpviz.mechanisms.nd_laplace import nd_laplace_noise
 
 LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
+TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
 FEW = 512  # draws of a round that cost little more than the calls themselves
 MOST_DRAWS = 64  # of one record in a round
 
@@ -40,8 +41,8 @@ def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0,
     released = exact + noise.displacement
     n_rejected = np.zeros(len(exact), dtype=np.intp)
     kept: list[tuple[NDArray[np.intp], Points]] = []
-    for first in range(0, len(exact), BLOCK):
-        rows = slice(first, first + BLOCK)
+    for first in range(0, len(exact), TOGETHER):
+        rows = slice(first, first + TOGETHER)
         left = first + np.flatnonzero(~_inside(released[rows], box))
         if keep:
             kept.append((left, released[left]))

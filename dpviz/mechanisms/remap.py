@@ -8,16 +8,18 @@ squared error, the geometric median for distance. The table of all moves is comp
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, FloatArray, Labels, Points, as_points, frozen
-from dpviz.mechanisms.laplace_density import Lattice, lattice_of, scale_nodes
+from dpviz.mechanisms.cell_law import CellLaw, cell_law
+from dpviz.mechanisms.laplace_density import Lattice, lattice_of
 from dpviz.mechanisms.release_law import GridCells
 from dpviz.mechanisms.weighted_medians import weighted_medians
 
@@ -25,6 +27,7 @@ GRID_PLACES = 1024  # of the default grid, at most; the table of moves needs its
 MOST_PLACES = 4096  # ours: 4096^2 posterior weights are 134 MB
 LEAST_MASS = 1e-200  # of a cell under the prior; what underflows beside it is less than a double's rounding
 MIRROR = 1e-12  # of an axis: ticks this even are their own mirror image
+ROWS = 256  # of the posterior held at a time; ours
 REMEMBERED = 16  # tables, of 16 kB each
 RULES = ("nearest", "mean", "median")
 
@@ -74,47 +77,52 @@ def _table(places: bytes, prior: bytes, d: int, epsilon: float, rule: str) -> Po
 
 
 def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
-    """Return sum_j places[j] P(x = places[j] | z nearest to places[i]), (m, d), without the (m, m) posterior if it can.
-
-    On a rectangular grid the mass of cell (a, b) given place (s, t), an index for each half of the axes, is
-    E A[a, s] B[b, t] over V, so the sums over places are two small products for each V: A P B^T.
-    """
-    lattice = lattice_of(places)
-    if len(lattice.axes) == 1 or not is_rectangular(lattice):
-        return np.asarray(_posterior(places, prior, epsilon, np.arange(len(places))) @ places)
-    m, middle = len(places), places.mean(axis=0)
-    flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
-    wanted = np.empty((1 + len(lattice.axes), m))
-    wanted[:, flat] = prior * np.vstack([np.ones(m), (places - middle).T])
-    first, second, weights = _half_tables(lattice, epsilon)
-    rows = np.matmul(first, wanted.reshape(len(wanted), 1, first.shape[2], -1))  # (1 + d, q, cells, places)
-    sums = np.matmul(rows, second.transpose(0, 2, 1) * weights[:, None, None]).sum(axis=1)
-    totals = sums.reshape(len(wanted), -1)[:, flat].T  # (m, 1 + d)
-    known = totals[:, :1] > LEAST_MASS
-    means = totals[:, 1:] / np.where(known, totals[:, :1], 1.0) + middle
-    rest = np.flatnonzero(~known[:, 0])
-    if len(rest):
-        means[rest] = _density_posterior(places, prior, epsilon, rest) @ places
-    return np.asarray(means)
+    """Return sum_j places[j] P(x = places[j] | z nearest to places[i]), (m, d)."""
+    return _moves(places, prior, epsilon, lambda posterior: posterior @ places)
 
 
 def posterior_medians(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
-    """Return the geometric median of the places under P(x = places[j] | z nearest to places[i]), (m, d).
+    """Return the geometric median of the places under P(x = places[j] | z nearest to places[i]), (m, d)."""
+    return _moves(places, prior, epsilon, lambda posterior: weighted_medians(posterior, places, posterior @ places))
 
-    Where grid and prior are their own mirror images along an axis, half of the medians are those of the other half.
+
+def _moves(
+    places: FloatArray, prior: FloatArray, epsilon: float, middle: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return `middle` of each place's posterior, (m, d), for some rows (r, m) of the posterior at a time.
+
+    Where grid and prior are their own mirror images, most places are answered by another: an eighth is looked at of a
+    square.
     """
     lattice = lattice_of(places)
-    rows, back, flipped = np.arange(len(places)), np.arange(len(places)), np.zeros(places.shape, dtype=bool)
-    if is_rectangular(lattice):
-        rows, back, flipped = _mirrored(lattice, prior)
-    posterior = _posterior(places, prior, epsilon, rows)  # (r released, m true)
-    medians = weighted_medians(posterior, places, posterior @ places)[back]
-    ends = np.array([axis[0] + axis[-1] for axis in lattice.axes])
-    return np.asarray(np.where(flipped, ends - medians, medians))
+    whole = is_rectangular(lattice)
+    folded = _folded(lattice, prior) if whole else _unfolded(places)
+    law = cell_law(lattice, epsilon) if whole else None
+    blocks = [folded.rows[first : first + ROWS] for first in range(0, len(folded.rows), ROWS)]
+    found = [middle(_posterior(places, prior, epsilon, block, law)) for block in blocks]
+    starts, ends = places.min(axis=0), places.max(axis=0)
+    moves = np.concatenate(found)[folded.back] - starts
+    moves = np.where(folded.swapped[:, None], moves[:, ::-1], moves)
+    return np.asarray(np.where(folded.flipped, ends - moves, starts + moves))
 
 
-def _mirrored(lattice: Lattice, prior: FloatArray) -> tuple[Labels, Labels, NDArray[np.bool_]]:
-    """Return which places to look at (r,), which of those stands for each place (m,), and which axes to turn (m, d)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Folded:
+    """Which places stand for all: place i is rows[back[i]], its axes swapped where said, then turned where said."""
+
+    rows: Labels  # (r,)
+    back: Labels  # (m,)
+    swapped: NDArray[np.bool_]  # (m,)
+    flipped: NDArray[np.bool_]  # (m, d)
+
+
+def _unfolded(places: FloatArray) -> _Folded:
+    every = np.arange(len(places))
+    return _Folded(every, every, np.zeros(len(places), dtype=bool), np.zeros(places.shape, dtype=bool))
+
+
+def _folded(lattice: Lattice, prior: FloatArray) -> _Folded:
+    """Fold a rectangular grid along each axis that mirrors it and its prior, then along a square's diagonal."""
     shape = tuple(len(axis) for axis in lattice.axes)
     flat = np.ravel_multi_index(lattice.places, shape)
     where = np.empty_like(flat)
@@ -126,8 +134,17 @@ def _mirrored(lattice: Lattice, prior: FloatArray) -> tuple[Labels, Labels, NDAr
         turned = (2 * at >= len(axis)) & (even and np.array_equal(masses, np.flip(masses, i)))
         standing.append(np.where(turned, len(axis) - 1 - at, at))
         flipped.append(turned)
+    swapped = np.zeros(len(flat), dtype=bool)
+    if len(shape) == 2 and _is_square(lattice) and np.array_equal(masses, masses.T):
+        swapped = standing[0] > standing[1]
+        standing = [np.minimum(*standing), np.maximum(*standing)]
     rows, back = np.unique(where[np.ravel_multi_index(tuple(standing), shape)], return_inverse=True)
-    return rows, back, np.column_stack(flipped)
+    return _Folded(rows, back, swapped, np.column_stack(flipped))
+
+
+def _is_square(lattice: Lattice) -> bool:
+    one, other = (axis - axis[0] for axis in lattice.axes)
+    return len(one) == len(other) and bool(np.abs(one - other).max() <= MIRROR * one[-1])
 
 
 def nearest_places(z: ArrayLike, grid: ArrayLike) -> Labels:
@@ -178,17 +195,18 @@ def _walls(lattice: Lattice) -> tuple[FloatArray, FloatArray]:
     return np.column_stack(lows), np.column_stack(highs)
 
 
-def _posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
+def _posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels, law: CellLaw | None) -> FloatArray:
     """Return P(x = places[j] | z nearest to places[i]) of the places i in `rows` (r,), (r, m)."""
-    lattice = lattice_of(places)
-    if not is_rectangular(lattice):
+    if law is None:
         return _density_posterior(places, prior, epsilon, rows)
-    weights: FloatArray = _cell_masses(lattice, epsilon, rows) * prior
-    totals: FloatArray = weights.sum(axis=1, keepdims=True)
+    weights = law.masses(rows)
+    weights *= prior
+    totals = weights.sum(axis=1, keepdims=True)
     rest = np.flatnonzero(totals[:, 0] <= LEAST_MASS)
     if len(rest):
         weights[rest], totals[rest] = _density_posterior(places, prior, epsilon, rows[rest]), 1.0
-    return np.asarray(weights / totals)
+    weights /= totals
+    return weights
 
 
 def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
@@ -199,65 +217,3 @@ def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, ro
     log_weights -= log_weights.max(axis=1, keepdims=True)  # a prior that rules out what is near leaves its nearest
     weights: FloatArray = np.exp(log_weights)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def _cell_masses(lattice: Lattice, epsilon: float, rows: Labels) -> FloatArray:
-    """Return P(z in the cell of place i | x = place j) of the places i in `rows` (r,) of a rectangular grid, (r, m).
-
-    Axes are multiplied out in two halves, so that the sum over V is one product of two small matrices; one axis alone
-    has a closed form.
-    """
-    if len(lattice.axes) == 1:
-        return _line_masses(lattice.axes[0], epsilon)[np.ix_(lattice.places[0][rows], lattice.places[0])]
-    first, second, weights = _half_tables(lattice, epsilon)
-    (q, _, p1), (_, c2, p2) = first.shape, second.shape
-    flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
-    (one, at1), (two, at2) = (np.unique(half, return_inverse=True) for half in np.divmod(flat[rows], c2))
-    joint = (first[:, one].reshape(q, -1).T * weights) @ second[:, two].reshape(q, -1)
-    masses = joint.reshape(len(one), p1, len(two), p2)[at1, :, at2].reshape(len(rows), -1)
-    return np.asarray(masses[:, flat])
-
-
-def _half_tables(lattice: Lattice, epsilon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return P(z's half in cell i | x's half = place j, V), (q, k, k) for each half of the axes, and V's weights."""
-    deviations, weights = scale_nodes(len(lattice.axes))
-    tables = []
-    for half in np.array_split(np.arange(len(lattice.axes)), 2):
-        product = np.ones((len(weights), 1, 1))  # (q, cells, places)
-        for axis in half:
-            factor = _axis_masses(lattice.axes[axis], deviations / epsilon)
-            product = product[:, :, None, :, None] * factor[:, None, :, None, :]
-            product = product.reshape(len(weights), product.shape[1] * product.shape[2], -1)
-        tables.append(product)
-    return tables[0], tables[1], weights
-
-
-def _axis_masses(values: FloatArray, deviations: FloatArray) -> FloatArray:
-    """Return P(z in the cell of value i | x = value j, V) of one axis (k,), increasing: (q, k, k)."""
-    gaps = _wall_gaps(values)
-    # Even steps have few distinct gaps, the same to 13 digits: a tail is computed once for each.
-    digits, powers = np.frexp(gaps)
-    distinct, back = np.unique(np.ldexp(np.round(digits, 13), powers), return_inverse=True)
-    tails = special.ndtr(-distinct / deviations[:, None])[:, back.reshape(gaps.shape)]
-    return _between(np.pad(tails, ((0, 0), (1, 1), (0, 0))))
-
-
-def _line_masses(values: FloatArray, epsilon: float) -> FloatArray:
-    """Return `_cell_masses` of one axis (k,), increasing: differences of F(t) = e^(epsilon t)/2 below 0."""
-    return _between(np.pad(np.exp(-epsilon * _wall_gaps(values)) / 2.0, ((1, 1), (0, 0))))
-
-
-def _wall_gaps(values: FloatArray) -> FloatArray:
-    """Return the distances (k - 1, k) of the walls half-way between values (k,) to each value."""
-    return np.abs((values[1:, None] + values[:-1, None]) / 2.0 - values)
-
-
-def _between(tails: FloatArray) -> FloatArray:
-    """Return the masses (..., k, k) between walls, given what lies beyond each, (..., k + 1, k): 0 beyond infinity.
-
-    Beside a value it is a difference of small tails, so that none is lost in 1 - (1 - tail); around it, the rest of 1.
-    """
-    masses: FloatArray = np.abs(np.diff(tails, axis=-2))
-    own = np.arange(tails.shape[-1])
-    masses[..., own, own] = 1.0 - tails[..., own, own] - tails[..., own + 1, own]
-    return masses

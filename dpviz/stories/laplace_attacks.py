@@ -13,7 +13,7 @@ from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.laplace_context import Context, placed, plane_of
 from dpviz.stories.laplace_roc import budget_of, pair_of, roc_scene
-from dpviz.stories.panel import Fact, at_most, number, odds
+from dpviz.stories.panel import Fact, at_most, number, odds, small_odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
@@ -92,8 +92,8 @@ def posterior_scene(told: Context, found: Posterior) -> Scene:
     return Scene(
         title=f"Where is record {told.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
-        caption="The darker, the likelier, to somebody who sees the release and knows nothing else: every place of the "
-        "box was equally likely before.",
+        caption="The more color, the likelier, to somebody who sees the release and knows nothing else: every place of "
+        "the box was equally likely before.",
         x=plane.x,
         y=plane.y,
         layers=(
@@ -131,7 +131,7 @@ def posterior_facts(told: Context, found: Posterior) -> tuple[Fact, ...]:
 
 def odds_of(chance: float) -> str:
     """Write a chance, small ones too."""
-    return odds(100.0 * chance) if chance >= 0.05 else f"{number(100.0 * chance)} in 100"
+    return odds(100.0 * chance) if chance >= 0.05 else small_odds(100.0 * chance)
 
 
 def roc_chart(told: Context, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:

@@ -10,7 +10,7 @@ from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.laplace_context import Context
-from dpviz.stories.panel import Fact, number, odds
+from dpviz.stories.panel import Fact, number, odds, small_odds
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -63,8 +63,8 @@ def loss_scene(told: Context) -> Scene:
     factor = 1.0 + np.minimum(np.hypot(*slopes) / epsilon, 1.0)
     worst = redraw_loss(box, epsilon=epsilon)
     caption = (
-        "White: ε, as the thesis claims everywhere. The darker, the more; full color would be 2 ε, as proved. In "
-        f"the corner it is {number(worst)} ε."
+        "No color: ε, as the thesis claims everywhere. The more color, the more is lost; full color would be 2 ε, as "
+        f"proved. In the corner it is {number(worst)} ε."
     )
     return _map(told, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, (), Role.VIOLATION)
 
@@ -133,7 +133,7 @@ def dimension_rows(told: Context) -> list[dict[str, str]]:
                 "Features": str(d),
                 "Mean move": told.measure.words(d / epsilon),
                 "Of the cube's diagonal": f"{number(100.0 * d / epsilon / cube.diagonal)} %",
-                "Lands inside, from a corner": f"{number(100.0 * corner)} in 100",
+                "Lands inside, from a corner": small_odds(100.0 * corner),
             }
         )
     return rows

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -39,6 +41,11 @@ def number(value: float) -> str:
 def odds(percent: float) -> str:
     """Write a chance as whole cases in 100."""
     return f"{round(percent)} in 100"
+
+
+def small_odds(percent: float) -> str:
+    """Write a chance in cases in 100 as a number, also where it is far below one."""
+    return f"{number(percent)} in 100" if percent >= LEAST_ODDS else f"under {LEAST_ODDS} in 100"
 
 
 def at_most(percent: float) -> str:

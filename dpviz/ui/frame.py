@@ -31,7 +31,7 @@ AUDIENCE = Knob(
     "choice",
     "curator",
     "Who is looking",
-    "The public sees the release, public inputs and noise laws. Everything exact is the curator's.",
+    "The public sees the release, public inputs and noise laws, and nothing exact.",
     choices=(("curator", "Curator"), ("public", "What the public sees")),
 )
 # The seeds of the first picture were chosen for zones wide enough to be seen; any other pair is as good.

@@ -20,7 +20,7 @@ SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho")  # knobs
 KEPT = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise
 NONE = "none"
 LESSON = Knob("lesson", "choice", NONE, "Lesson", "", choices=((NONE, "None"), *((name, name) for name in LESSONS)))
-EXACT = "Curator view: not a release. The answer needs exact records."
+EXACT = "Not a release: the answer needs exact records."
 HIDDEN = "The answer needs exact records, which the public never sees. Look as the curator to answer."
 CHECK, RIGHT, WRONG = "Check", "Right.", "Not this time:"
 LATER = "Guess first; the answer is measured then, by runs made here."

@@ -116,8 +116,8 @@ LESSON = Lesson(
                 "How much farther than with the best choice, in 100?",
                 FARTHER,
                 lambda: private(0.1),
-                "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Costs, under "
-                "the picture, from which ε on secrets are worth a look.",
+                "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Cost of every "
+                "method, under the picture, from which ε on secrets are worth a look.",
                 exact=True,
             ),
             {"epsilon": "0.1"},

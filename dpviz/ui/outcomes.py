@@ -27,7 +27,7 @@ BAND_HEIGHT = 280
 BATCH = 5  # runs of one job
 IN_BANDS = 10  # runs at each other budget
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the bands
-PUBLIC = "Every run is one more release, and their budgets add up. The curator sees them; you do not."
+PUBLIC = "Every run is one more release, and their budgets add up: you see one."
 RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
 VARY = Knob(
     "vary",
@@ -182,7 +182,7 @@ def _dots(found: Sequence[Outcome]) -> None:
     chosen = _threshold(stops, usual, figure)
     st.markdown(f"**{state.plain(quantile_dots.words(values, figure, chosen))}**")
     live(quantile_dots.dot_chart(values, figure, chosen), key="outcome-dots", height=DOTS_HEIGHT, follow="outcomes")
-    st.caption(f"{len(values)} runs. Exact, like everything here: the curator's.")
+    st.caption(f"{len(values)} runs. Exact, like everything here: not a release.")
 
 
 def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> float:

@@ -31,7 +31,7 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
-IMPOSSIBLE = "These knobs are impossible together. The curator can see why."  # the reason can name a count
+IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 
 KEYS = ("picture", "other")  # of the live pictures

@@ -25,7 +25,7 @@ HEIGHT = 480  # CSS pixels
 MOST_ROW = 10**6
 PUBLIC = (
     "There is nothing for you to see here: both worlds are made from the exact records, and every run of them is one "
-    "more release. The curator sees them."
+    "more release."
 )
 NO_RUN = "There is no run to compare with: the place of the picture says why."
 

@@ -64,11 +64,16 @@ def test_the_table_is_weiszfelds(d, epsilon, uniform):
     assert np.abs(means - expected).max() > 1e-5  # the mean would fail
 
 
-def test_a_mirrored_grid_gives_what_the_whole_one_does(monkeypatch):
-    grid = default_grid(Box.cube(0.0, 1.0, 2))[:640]  # 20 of its 32 lines
-    folded = remap.posterior_medians(grid, np.full(640, 1 / 640), 5.0)
+@pytest.mark.parametrize("n", [640, 1024])  # 20 lines of 32 places, and all of the square
+@pytest.mark.parametrize("prior", ["uniform", "diagonal", "none"])
+def test_a_folded_grid_gives_what_the_whole_one_does(monkeypatch, n, prior):
+    grid = default_grid(Box(np.array([-3.0, 2.0]), np.array([-2.0, 3.0])))[:n]
+    east, north = (grid - grid.mean(axis=0)).T
+    # Its own image along no axis, but on the diagonal; and without any image.
+    weights = {"uniform": np.ones(n), "diagonal": np.exp(-np.maximum(east, north)), "none": 2.0 + east}[prior]
+    folded = [rule(grid, weights / n, 5.0) for rule in (remap.posterior_medians, remap.posterior_means)]
     monkeypatch.setattr(remap, "MIRROR", -1.0)
-    whole = remap.posterior_medians(grid, np.full(640, 1 / 640), 5.0)
+    whole = [rule(grid, weights / n, 5.0) for rule in (remap.posterior_medians, remap.posterior_means)]
     np.testing.assert_allclose(folded, whole, atol=1e-9)
 
 

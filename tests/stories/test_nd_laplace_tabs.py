@@ -125,7 +125,10 @@ def test_the_law_alone_needs_no_record(where):
     empty = dataclasses.replace(told, unit=told.unit[:0])
     for made in (lambda each: laplace_law.density_scene(each, where), laplace_law.profile_chart):
         assert made(told).caption == made(empty).caption
-    assert laplace_law.dimension_rows(told)[1]["Mean move"] == "1.5 m"
+    rows = laplace_law.dimension_rows(told)
+    assert rows[1]["Mean move"] == "1.5 m"
+    assert rows[-1]["Lands inside, from a corner"].startswith("under")
+    assert rows[0]["Lands inside, from a corner"] == "50 in 100"
 
 
 class TestGame:
