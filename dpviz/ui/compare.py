@@ -10,6 +10,7 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.stories import compare as story
 from dpviz.ui import compare_cards, compare_report, compare_solve, controls, panel, state
+from dpviz.ui.address import address
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_runs import gathered, pieces
 from dpviz.ui.compare_tasks import Part
@@ -126,8 +127,10 @@ def compared(frame: Frame, question: Question) -> None:
     """Draw the frontier of what is there so far, the chosen runs, and the tabs."""
     if state.is_blank():
         return
+    query = state.query([*link(frame), ("audience", "curator")])
     if not question.entries:
         st.info("No method is chosen. Choose at least one on the left.")
+        address(query)
         return
     place, below = st.container(), st.container()
     with below:
@@ -138,10 +141,10 @@ def compared(frame: Frame, question: Question) -> None:
     with place:
         if not shown:
             _nothing(runs.rows, complete=runs.complete)
+            address(query)
             return
         panel.sentence(story.sentence(shown, AT), public=False)
         scene = story.frontier(shown, question.adjacency, chosen)
-        query = state.query([*link(frame), ("audience", "curator")])
         _follow(live(scene, key="picture", height=HEIGHT, query=query), shown)
     compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
 
@@ -159,6 +162,12 @@ def compared(frame: Frame, question: Question) -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
 
     controls.fill(TAB, {"numbers": numbers, "solve": solve, "people": people, "report": report})
+
+
+def hidden(frame: Frame) -> None:
+    """Say why the public sees nothing; the link has all that is asked, for the curator to open."""
+    st.info(story.HIDDEN)
+    address(state.query([*link(frame), ("audience", "public")]))
 
 
 def guide(question: Question) -> None:
