@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories import compare as story
-from dpviz.ui import compare_cards, compare_report, compare_solve, controls, panel, state
+from dpviz.ui import compare_cards, compare_grid, compare_report, compare_solve, controls, panel, state
 from dpviz.ui.address import address
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_runs import gathered, pieces
@@ -61,6 +61,7 @@ TAB = Knob(
     "",
     choices=(
         ("numbers", "All numbers"),
+        ("grid", "A second parameter"),
         ("solve", "Solve for ε"),
         ("people", "How many people"),
         ("report", "Report"),
@@ -118,7 +119,7 @@ def ask(frame: Frame) -> Question:
 def link(frame: Frame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     knobs = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, TAB)
-    every = (*knobs, *compare_cards.KNOBS, *compare_solve.KNOBS)
+    every = (*knobs, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
     return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
 
 
@@ -161,7 +162,12 @@ def compared(frame: Frame, question: Question) -> None:
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
 
-    controls.fill(TAB, {"numbers": numbers, "solve": solve, "people": people, "report": report})
+    def grid() -> None:
+        asked = (question.n_clusters, question.start_seed, question.seed, question.adjacency)
+        compare_grid.grid(frame, question.entries, *asked)
+
+    tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
+    controls.fill(TAB, tabs)
 
 
 def hidden(frame: Frame) -> None:
