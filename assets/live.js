@@ -9,6 +9,7 @@ import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, make, tableEleme
 import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { Ahead } from "./ahead.js";
+import { isOthers, setQuery } from "./live_address.js";
 
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const LEGEND_PX = 190; // room a legend needs beside the picture
@@ -522,19 +523,6 @@ class Live extends Tools {
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
   element.hidden = text === "";
-}
-
-/** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
-function isOthers({ session, query }, before) {
-  return Boolean(session && before.session && session !== before.session && query && location.search !== `?${query}`);
-}
-
-/** Put the knobs into the address without a new entry in the history. */
-function setQuery(query) {
-  if (!query) return;
-  const frame = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed")); // Streamlit's own
-  const search = `?${query}${frame.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join("")}`;
-  if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }
 
 export default function mount(component) {

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.large --folder FOLDER --out FILE` writes 50,000,000 records of 10 columns (4 GB; EUGkM: of 2) and
 two smaller files by code, chunk by chunk, runs every method on each file in a process of its own, and writes a table of
-figures; `--records` makes everything smaller. It fails when a method's time grows faster than n to the power of 1.05.
+figures; `--records` makes everything smaller. The table is written anew after each run: stopped, the same command goes
+on from there, on the same versions. It fails when a method's time grows faster than n to the power of 1.05.
 """
 
 import argparse
@@ -26,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpviz.algorithms import morse, source_target
+from dpviz.algorithms import dpm, morse, source_target
 from dpviz.baselines import eugkm, su
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, ParquetChunks
@@ -41,8 +42,9 @@ N_BLOBS, SPREAD = 16, 0.05
 CASES: dict[str, tuple[ModuleType, int, dict[str, Any]]] = {
     "DPLloyd": (su, 10, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
     "EUGkM": (eugkm, 2, {"n_clusters": 16, "start_seed": 0}),
-    "DPMoG-hard": (morse, 10, {"n_components": 22, "n_clusters": 16, "n_iterations": 10}),
+    "DPM": (dpm, 10, {"n_levels": 7}),
     "NNA": (source_target, 10, {"n_centers": 10, "epsilon": 1.0, "coreset_radius": 0.0}),
+    "DPMoG-hard": (morse, 10, {"n_components": 22, "n_clusters": 16, "n_iterations": 10}),  # the slowest: last
 }
 
 
@@ -91,13 +93,22 @@ def growth(figures: list[Figure]) -> float:
     return float(np.polyfit(np.log([one.n for one in figures]), np.log([one.seconds for one in figures]), 1)[0])
 
 
-def measured(folder: Path, records: int, names: list[str]) -> Iterator[Figure]:
-    """Yield a figure for every method and size; a file is deleted as soon as no method needs it."""
+def exponents_of(figures: list[Figure]) -> dict[str, float]:
+    """Return the growth of every method that ran on two files or more."""
+    runs = {name: [one for one in figures if one.method == name] for name in CASES}
+    return {name: growth(found) for name, found in runs.items() if len(found) > 1}
+
+
+def measured(folder: Path, records: int, names: list[str], done: set[tuple[str, int]]) -> Iterator[Figure]:
+    """Yield a figure for every (method, size) not in `done`; a file is deleted as soon as no method needs it."""
     for d in sorted({CASES[name][1] for name in names}):
         for share in SHARES:
+            left = [name for name in names if CASES[name][1] == d and (name, records // share) not in done]
+            if not left:
+                continue
             path = folder / f"records_{d}_{records // share}.parquet"
             make(path, records // share, d)
-            for name in (name for name in names if CASES[name][1] == d):
+            for name in left:
                 # A process of its own: a peak is that of a whole process.
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                     yield pool.submit(run, name, path).result()
@@ -112,18 +123,30 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
     parser.add_argument("--methods", nargs="+", choices=list(CASES), default=list(CASES), metavar="METHOD")
     chosen = parser.parse_args(arguments)
-    figures: list[Figure] = []
+    figures = kept(chosen)
+    exponents = exponents_of(figures)
+    done = {(one.method, one.n) for one in figures}
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-        for figure in measured(Path(folder), chosen.records, chosen.methods):
+        for figure in measured(Path(folder), chosen.records, chosen.methods, done):
             figures.append(figure)
             said = f"{figure.method:<12} n {figure.n:>11,}  d {figure.d:>2}  {figure.seconds:>9.2f} s of processor time"
             print(f"{said}  {figure.memory / 2**20:>7.1f} MiB for {figure.data / 2**20:,.0f} MiB", flush=True)
-    exponents = {name: growth([one for one in figures if one.method == name]) for name in chosen.methods}
+            exponents = exponents_of(figures)
+            if chosen.out is not None:
+                chosen.out.write_text(_report(chosen, figures, exponents), "utf-8")
     for name, exponent in exponents.items():
         print(f"{name:<12} time ~ n^{exponent:.3f}, at most {MOST_GROWTH}: {_verdict(exponent)}")
-    if chosen.out is not None:
-        chosen.out.write_text(_report(chosen, figures, exponents), "utf-8")
     return int(any(exponent > MOST_GROWTH for exponent in exponents.values()))
+
+
+def kept(chosen: argparse.Namespace) -> list[Figure]:
+    """Return the figures that an earlier run of the same command, on the same versions, has left."""
+    if chosen.out is None or not chosen.out.exists():
+        return []
+    found = json.loads(chosen.out.read_text("utf-8"))
+    now = json.loads(_report(chosen, [], {}))
+    same = all(found.get(key) == now[key] for key in ("command", "versions"))
+    return [Figure(**one) for one in found["figures"]] if same else []
 
 
 def _report(chosen: argparse.Namespace, figures: list[Figure], exponents: dict[str, float]) -> str:
@@ -132,6 +155,7 @@ def _report(chosen: argparse.Namespace, figures: list[Figure], exponents: dict[s
         "command": f"python -m benchmarks.large --records {chosen.records}{names} --out {chosen.out.name}",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": version("scipy")},
         "growth": {name: round(exponent, 4) for name, exponent in exponents.items()},
+        "complete": len(figures) == len(SHARES) * len(chosen.methods),
         "figures": [asdict(figure) for figure in figures],
     }
     return json.dumps(made, indent=1) + "\n"

@@ -7,10 +7,11 @@ from dpviz.ui import compare, frame, shown
 
 page = frame.start("Compare", story.TERMS)
 shown.keep(None)  # no story's picture is on screen
-if page.public:
-    page.picture.info(story.HIDDEN)
 question = compare.ask(page)
-if not page.public:
+if page.public:
+    with page.picture:
+        compare.hidden(page)
+else:
     with page.lead:
         st.caption(story.LEAK)
     with page.more_pictures:

@@ -4,6 +4,7 @@ A candidate is the middle of its interval, so bins of half an interval hold ever
 are two bins, its rank a running sum. Which bin a record is in depends on the record and the public box alone.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -83,14 +84,27 @@ def interval_counts(
 
     `nodes` (n,) says in which node a record is, negative for none.
     """
-    counts = np.empty((n_nodes, len(bins), candidates.most), dtype=np.int32)
-    ranks = np.empty_like(counts)
+    return counts_and_ranks(histograms(bins, nodes, n_nodes, candidates), n_nodes, candidates)
+
+
+def histograms(bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: Candidates) -> Iterator[NDArray[np.intp]]:
+    """Yield for each axis the records in every bin of every node, flat (n_nodes n_bins,); they add up over portions."""
     n_bins = candidates.n_bins
     inside = None if nodes.size == 0 or nodes.min() >= 0 else np.flatnonzero(nodes >= 0)
     base = (nodes if inside is None else nodes[inside]) * n_bins
-    for axis, row in enumerate(bins):
+    for row in bins:
         keys = base + (row if inside is None else row[inside])
-        histogram = np.bincount(keys, minlength=n_nodes * n_bins).reshape(n_nodes, n_bins)
+        yield np.bincount(keys, minlength=n_nodes * n_bins)
+
+
+def counts_and_ranks(
+    found: Iterable[NDArray[np.integer]], n_nodes: int, candidates: Candidates
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return what `interval_counts` does, from the `histograms` of all axes."""
+    counts = np.empty((n_nodes, candidates.numbers.size, candidates.most), dtype=np.int32)
+    ranks = np.empty_like(counts)
+    for axis, flat in enumerate(found):
+        histogram = flat.reshape(n_nodes, candidates.n_bins)
         lower = histogram[:, 0:-1:2]
         np.add(lower, histogram[:, 1::2], out=counts[:, axis], casting="unsafe")
         below = np.cumsum(counts[:, axis], axis=1) - counts[:, axis]

@@ -1,5 +1,6 @@
 """DPM's centers: one noisy average a leaf, and the tree as it is released. See `dpm`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,6 @@ from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, Floa
 from dpviz.mechanisms import gaussian
 from dpviz.solvers import cluster_sums
 
-CHUNK = 16_384  # rows summed together; ours
 EDGE = 2.0 / RESOLUTION  # a record's bin is a whole number, so it can lie so far outside its cell, in box units
 
 Indices = NDArray[np.intp]
@@ -75,7 +75,7 @@ class CentersStep(DpmStep):
 
     budget: Budget  # of the averages
     leaves: Indices  # (k,) numbers in the tree
-    nonprivate_labels: Labels  # (n,) leaf of each record, as an index of a center
+    nonprivate_labels: Labels  # (n,) leaf of each record, as an index of a center; (0,) where they come in chunks
     nonprivate_counts: Counts  # (k,)
     nonprivate_centers: Centers  # (k, d) exact means; an empty leaf's is the middle of its cell
     noisy_counts: Counts  # (k,)
@@ -89,7 +89,7 @@ class CentersStep(DpmStep):
 
 
 def average(
-    points: Points, box: Box, tree: Growth, plan: Plan, budget: Budget, *, published: bool, rng: np.random.Generator
+    box: Box, tree: Growth, plan: Plan, budget: Budget, *, published: bool, rng: np.random.Generator
 ) -> CentersStep:
     """Release noisy sum / noisy count of every leaf; the leaves are disjoint, so each may spend `budget`.
 
@@ -100,7 +100,6 @@ def average(
     leaves = np.array(tree.leaves, dtype=np.intp)
     index = np.full(len(tree.low), -1, dtype=np.intp)
     index[leaves] = np.arange(len(leaves))
-    labels = index[tree.where]
     low, high = box.from_unit(np.array(tree.low)[leaves]), box.from_unit(np.array(tree.high)[leaves])
     middles = low + (high - low) / 2.0
     if published:
@@ -111,7 +110,7 @@ def average(
     else:
         origins, units = middles, box.widths
         reach = np.linalg.norm((high - low) / box.widths + 2.0 * EDGE, axis=1) / 2.0
-    sums, counts = _centered_sums(points, box, labels, origins)
+    sums, counts = _centered_sums(tree.records.parts(index), box, origins)
     sigma = gaussian_sigma(1.0, budget)
     noisy_sums = units * gaussian(sums / units, sigma=(sigma * reach)[:, None], rng=rng)
     noisy_counts = np.array(tree.noisy_counts)[leaves]
@@ -122,7 +121,7 @@ def average(
     return CentersStep(
         budget=budget,
         leaves=frozen(leaves),
-        nonprivate_labels=frozen(labels),
+        nonprivate_labels=frozen(tree.records.labels(index)),
         nonprivate_counts=frozen(counts),
         nonprivate_centers=frozen(exact),
         noisy_counts=frozen(noisy_counts),
@@ -136,14 +135,13 @@ def average(
     )
 
 
-def _centered_sums(points: Points, box: Box, labels: Labels, origins: Centers) -> tuple[FloatArray, Counts]:
-    """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, chunk by chunk."""
+def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Centers) -> tuple[FloatArray, Counts]:
+    """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part."""
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     # Near the records, so that a box far from zero loses no digits.
     near = box.low + box.widths / 2.0
-    for first in range(0, len(points), CHUNK):
-        rows = slice(first, first + CHUNK)
-        found = cluster_sums(box.clip(points[rows]) - near, labels[rows], len(origins))
+    for points, labels in parts:
+        found = cluster_sums(box.clip(points) - near, labels, len(origins))
         sums += found.nonprivate_sums
         counts += found.nonprivate_counts
     return sums - counts[:, None] * (origins - near), counts

@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import gammainc
 
 from dpviz.accounting import PureEvent
-from dpviz.algorithms._dpm_bins import RESOLUTION, Places, quantised
-from dpviz.core import Box, Event, FloatArray, Points, as_points, frozen
+from dpviz.algorithms._dpm_bins import RESOLUTION, Places
+from dpviz.algorithms._dpm_records import Held, Records
+from dpviz.core import Box, Event, FloatArray, Points, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 
 GAP_QUANTILE = 0.65  # Liebenow et al., section 6
@@ -83,40 +83,40 @@ def interval_size(
         raise ValueError(f"estimator was {estimator!r}, but it must be 'repaired' or 'published'.")
     if not epsilon > 0:
         raise ValueError(f"epsilon was {epsilon}, but it must be > 0. Use math.inf for no privacy.")
-    records = as_points(points, n_features=box.d)
+    records = Held(points, box)
     count_rng, choice_rng = rng.spawn(2)
-    count = float(len(records)) if noisy_count is None else float(noisy_count)
+    count = float(records.n) if noisy_count is None else float(noisy_count)
     if noisy_count is None and estimator == "repaired":
-        count = float(laplace(np.float64(len(records)), scale=1.0 / (SIZE_SHARE * epsilon), rng=count_rng))
+        count = float(laplace(np.float64(records.n), scale=1.0 / (SIZE_SHARE * epsilon), rng=count_rng))
         epsilon = (1.0 - SIZE_SHARE) * epsilon
-    choose = repaired_interval if estimator == "repaired" else published_interval
-    interval = choose(quantised(records, box), box, epsilon, count, rng=choice_rng)
+    if estimator == "repaired":
+        interval = repaired_interval(records, epsilon, count, rng=choice_rng)
+    else:
+        interval = published_interval(records.places, box, epsilon, count, rng=choice_rng)
     return float((interval.fractions * box.widths)[np.argmax(box.widths)])
 
 
-def repaired_interval(
-    places: Places, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
-) -> Interval:
+def repaired_interval(records: Records, epsilon: float, noisy_count: float, *, rng: np.random.Generator) -> Interval:
     """Choose a number of intervals with one percentile of the pooled gaps, from FEWEST to MOST; the same on every axis.
 
-    `places` (d, n) are `quantised` records: the gaps are exact integers, and so is the proof.
+    The gaps are those of `quantised` records, exact integers, and so is the proof.
     """
     axis_rng, choice_rng = rng.spawn(2)
-    axes = np.arange(box.d)
-    if box.d > MAX_AXES:
-        axes = np.sort(axis_rng.choice(box.d, MAX_AXES, replace=False))
-    gaps = pooled_gaps(places, axes)
+    d = records.box.d
+    axes = np.arange(d)
+    if d > MAX_AXES:
+        axes = np.sort(axis_rng.choice(d, MAX_AXES, replace=False))
+    n_gaps = axes.size * max(records.n - 1, 0)
     options = 1.0 / OFFERED  # ascending
     percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
     # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
-    thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(gaps.dtype)
-    counts = np.searchsorted(gaps, thresholds, side="right")
-    utility = -np.abs(counts - GAP_QUANTILE * gaps.size)
+    thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(np.uint32)
+    utility = -np.abs(records.gap_counts(axes, thresholds) - GAP_QUANTILE * n_gaps)
     probabilities = _law(utility, options, epsilon, gap_sensitivity(axes.size))
     chosen = int(exponential(_logarithm(probabilities), epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
-        fractions=frozen(np.full(box.d, 1.0 / number)),
+        fractions=frozen(np.full(d, 1.0 / number)),
         n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
@@ -130,17 +130,6 @@ def gap_sensitivity(n_axes: int) -> float:
     return n_axes * (2.0 - GAP_QUANTILE)
 
 
-def pooled_gaps(places: Places, axes: NDArray[np.intp]) -> Places:
-    """Return all gaps along `axes` of `places` (d, n), sorted, in units of 1/RESOLUTION of the axis."""
-    gaps = np.empty((axes.size, max(places.shape[1] - 1, 0)), dtype=places.dtype)
-    # One axis after the other: a copy of all places would be half the data again.
-    for row, axis in zip(gaps, axes, strict=True):
-        np.subtract(*_neighbours(np.sort(places[axis])), out=row)
-    flat = gaps.ravel()
-    flat.sort()
-    return flat
-
-
 def published_interval(
     places: Places, box: Box, epsilon: float, noisy_count: float, *, rng: np.random.Generator
 ) -> Interval:
@@ -152,7 +141,7 @@ def published_interval(
     widest = float(box.widths.max())
     averages = np.zeros(max(n - 1, 0))
     for axis, width in zip(places, box.widths, strict=True):
-        averages += np.subtract(*_neighbours(np.sort(axis))) * (width / (RESOLUTION * d))
+        averages += np.diff(np.sort(axis)) * (width / (RESOLUTION * d))
     averages.sort()
     percentile = _dp_percentile(averages, widest, epsilon / 2.0, rng=rng)
     spread = percentile * max(noisy_count, 2.0) / normal_percentile(d)
@@ -193,10 +182,6 @@ def _law(utility: FloatArray, measure: FloatArray, epsilon: float, sensitivity: 
 def _logarithm(law: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.log(law)
-
-
-def _neighbours(ordered: Places) -> tuple[Places, Places]:
-    return ordered[1:], ordered[:-1]
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import ParallelEvent, PureEvent
-from dpviz.algorithms._dpm_bins import Bins, Candidates, interval_counts
+from dpviz.algorithms._dpm_bins import Candidates
 from dpviz.algorithms._dpm_plan import Plan, count_event
+from dpviz.algorithms._dpm_records import Cut, Records
 from dpviz.algorithms._dpm_score import total_score
 from dpviz.algorithms._dpm_trace import (
     BOTH_SMALL,
@@ -19,7 +20,7 @@ from dpviz.algorithms._dpm_trace import (
     SplitTrace,
     Weights,
 )
-from dpviz.core import Counts, FloatArray, Labels, frozen
+from dpviz.core import Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
 
 GROUP = 2_000_000  # scores computed together; memory, ours
@@ -27,11 +28,10 @@ GROUP = 2_000_000  # scores computed together; memory, ours
 
 @dataclass(slots=True, eq=False)
 class Growth:
-    """The tree while it grows. Lists have an entry a node; `where` says in which node each record is."""
+    """The tree while it grows. Lists have an entry a node; `records` knows in which node each record is."""
 
-    bins: Bins
+    records: Records
     candidates: Candidates
-    where: Labels  # (n,)
     low: list[FloatArray]
     high: list[FloatArray]
     noisy_counts: list[float]
@@ -43,17 +43,17 @@ class Growth:
     last: list[NDArray[np.intp]]  # (d,) one past the last
 
     @classmethod
-    def from_root(cls, bins: Bins, candidates: Candidates, root_count: float) -> "Growth":
+    def from_root(cls, records: Records, candidates: Candidates, root_count: float) -> "Growth":
         """Start with one node that holds every record."""
-        d, n = bins.shape
+        records.begin(candidates)
+        d = candidates.numbers.size
         return cls(
-            bins=bins,
+            records=records,
             candidates=candidates,
-            where=np.zeros(n, dtype=np.intp),
             low=[np.zeros(d)],
             high=[np.ones(d)],
             noisy_counts=[root_count],
-            sizes=[n],
+            sizes=[records.n],
             levels=[0],
             tried=[None],
             children=[(-1, -1)],
@@ -111,8 +111,7 @@ def _grow_level(
     split_rng, count_rng = rng.spawn(2)
     local = np.full(len(tree.low), -1, dtype=np.intp)
     local[active] = np.arange(len(active))
-    nodes = local[tree.where]
-    counts, ranks = interval_counts(tree.bins, nodes, len(active), tree.candidates)
+    counts, ranks = tree.records.interval_counts(local, len(active))
     noisy = np.array([tree.noisy_counts[node] for node in active])
     shifted = _shifted(noisy, plan, weights, level)
     epsilon = float(plan.split_epsilons[level])
@@ -153,7 +152,7 @@ def _grow_level(
         splits.append(trace)
         if trace.applied:
             tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])))
-    _move(tree, nodes, splits)
+    tree.records.cut([_cut(tree, trace) for trace in splits if trace.applied])
     choice = PureEvent("split", epsilon, bounded_range=True)
     step = LevelStep(
         level=level,
@@ -231,13 +230,7 @@ def _outcome(left_small: bool, right_small: bool) -> str:
     return LEFT_SMALL if left_small else RIGHT_SMALL if right_small else SPLIT
 
 
-def _move(tree: Growth, nodes: Labels, splits: list[SplitTrace]) -> None:
-    """Send the records of every subset that was cut to their side: below the candidate, bins 0 to 2j."""
-    axes = np.array([trace.chosen[0] for trace in splits], dtype=np.intp)
-    last = np.array([2 * trace.chosen[1] for trace in splits])
-    applied = np.array([trace.applied for trace in splits])
-    children = np.array([tree.children[trace.node] for trace in splits], dtype=np.intp)
-    rows = np.flatnonzero((nodes >= 0) & applied[nodes])
-    where = nodes[rows]
-    above = tree.bins[axes[where], rows] > last[where]
-    tree.where[rows] = children[where, above.astype(np.intp)]
+def _cut(tree: Growth, trace: SplitTrace) -> Cut:
+    """Say where the records of a subset go: those below the candidate are in bins 0 to 2j."""
+    axis, candidate = trace.chosen
+    return Cut(trace.node, axis, 2 * candidate, tree.children[trace.node])

@@ -34,10 +34,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.algorithms._dpm_bins import Candidates, binned, quantised
+from dpviz.algorithms._dpm_bins import Candidates
 from dpviz.algorithms._dpm_centers import CentersStep, SplitTree, TreeRelease, average
 from dpviz.algorithms._dpm_interval import interval_size, published_interval, repaired_interval
 from dpviz.algorithms._dpm_plan import LEAST_RECORDS, Plan, Shares, level_epsilons, make_plan
+from dpviz.algorithms._dpm_records import Held, records_of
 from dpviz.algorithms._dpm_score import (
     CENTRENESS_Q,
     CENTRENESS_T,
@@ -56,11 +57,11 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
-    as_points,
     check_params,
     frozen,
     knob,
 )
+from dpviz.data import Chunks
 
 TITLE = "DPM"
 PAPER = "Liebenow et al., DPM: Clustering Sensitive Data through Separation"
@@ -163,11 +164,13 @@ class Params:
             )
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[TreeRelease, DpmStep]:
+def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Result[TreeRelease, DpmStep]:
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
 
-    Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring). n may be 0. Raises
-    ValueError for bad points.
+    Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring). n may be 0. In that
+    calibration points may come in chunks: the same release, to the bit; for the interval size their places, 4 bytes a
+    number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
+    points and for chunks as published, and OSError where that file has no room.
     """
     trace = tuple(steps(points, box, params, rng=rng))
     plan, last = _first_and_last(trace)
@@ -182,13 +185,18 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     return Result(release, trace, events, _guarantee(params, plan.plan, box.d))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:
     """Yield a `PlanStep`, a `LevelStep` for each level of the tree, and a `CentersStep`; curator only."""
-    records = as_points(points, n_features=box.d)
-    plan_rng, interval_rng, tree_rng, average_rng = rng.spawn(4)
     published = params.calibration == "published"
+    if published and isinstance(points, Chunks):
+        raise ValueError(
+            "calibration was 'published', but it draws one of all n - 1 averaged gaps, and records that come in chunks "
+            "are not held. Use 'repaired', or load the records."
+        )
+    records = records_of(points, box)
+    plan_rng, interval_rng, tree_rng, average_rng = rng.spawn(4)
     plan = make_plan(
-        len(records),
+        records.n,
         epsilon=params.epsilon,
         delta=params.delta,
         n_levels=params.n_levels,
@@ -197,19 +205,18 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         published=published,
         rng=plan_rng,
     )
-    places = quantised(records, box)
-    choose = published_interval if published else repaired_interval
-    interval = choose(places, box, plan.interval_epsilon, plan.root_count, rng=interval_rng)
-    yield PlanStep(plan, interval, len(records), (*plan.events, *interval.events))
-    candidates = Candidates.of(interval.fractions)
-    tree = Growth.from_root(binned(places, candidates), candidates, plan.root_count)
-    del places  # 4 bytes a number
+    if isinstance(records, Held) and published:
+        interval = published_interval(records.places, box, plan.interval_epsilon, plan.root_count, rng=interval_rng)
+    else:
+        interval = repaired_interval(records, plan.interval_epsilon, plan.root_count, rng=interval_rng)
+    yield PlanStep(plan, interval, records.n, (*plan.events, *interval.events))
+    tree = Growth.from_root(records, Candidates.of(interval.fractions), plan.root_count)
     levels = 0
     for step in grow(tree, plan, Weights(params.t, params.q, params.emptiness_weight, published), rng=tree_rng):
         levels += 1
         yield step
     budget = plan.averages if published else _with_the_rest(plan, levels)
-    yield average(records, box, tree, plan, budget, published=published, rng=average_rng)
+    yield average(box, tree, plan, budget, published=published, rng=average_rng)
 
 
 def _with_the_rest(plan: Plan, n_levels: int) -> Budget:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpviz.experiments import audit
+from dpviz.experiments.reproduction_page import write_page
 from dpviz.experiments.reproductions import REPRODUCTIONS, reproduce
 from dpviz.experiments.sweep_command import INTERRUPTED, add_sweep
-from dpviz.experiments.tables import Report, write_tables
+from dpviz.experiments.tables import Report, read_tables, write_tables
+
+ALL, PAGE = "all", "reproduction.html"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,10 +27,11 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "reproduce", help="make a paper's tables again", description="Write a paper's tables, its figures beside ours."
     )
-    command.add_argument("name", choices=sorted(REPRODUCTIONS), help="which paper's tables")
+    names = [*sorted(REPRODUCTIONS), ALL]
+    command.add_argument("name", choices=names, help=f"which paper's tables; {ALL}: every paper's, and a page of them")
     command.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
     command.add_argument("--runs", type=int, metavar="N", help="runs of each setting; default: the paper's number")
-    command.set_defaults(action=_write, make=_reproduced)
+    command.set_defaults(action=_reproduce, make=_reproduced)
     whole = commands.add_parser(
         "audit",
         help="measure the privacy of every method and mode",
@@ -39,11 +43,31 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.set_defaults(action=_audit, make=_audited)
     for each in (command, whole):
-        each.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
+        words = f"JSON file to write; with {ALL} a folder" if each is command else "JSON file to write"
+        each.add_argument("--out", type=Path, required=True, metavar="FILE", help=words)
         each.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
         each.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the tables do not depend on it")
     add_sweep(commands)
     return top
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    """Write one paper's tables, or a file for each paper and the page of all that could be made."""
+    if chosen.name != ALL:
+        return _write(chosen)
+    reports: dict[str, Report] = {}
+    failed = 0
+    for name in REPRODUCTIONS:
+        one = argparse.Namespace(**{**vars(chosen), "name": name, "out": chosen.out / f"{name}.json"})
+        print(f"{name} ...", flush=True)
+        failed |= _write(one)
+        if one.out.exists():  # tables of an earlier run stay on the page: each says which run made it
+            reports[name] = read_tables(one.out)
+    if not reports:
+        return failed
+    write_page(reports, chosen.out / PAGE)
+    print(f"{len(reports)} of {len(REPRODUCTIONS)} papers: {chosen.out / PAGE}")
+    return failed
 
 
 def _write(chosen: argparse.Namespace) -> int:

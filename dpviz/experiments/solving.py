@@ -19,7 +19,7 @@ from scipy import stats
 from dpviz.experiments.trial_runs import LAST_COLUMNS, OK, Row, Value
 
 PROBABILITY, CONFIDENCE = 0.9, 0.95
-METRICS = ("inertia_ratio", "inertia", "ari")
+METRICS = ("inertia_ratio", "inertia", "ari", "cost_ratio", "cost")
 SIGNS: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, ">=": operator.ge}
 SEEDS = {  # the outermost first -> what a probability over it is over
     "data_seed": "draws of the data and the noise",

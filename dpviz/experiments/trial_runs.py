@@ -16,10 +16,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.algorithms import morse
+from dpviz.algorithms import morse, source_target
 from dpviz.core import Box, Centers, CentersRelease, Claim, Labels, Points, PointsRelease, Release
 from dpviz.data import Dataset
-from dpviz.experiments.trials import METHODS, Source, Trial
+from dpviz.experiments.trials import METHODS, Source, Targets, Trial
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 
@@ -42,6 +42,9 @@ LAST_COLUMNS = (
     "floor_inertia",
     "inertia_ratio",
     "ari",
+    "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
+    "floor_cost",  # of the same number of centers, chosen beside the true records
+    "cost_ratio",
     "status",
     *TIME_COLUMNS,
     "dpviz",
@@ -94,6 +97,7 @@ def _told(trial: Trial) -> dict[str, Value]:
         **{f"data.{name}": value for name, value in source.knobs},
         **{f"params.{name}": value for name, value in trial.fields},
         **({} if trial.budget in (None, "epsilon") else {"params.budget": trial.budget}),
+        **({} if trial.targets is None else {"data.targets": trial.targets.number or None}),
         **versions(),
     }
 
@@ -130,29 +134,65 @@ def floor_inertia(source: Source, n_clusters: int) -> float:
     return float(KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points).inertia_)
 
 
-def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
-    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
+@functools.lru_cache(maxsize=64)
+def floor_cost(source: Source, targets: Targets, n_centers: int, solver: str) -> float:
+    """Return the cost of centers that are chosen beside the true records, its seed following from the data alone."""
+    data = prepared(source)
+    places = targets.public(source, data.box)["targets"]
+    rng = np.random.default_rng([source.seed, source.n, n_centers])
+    chosen = source_target.select_centers(places, data.points, n_centers, solver=solver, rng=rng)
+    return float(source_target.cost(places, data.points, places[chosen]))
 
-    floor = floor_inertia(trial.source, trial.n_clusters)
-    params = trial.params()
+
+def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
+    floor = None if trial.targets is not None else floor_inertia(trial.source, trial.n_clusters)
+    params = trial.params(data.box)
     rng = np.random.default_rng(trial.noise_key)
     clock, processor = time.perf_counter(), time.process_time()
     result = METHODS[trial.method].fit(data.points, data.box, params, rng=rng)
     seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
-    found = nonprivate_found(result.release, data.points, data.box, trial.n_clusters)
-    inertia = nonprivate_cost(data.points, found.centers, found.labels)
-    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.labels))
+    made = (
+        _of_clusters(result.release, data, trial.n_clusters, floor)
+        if floor is not None
+        else _of_targets(result.release, params, trial, data)
+    )
     return {
         **_claim("published", result.guarantee.published),
         **_claim("proved", result.guarantee.proved),
+        **made,
+        "status": OK,
+        "seconds": seconds,
+        "processor_seconds": processor_seconds,
+    }
+
+
+def _of_clusters(release: Release, data: Dataset, n_clusters: int, floor: float) -> dict[str, Value]:
+    """Measure a release by the distances of the records to their centers."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
+
+    found = nonprivate_found(release, data.points, data.box, n_clusters)
+    inertia = nonprivate_cost(data.points, found.centers, found.labels)
+    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.labels))
+    return {
         "k_found": len(found.centers),
         "inertia": inertia,
         "floor_inertia": floor,
         "inertia_ratio": inertia / floor if floor > 0 else None,
         "ari": ari,
-        "status": OK,
-        "seconds": seconds,
-        "processor_seconds": processor_seconds,
+    }
+
+
+def _of_targets(release: Release, params: Any, trial: Trial, data: Dataset) -> dict[str, Value]:
+    """Measure a release by the distances of the targets to the nearest of the records and the chosen targets."""
+    assert isinstance(release, source_target.SourceTargetRelease)
+    chosen = params.targets[release.selected]
+    cost = float(source_target.cost(params.targets, data.points, chosen))
+    floor = floor_cost(trial.source, trial.targets, params.n_centers, params.solver)
+    return {
+        "k_found": len(chosen),
+        "cost": cost,
+        "floor_cost": floor,
+        "cost_ratio": cost / floor if floor > 0 else None,
     }
 
 

@@ -101,15 +101,22 @@ def series_of(
     return Series(key, name, hue, kind, epsilons, x, ratios)
 
 
-def frontier(shown: Sequence[Series], adjacency: str, chosen: tuple[str, float] | None = None) -> Scene:
-    """Return cost against ε.
+def frontier(
+    shown: Sequence[Series],
+    adjacency: str,
+    chosen: tuple[str, float] | None = None,
+    *,
+    within: Sequence[Series] = (),
+) -> Scene:
+    """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them.
 
     A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
     """
     curves = [_curve(one) for one in shown]
-    logs = np.concatenate([np.log10(one.x) for one in shown]) if shown else np.array([-1.0, 1.0])
+    held = [*curves, *map(_curve, within)]
+    logs = np.concatenate([curve.x for curve in held]) if held else np.array([-1.0, 1.0])
     ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
-    heights = [value for curve in curves for value in (*curve.low, *curve.high) if math.isfinite(value)]
+    heights = [value for curve in held for value in (*curve.low, *curve.high) if math.isfinite(value)]
     low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
     pad = 0.04 * (high - low)
     bands, lines = layers_of(curves, Audience.CURATOR)

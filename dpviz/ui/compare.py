@@ -9,7 +9,8 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories import compare as story
-from dpviz.ui import compare_cards, compare_report, compare_solve, controls, panel, state
+from dpviz.ui import compare_cards, compare_grid, compare_report, compare_solve, controls, panel, state
+from dpviz.ui.address import address
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_runs import gathered, pieces
 from dpviz.ui.compare_tasks import Part
@@ -60,6 +61,7 @@ TAB = Knob(
     "",
     choices=(
         ("numbers", "All numbers"),
+        ("grid", "A second parameter"),
         ("solve", "Solve for ε"),
         ("people", "How many people"),
         ("report", "Report"),
@@ -117,7 +119,7 @@ def ask(frame: Frame) -> Question:
 def link(frame: Frame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     knobs = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, TAB)
-    every = (*knobs, *compare_cards.KNOBS, *compare_solve.KNOBS)
+    every = (*knobs, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
     return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
 
 
@@ -126,8 +128,10 @@ def compared(frame: Frame, question: Question) -> None:
     """Draw the frontier of what is there so far, the chosen runs, and the tabs."""
     if state.is_blank():
         return
+    query = state.query([*link(frame), ("audience", "curator")])
     if not question.entries:
         st.info("No method is chosen. Choose at least one on the left.")
+        address(query)
         return
     place, below = st.container(), st.container()
     with below:
@@ -138,10 +142,10 @@ def compared(frame: Frame, question: Question) -> None:
     with place:
         if not shown:
             _nothing(runs.rows, complete=runs.complete)
+            address(query)
             return
         panel.sentence(story.sentence(shown, AT), public=False)
         scene = story.frontier(shown, question.adjacency, chosen)
-        query = state.query([*link(frame), ("audience", "curator")])
         _follow(live(scene, key="picture", height=HEIGHT, query=query), shown)
     compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
 
@@ -158,7 +162,18 @@ def compared(frame: Frame, question: Question) -> None:
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
 
-    controls.fill(TAB, {"numbers": numbers, "solve": solve, "people": people, "report": report})
+    def grid() -> None:
+        asked = (question.n_clusters, question.start_seed, question.seed, question.adjacency)
+        compare_grid.grid(frame, question.entries, *asked)
+
+    tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
+    controls.fill(TAB, tabs)
+
+
+def hidden(frame: Frame) -> None:
+    """Say why the public sees nothing; the link has all that is asked, for the curator to open."""
+    st.info(story.HIDDEN)
+    address(state.query([*link(frame), ("audience", "public")]))
 
 
 def guide(question: Question) -> None:

@@ -61,13 +61,18 @@ def people(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: in
 
 def parts_of(entries: Sequence[str], at: float, n: int, n_clusters: int, start_seed: int, seed: int) -> list[Part]:
     """Return the runs on n, n/2, n/4, ... records, as long as there are FEWEST and one for each cluster."""
-    sizes = [size for size in dict.fromkeys(n >> i for i in range(HALVINGS)) if size >= max(FEWEST, n_clusters)]
     return [
         Part(entry, at, n_clusters, start_seed, seed + first, count, size, parts=True)
-        for size in sizes or [n]
+        for size in sizes_of(n, n_clusters)
         for entry in entries
         for first, count in pieces(PEOPLE_RUNS)
     ]
+
+
+def sizes_of(n: int, n_clusters: int) -> list[int]:
+    """Return n, n/2, n/4, ... as long as there are FEWEST and one for each cluster."""
+    sizes = [size for size in dict.fromkeys(n >> i for i in range(HALVINGS)) if size >= max(FEWEST, n_clusters)]
+    return sizes or [n]
 
 
 def answers(

@@ -9,7 +9,7 @@ from dpviz.core import Box, Centers, Guarantee, Labels, Points
 from dpviz.data import Dataset
 from dpviz.experiments.grids import grid_of
 from dpviz.experiments.trial_runs import nonprivate_found, run_trials
-from dpviz.experiments.trials import METHODS, Trial
+from dpviz.experiments.trials import METHODS, Fields, Trial
 from dpviz.ui.compare_methods import ENTRIES
 
 HERE = "here"  # what a grid calls the records on screen
@@ -27,6 +27,7 @@ class Part:
     n_runs: int
     n: int  # records: all of them, or how many are drawn
     parts: bool = False
+    fields: Fields = ()  # of the method's Params, instead of the entry's own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +65,6 @@ def trials(points: Points, box: Box, classes: Labels | None, part: Part) -> tupl
             "noise": [0] if part.parts else seeds,
         },
         "data": [{"name": HERE, "n": part.n, "k": part.n_clusters}],
-        "methods": [ENTRIES[part.entry].declared()],
+        "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
     }
     return grid_of(declared, given={HERE: Dataset(points, classes, box, names, HERE)}).trials

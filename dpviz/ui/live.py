@@ -25,9 +25,10 @@ PARTS = (
     "live_hands",
     "live_tools",
     "ahead",
+    "live_address",
 )  # scripts, each after what it imports
 _LIVE = served("live", *PARTS)
-_SESSION = "dpviz:session"
+SESSION = "dpviz:session"  # in the session's state: its name, for the browser
 
 Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
 
@@ -71,7 +72,7 @@ def live(
     before = read_state(st.session_state.get(key), shown)
     options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
-        options["session"] = st.session_state.setdefault(_SESSION, token_hex(8))
+        options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
     options |= {"selected": before.selected, "picks": before.pick_count}
     if inspect is not None and not audience_public:
         options["select"] = {"region": before.region, "number": before.region_number}

@@ -1,0 +1,14 @@
+// Puts a page's knobs into the address where no picture does.
+
+import { isOthers, setQuery } from "./live_address.js";
+
+const before = new WeakMap(); // parentElement -> what it was told last
+
+export default function ({ data, parentElement }) {
+  if (!data) return undefined;
+  const told = before.get(parentElement);
+  before.set(parentElement, data);
+  if (told && isOthers(data, told)) location.reload();
+  else setQuery(data.query);
+  return undefined;
+}
