@@ -1,6 +1,5 @@
 """Nearest centers by cells of a lattice are those by looking at every record, to the bit."""
 
-import gc
 import weakref
 
 import numpy as np
@@ -100,7 +99,6 @@ def test_the_lattice_does_not_keep_the_records():
     nearest_among(points)(np.array([[0.1, 0.1], [0.9, 0.9]]))
     gone = weakref.ref(points)
     del points
-    gc.collect()
     assert gone() is None
 
 
