@@ -23,6 +23,7 @@ DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly 
 CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
 CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is taken
 FEW_POINTS = 100  # up to here they are gone through one by one, in few axes; ours
+MOST_PAIRED = 200  # up to here all pairs of points in the plane are looked at together; ours
 FEW_NEIGHBORS = 20  # of a point, itself among them, up to which pairs of points are listed; ours
 MERGE = 1e-4  # critical points closer than this, in standard deviations, are one
 
@@ -101,6 +102,8 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         tree, reach = cKDTree(points), radius * np.sqrt(widest) * (1.0 + 1e-9)
         if tree.count_neighbors(tree, reach) <= FEW_NEIGHBORS * len(points):
             return _distinct_among(mixture, points, radius, tree.query_pairs(reach, output_type="ndarray"))
+    if mixture.d == 2 and len(points) <= MOST_PAIRED:
+        return _numbered(len(points), _near_in_plane(points, mixture.quick_at(points).metric, radius))
     names = np.full(len(points), -1, dtype=np.intp)
     metric = mixture.quick_at(points).metric
     left = np.arange(len(points))
@@ -122,8 +125,20 @@ def _distinct_among(mixture: Mixture, points: Points, radius: float, pairs: Labe
     sources, rows = np.unique(pairs[:, 0], return_inverse=True)
     metric = mixture.quick_at(points[sources]).metric[rows]
     near = np.einsum("nd,nde,ne->n", gaps, metric, gaps) < radius**2
-    first = list(range(len(points)))
-    for i, j in pairs[near].tolist():
+    return _numbered(len(points), pairs[near])
+
+
+def _near_in_plane(points: Points, metric: FloatArray, radius: float) -> Labels:
+    """Return the pairs (m, 2), i < j in order, of `points` (n, 2) that are closer than `radius` in the metric at i."""
+    x, y = (np.subtract.outer(-each, -each) for each in points.T)  # from i to j
+    squares = metric[:, 0, 0, None] * x * x + 2.0 * metric[:, 0, 1, None] * x * y + metric[:, 1, 1, None] * y * y
+    return np.argwhere(np.triu(squares < radius**2, 1))
+
+
+def _numbered(n: int, pairs: Labels) -> Labels:
+    """Number n points (n,), given the pairs that are near, in order: each joins the first that leads and is near it."""
+    first = list(range(n))
+    for i, j in pairs.tolist():
         if first[i] == i and first[j] == j:
             first[j] = i
     return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.intp)

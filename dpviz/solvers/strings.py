@@ -93,10 +93,10 @@ def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatA
     first, second = pairs[:, 0], pairs[:, 1]
     precisions = mixture.precisions.reshape(mixture.n_components, 1, -1)
     pulls = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)[:, None]
-    metric = ((1 - share) * precisions[first] + share * precisions[second]).reshape(*logits.shape, mixture.d, mixture.d)
+    metric = ((1 - share) * precisions[first] + share * precisions[second]).reshape(-1, mixture.d, mixture.d)
     pull = (1 - share) * pulls[first] + share * pulls[second]
-    ridge = np.linalg.solve(metric, pull[..., None])[..., 0]
-    return ridge, quick_log_density(mixture, ridge.reshape(-1, mixture.d)).reshape(logits.shape)
+    ridge = solved(metric, pull.reshape(-1, mixture.d))
+    return ridge.reshape(pull.shape), quick_log_density(mixture, ridge).reshape(logits.shape)
 
 
 def simplex_starts(mixture: Mixture) -> Points:
@@ -111,7 +111,7 @@ def simplex_starts(mixture: Mixture) -> Points:
     precisions = mixture.precisions[alive]
     pulls = np.einsum("kij,kj->ki", precisions, mixture.means[alive])
     metric = quiet_product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
-    places = np.linalg.solve(metric, (shares @ pulls)[..., None])[..., 0]
+    places = solved(metric, shares @ pulls)
     here = mixture.quick_at(places)
     count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
     return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
