@@ -42,7 +42,7 @@ REAL = (
     "paper, which is not private. MNIST is its 10,000 test images, Office the 10 classes of Office-Caltech, "
     "Superconductivity a sample of 1,472, split by critical temperature: all smaller than the paper's."
 )
-RUNS_NOTE = "The paper averages 30 runs, too, and prints pictures, no figures."
+RUNS_NOTE = "The paper averages 30 runs, and prints pictures, no figures."
 NOT_COMPARABLE = "ρ = 3 is about (12.9, 1e-5): rows of ρ = 3 and of ε = 3 are not comparable."
 GAN = f"DP-GAN is {ABSENT}."
 RIVALS_NOTE = (

@@ -1,13 +1,14 @@
 """What an attacker learns from released points: the posterior of one place, and which of two places it was."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from dpviz import attacks
 from dpviz.algorithms import nd_laplace
 from dpviz.algorithms.nd_laplace import Params, cells_of, noise_box
-from dpviz.core import FloatArray, PointsRelease
+from dpviz.core import Box, FloatArray, PointsRelease
 from dpviz.mechanisms import nearest_places
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
@@ -49,7 +50,6 @@ def posterior_of(told: Context) -> Posterior:
         released = cells.outputs[nearest_places(released, cells.outputs)]
     weights = attacks.posterior(PointsRelease(released), adversary)
     guess = attacks.best_guess(prior, weights, "distance")
-    middle = attacks.best_guess(prior, prior.weights, "distance")
     best = int(weights.argmax())
     factor = 2.0 if params.domain == "redraw" else 1.0
     return Posterior(
@@ -57,10 +57,18 @@ def posterior_of(told: Context) -> Posterior:
         weights,
         guess,
         attacks.expected_error(prior, weights, guess, "distance"),
-        attacks.expected_error(prior, prior.weights, middle, "distance"),
+        _before(tuple(box.low.tolist()), tuple(box.high.tolist())),
         float(weights[best]),
         float(attacks.posterior_bound(prior, factor * params.epsilon)[best]),
     )
+
+
+@lru_cache(maxsize=8)
+def _before(low: tuple[float, ...], high: tuple[float, ...]) -> float:
+    """Return the distance that the best guess is off, on average, by who knows the box alone: no ε moves it."""
+    prior = attacks.uniform_prior(Box(low, high), CELLS[len(low)])
+    middle = attacks.best_guess(prior, prior.weights, "distance")
+    return attacks.expected_error(prior, prior.weights, middle, "distance")
 
 
 def posterior_scene(told: Context, found: Posterior) -> Scene:

@@ -32,7 +32,8 @@ class Measure:
         """Write a length with its unit."""
         if self.shares:
             return f"{number(100.0 * length)} % of the range"
-        return f"{number(length)} {self.unit or 'units'}"
+        said = number(length)
+        return f"{said} {self.unit or ('unit' if said == '1' else 'units')}"
 
     @property
     def said(self) -> str:

@@ -71,7 +71,7 @@ def cloud_scene(
     return Scene(
         title="Two worlds",
         alt=f"What {n_runs} runs released in each of two worlds, over each other: {first.lower()}, {second.lower()}.",
-        caption=f"Not a release. {n_runs} runs in each world. Rings: {first}. Crosses: {second}.",
+        caption=f"Exact, and not a release: {n_runs} runs in each world. Rings: {first}. Crosses: {second}.",
         x=_seen(stage.projection.x, drawn[:, 0], near=near),
         y=_seen(stage.projection.y, drawn[:, 1], near=near) if words.box.d > 1 else stage.projection.y,
         axes_public=False,

@@ -12,6 +12,13 @@ from dpviz.ui import controls, state
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 KNOBS["n_centers"] = replace(KNOBS["n_centers"], default=5)  # few lines to look at
+SUITED = {"epsilon": "laplace", "rho": "gaussian"}  # noise by budget, as in the paper
+KNOBS["noise"] = replace(
+    KNOBS["noise"],
+    default="suited",
+    help=f"{KNOBS['noise'].help} Suited: Laplace for ε, Gaussian for ρ.",
+    choices=(("suited", "Suited"), *KNOBS["noise"].choices),
+)
 BUDGET = Knob(
     "budget",
     "choice",
@@ -43,6 +50,8 @@ def more(method: str, budget: str) -> dict[str, Any]:
     with st.expander("Noise and calibration"):
         drawn = ["noise", "calibration", *(["t"] if method == "nas" else ["threshold"]), "gamma", "solver"]
         chosen |= {name: controls.control(KNOBS[name]) for name in drawn}
+        if chosen["noise"] == "suited":
+            chosen["noise"] = SUITED[budget]
         if chosen["noise"] == "gaussian" and budget == "epsilon":
             chosen["delta"] = controls.control(DELTA)
         if chosen["noise"] == "gaussian" and method == "nna":

@@ -53,6 +53,17 @@ def test_every_budget_has_its_slider_and_its_card(open_page, noise, budget, meth
     )
 
 
+@pytest.mark.parametrize(
+    ("budget", "noise", "other"), [("epsilon", "laplace", "gaussian"), ("rho", "gaussian", "laplace")]
+)
+def test_noise_suits_the_budget_unless_it_is_chosen(open_page, budget, noise, other):
+    cards = [
+        open_page(PAGE, **SMALL, budget=budget, **given).card for given in ({}, {"noise": noise}, {"noise": other})
+    ]
+    assert cards[0] == cards[1]
+    assert cards[0] != cards[2]
+
+
 def test_the_public_sees_no_source(open_page):
     curator, public = open_page(PAGE), open_page(PAGE, audience="public")
     assert names_of(curator) - names_of(public) == SECRETS | {"Counts of the refused"}

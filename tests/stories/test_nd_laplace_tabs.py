@@ -134,6 +134,9 @@ def test_the_law_alone_needs_no_record(where):
 class TestGame:
     game = laplace_play.game_of(3.0, Measure(100.0, "m"))
 
+    def test_one_unit_is_one(self):
+        assert [Measure(radius, "").said for radius in (1.0, 2.0)] == ["1 unit", "2 units"]
+
     def test_the_answer_is_not_drawn_before_the_guess(self):
         played, secret = laplace_play.round_of(self.game, 0, 1)
         before = {layer.name for layer in laplace_play.scene(self.game, played, None, None, None).layers}
