@@ -37,7 +37,8 @@ class Lists:
         """Return some rows, one after the other."""
         first, lengths = self.ends[wanted], self.ends[wanted + 1] - self.ends[wanted]
         before = np.cumsum(lengths) - lengths
-        return self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]
+        found: Indices = self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

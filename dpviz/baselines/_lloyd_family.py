@@ -265,7 +265,7 @@ def collected(
 def noisy_guarantee(params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = ()) -> Guarantee:
     """Claim epsilon as the paper does, and prove what is spent: `spent`, fixed before the run."""
     adjacency = adjacency_of(params.adjacency)
-    published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbours are those of this run")
+    published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbors are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
     always = (FLOAT_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, FLOAT_CAVEAT)

@@ -164,7 +164,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     )
     adjacency = run.adjacency
     claim = Claim(params.epsilon, run.delta, adjacency, "picks, counts and averages composed as zCDP")
-    reference = f"{PAPER}: its epsilon and delta; the neighbours are those of this run"
+    reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
     published = Claim(params.epsilon, run.delta, adjacency, reference)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)

@@ -100,7 +100,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
-    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
     return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, FLOAT_CAVEAT)))

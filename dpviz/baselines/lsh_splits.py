@@ -126,7 +126,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     )
     adjacency, delta = adjacency_of(params.adjacency), first.plan.delta
     claim = Claim(params.epsilon, delta, adjacency, "a private mean; level counts and leaf sums composed together")
-    reference = f"{PAPER}: its epsilon and delta; the neighbours are those of this run"
+    reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
     published = Claim(params.epsilon, delta, adjacency, reference)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, FLOAT_CAVEAT)

@@ -124,7 +124,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         row[:] = step.population[step.chosen]
     release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
-    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbours are those of this run")
+    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
     return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, FLOAT_CAVEAT)))

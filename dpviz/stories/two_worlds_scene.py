@@ -68,12 +68,16 @@ def cloud_scene(
     ]
     first, second = change.names
     n_runs = clouds[0].n_runs
+    x = _seen(stage.projection.x, drawn[:, 0], near=near)
+    y = _seen(stage.projection.y, drawn[:, 1], near=near) if words.box.d > 1 else stage.projection.y
+    spots = stage.projection(words.box.to_unit(pair.nonprivate_spots[:1]))
+    beyond = " The record itself lies outside what is shown." if near and not _inside(spots[0], x, y) else ""
     return Scene(
         title="Two worlds",
         alt=f"What {n_runs} runs released in each of two worlds, over each other: {first.lower()}, {second.lower()}.",
-        caption=f"Exact, and not a release: {n_runs} runs in each world. Rings: {first}. Crosses: {second}.",
-        x=_seen(stage.projection.x, drawn[:, 0], near=near),
-        y=_seen(stage.projection.y, drawn[:, 1], near=near) if words.box.d > 1 else stage.projection.y,
+        caption=f"Exact, and not a release: {n_runs} runs in each world. Rings: {first}. Crosses: {second}.{beyond}",
+        x=x,
+        y=y,
         axes_public=False,
         layers=tuple(replace(layer, rows=always(1)) for layer in layers),
         hint="Click a record to choose it.",
@@ -161,6 +165,10 @@ def _seen(axis: Axis, drawn: FloatArray, *, near: bool) -> Axis:
     pad = max(MARGIN * (high - low), LEAST_PAD if near else 0.0)
     low, high = low - pad, high + pad
     return replace(axis, view=(low, high) if near else (min(axis.view[0], low), max(axis.view[1], high)))
+
+
+def _inside(spot: FloatArray, x: Axis, y: Axis) -> bool:
+    return all(axis.view[0] <= at <= axis.view[1] for at, axis in zip(spot, (x, y), strict=True))
 
 
 def _nearest(xy: FloatArray, spot: FloatArray) -> FloatArray:

@@ -224,3 +224,16 @@ def test_a_click_on_the_main_picture_names_the_record(tell, show):
     assert records.arrays["xy"].shape[1] == 300
     assert [row_of(mark, 300) for mark in (0, 17, 299, 300)] == [0, 17, 299, None]
     assert row_of(1, 20_000) == 2, "an even sample of 10,000 is drawn"
+
+
+def test_a_record_beyond_the_part_that_is_shown_is_said():
+    rng, seen = np.random.default_rng(1), set()
+    close = tuple(Cloud(BOX.from_unit(rng.uniform(0.3, 0.7, (200, 2))), None, np.zeros((200, 1))) for _ in range(2))
+    for row in range(20):
+        scene = drawn(change=Change("remove", row), clouds=close)
+        (spot,) = [each.arrays["xy"][0, 0] for each in scene.layers if each.name == f"Record {row}"]
+        inside = all(axis.view[0] <= at <= axis.view[1] for at, axis in zip(spot, (scene.x, scene.y), strict=True))
+        assert ("lies outside" in scene.caption) is not inside
+        seen.add(inside)
+        assert "lies outside" not in drawn(change=Change("remove", row), clouds=close, near=False).caption
+    assert seen == {True, False}
