@@ -128,7 +128,7 @@ def _parallel(
         parallel = Parallel(jobs, return_as="generator_unordered", batch_size=1, timeout=timeout)
     rows = parallel(delayed(run_trials)(batch) for batch in batches)
     try:
-        for found in rows:  # `yield from` would close them itself, with joblib's warning
+        for found in rows:  # noqa: UP028 (`yield from` closes them itself, with joblib's warning)
             yield found
     except TimeoutError:
         raise WorkersError(
