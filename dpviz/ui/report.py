@@ -31,7 +31,8 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; 
   body { font-size: 9.5pt; line-height: 1.4; margin: 0; max-width: none; padding: 0; }
   .wide { overflow: visible; } table { font-size: 7.5pt; }
   .cards { grid-template-columns: repeat(3, 1fr); gap: .6rem; }
-  .dpviz-card { font-size: 7.5pt; padding: .5rem; } .dpviz-card h3 { font-size: 9.5pt; } .dpviz-card h4 { font-size: 8pt; }
+  .dpviz-card { font-size: 7.5pt; padding: .5rem; } .dpviz-card h3 { font-size: 9.5pt; }
+  .dpviz-card h4 { font-size: 8pt; }
   .dpviz-source { font-size: 7pt; }
   figure, .dpviz-card, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } thead { display: table-header-group; }
 }
