@@ -45,7 +45,7 @@ def small_multiples(panels: Sequence[Panel], adjacency: str) -> tuple[Scene | No
 def lines(panels: Sequence[Panel], epsilon: float) -> list[Mapping[str, Any]]:
     """Return the median cost of each method at `epsilon`, a line for each panel; "" where no run could be made."""
     names = list(dict.fromkeys(one.legend for panel in panels for one in panel.shown))
-    made = []
+    made: list[Mapping[str, Any]] = []
     for panel in panels:
         costs = {one.legend: _median(one, epsilon) for one in panel.shown}
         made.append({"": panel.words, **{name: costs.get(name, "") for name in names}})
