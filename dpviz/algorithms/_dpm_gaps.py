@@ -74,7 +74,7 @@ def _spill(
             for part, (first, last) in enumerate(itertools.pairwise(cuts)):
                 if last > first:
                     file.seek(ordered.itemsize * int(places_at[part]))
-                    file.write(ordered[first:last])
+                    file.write(ordered[first:last].data)
                     places_at[part] += last - first
 
 

@@ -1,12 +1,10 @@
 """What the entries of a grid are made of: numbers, words and lists, and what is said of those that cannot be."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from dpviz.experiments.trials import Fields, Scalar
-
-Made = TypeVar("Made")
 
 
 class GridError(ValueError):
@@ -45,7 +43,7 @@ def known(place: str, found: Mapping[str, Any], allowed: Sequence[str]) -> None:
             raise GridError(f"{place} was given {key!r:.40}, but it takes {', '.join(allowed)}. Leave it out.")
 
 
-def tried(place: str, action: Callable[[], Made]) -> Made:
+def tried(place: str, action: Any) -> Any:
     """Return what `action` does; what it refuses becomes a GridError that names `place`."""
     try:
         return action()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.core import Box, Points
-from dpviz.data import DATASETS, Dataset, TableError, data_knobs, load, read_table, size_limits
+from dpviz.data import DATASETS, Dataset, Table, TableError, data_knobs, load, read_table, size_limits
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.experiments.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.experiments.trials import PAIR_TARGETS, Fields, Given, Source, Targets
@@ -117,7 +117,7 @@ def _points(path: Path, records: Dataset) -> Points:
     return made.points
 
 
-def _table(place: str, path: Path) -> Any:
+def _table(place: str, path: Path) -> Table:
     try:
         return read_table(path)
     except OSError as error:

@@ -128,7 +128,8 @@ def _parallel(
         parallel = Parallel(jobs, return_as="generator_unordered", batch_size=1, timeout=timeout)
     rows = parallel(delayed(run_trials)(batch) for batch in batches)
     try:
-        yield from rows
+        for found in rows:  # noqa: UP028 (`yield from` closes them itself, with joblib's warning)
+            yield found
     except TimeoutError:
         raise WorkersError(
             f"The cluster sent nothing for {PATIENCE:.0f} s. Rows made so far are kept. See whether its workers run "

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.plots import Scene
+from dpviz.plots import Kind, Scene
 from dpviz.stories.compare import Series, frontier
 from dpviz.stories.panel import number
+
+MARK = 6.0  # CSS pixels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,18 +21,22 @@ class Panel:
     shown: tuple[Series, ...]
 
 
-def small_multiples(panels: Sequence[Panel], adjacency: str) -> tuple[Scene, ...]:
-    """Return a frontier for each panel that has a line; equal heights mean equal costs in all of them.
+def small_multiples(panels: Sequence[Panel], adjacency: str) -> tuple[Scene | None, ...]:
+    """Return a frontier for each panel, None without a line; equal heights mean equal costs in all of them.
 
     Nothing in them can be clicked, and the picture above has their legend.
     """
     every = tuple(one for panel in panels for one in panel.shown)
-    scenes = []
+    scenes: list[Scene | None] = []
     for panel in panels:
         if not panel.shown:
+            scenes.append(None)
             continue
         scene = frontier(panel.shown, adjacency, within=every)
-        layers = tuple(replace(layer, legend=False, pick="") for layer in scene.layers)
+        layers = tuple(
+            replace(layer, legend=False, pick="", size=MARK if layer.kind is Kind.MARKS else layer.size)
+            for layer in scene.layers
+        )
         words = f"{panel.words}: {scene.alt[0].lower()}{scene.alt[1:]}"
         scenes.append(replace(scene, title=panel.words, alt=words, caption="", hint="", layers=layers))
     return tuple(scenes)
@@ -39,7 +45,7 @@ def small_multiples(panels: Sequence[Panel], adjacency: str) -> tuple[Scene, ...
 def lines(panels: Sequence[Panel], epsilon: float) -> list[Mapping[str, Any]]:
     """Return the median cost of each method at `epsilon`, a line for each panel; "" where no run could be made."""
     names = list(dict.fromkeys(one.legend for panel in panels for one in panel.shown))
-    made = []
+    made: list[Mapping[str, Any]] = []
     for panel in panels:
         costs = {one.legend: _median(one, epsilon) for one in panel.shown}
         made.append({"": panel.words, **{name: costs.get(name, "") for name in names}})

@@ -87,18 +87,23 @@ def grid(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: int,
     panels = [_panel(parameter, value, shown, runs.rows, adjacency, bounds_public=public) for value in values]
     scenes = compare_grid.small_multiples(panels, adjacency)
     for first in range(0, len(scenes), ACROSS):
-        for i, column in enumerate(st.columns(ACROSS, gap="small")):
-            if first + i < len(scenes):
-                with column:
-                    live(scenes[first + i], key=f"grid-{first + i}", height=HEIGHT)
+        columns = st.columns(ACROSS, gap="small")
+        for i, (column, scene) in enumerate(zip(columns, scenes[first : first + ACROSS], strict=False)):
+            with column:
+                if scene is None:
+                    st.caption(
+                        f"{panels[first + i].words}: {'no run could be made' if runs.complete else 'on its way'}."
+                    )
+                else:
+                    live(scene, key=f"grid-{first + i}", height=HEIGHT)
     _refused(runs.rows)
-    if not scenes:
+    if not any(scenes):
         return
     st.caption(
         f"The same axes in all; colors and marks as above. Medians and bands of {RUNS} runs. "
         + ("Random samples of these records. " if parameter.column == "n" else "")
         + ("The floor has as many clusters. " if parameter.column == "k" else "")
-        + compare_grid.nearest(panels, AT)
+        + (compare_grid.nearest(panels, AT) if runs.complete else "")
     )
     listed(pd.DataFrame(compare_grid.lines(panels, AT)), hide_index=True)
     st.caption(f"Cost at ε = {AT:g}, × the floor, in the median.")

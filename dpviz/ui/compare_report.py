@@ -1,6 +1,7 @@
 """The comparison as a report: what the Compare page shows, put together for one file."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -95,7 +96,7 @@ def made(
         question=QUESTION,
         findings=(*findings, *answers),
         data=tuple(data),
-        pictures=((svg([scene]), scene.caption),),
+        pictures=((svg([replace(scene, caption="")]), scene.caption),),  # words of the page, not of the picture
         cards=tuple(cards),
         odds=tuple(odds),
         table=tuple(table),

@@ -59,6 +59,8 @@ def calibration() -> str:
 def draw(frame: Frame) -> dict[str, Any]:
     """Draw what stands below the slider; returns the parameters beside epsilon and calibration."""
     values: dict[str, Any] = {}
+    if state.value(ALONG) > frame.source.dataset.d:  # here: the tab would run the page again, and its messages be lost
+        state.remember(ALONG, ALONG.default)
     with st.expander("Score of a cut"):
         for name, text in HELP.items():
             values[name] = controls.control(KNOBS[name])

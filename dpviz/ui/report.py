@@ -25,10 +25,15 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; 
 .dpviz-card p, .dpviz-card ul { margin: .2rem 0; } .dpviz-card ul { padding-left: 1.1rem; }
 .dpviz-number { font-weight: 600; } .dpviz-refused .dpviz-number { color: #c8102e; }
 .dpviz-source { color: #4b5563; font-size: .8rem; }
+@media screen { figure svg { min-width: 36rem; } .wide table { min-width: 52rem; } }
 @media print {
-  @page { margin: 16mm; }
-  body { font-size: 10.5pt; margin: 0; max-width: none; padding: 0; }
-  .wide { overflow: visible; } table { font-size: 8pt; }
+  @page { margin: 14mm; }
+  body { font-size: 9.5pt; line-height: 1.4; margin: 0; max-width: none; padding: 0; }
+  .wide { overflow: visible; } table { font-size: 7.5pt; }
+  .cards { grid-template-columns: repeat(3, 1fr); gap: .6rem; }
+  .dpviz-card { font-size: 7.5pt; padding: .5rem; } .dpviz-card h3 { font-size: 9.5pt; }
+  .dpviz-card h4 { font-size: 8pt; }
+  .dpviz-source { font-size: 7pt; }
   figure, .dpviz-card, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } thead { display: table-header-group; }
 }
 .wide { overflow-x: auto; }
@@ -80,7 +85,8 @@ def written(report: Report, *, now: datetime | None = None) -> str:
 
 
 def _figure(picture: tuple[str, str]) -> str:
-    return f"<figure>{picture[0]}<figcaption class='small'>{escape(picture[1])}</figcaption></figure>"
+    drawn, caption = picture
+    return f"<figure>{drawn}</figure>" + (f'<p class="small">{escape(caption)}</p>' if caption else "")
 
 
 def _list(said: Sequence[str]) -> str:

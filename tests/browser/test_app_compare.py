@@ -30,3 +30,12 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
     expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means")
     expect(page).to_have_url(re.compile("n=300"))
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_what_the_public_opens_is_in_the_address_though_there_is_no_picture(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare?{FEW}&audience=public")
+    expect(page).to_have_url(re.compile(r"compare_runs=30.*audience=public"), timeout=SLOW)
+    page.get_by_text("100", exact=True).click()
+    expect(page).to_have_url(re.compile("compare_runs=100"), timeout=SLOW)
+    expect(page.locator(".dpviz-live")).to_have_count(0)
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)

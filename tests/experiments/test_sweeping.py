@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,14 @@ def test_it_can_be_cancelled_and_goes_on_from_there(serial, tmp_path):
     assert by_key(rows) == serial
     assert told[-1] == (len(GRID.trials), len(GRID.trials))
     assert [row["key"] for row in rows] == [trial.key for trial in GRID.trials]
+    told.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # stopping is no fault
+        fewer = run_grid(
+            GRID, tmp_path / "two", jobs=2, progress=lambda *now: told.append(now), cancelled=lambda: told[-1][0] >= 30
+        )
+    assert 30 <= len(fewer) < 60, "in processes, too, what has not begun never begins"
+    assert by_key(fewer).items() <= serial.items()
     seen = []
     for row in sweep(GRID, cancelled=lambda: len(seen) >= 3):
         seen.append(row)
