@@ -102,7 +102,7 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     names = {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
     assert "The record" in names
     assert ("The record is on this line" in names) == (what == "published")
-    assert any("not a release" in caption.value for caption in page.app.caption)
+    assert any("Curator view: not a release" in caption.value for caption in page.app.caption)
     assert {job.arguments[0].record for _, job in ready} == {4}
 
 
