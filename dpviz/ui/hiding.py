@@ -41,7 +41,7 @@ PREFIXES = ("data_", "with_", "share_", "lock_")  # of knobs that data sets, met
 # The pages' own knobs; those of the methods are their parameters.
 _OWN = (
     "across again aim along attacked audit_runs audit_seed audited audited_mode budget change chosen "
-    "chosen_epsilon clustering compare_grid compare_neighbors compare_runs compare_seed delta "
+    "chosen_epsilon clustering compare_by compare_grid compare_neighbors compare_runs compare_seed delta "
     "delta_power drawing epsilon first mode moves n n_clusters n_cost_runs n_is_public n_levels n_morse_runs "
     "n_outcomes n_runs n_targets n_world_runs neighbors node operation people_epsilon pinned "
     "pinned_epsilon place radius record relief rho second shares size spend target_seed targets up vary where "
