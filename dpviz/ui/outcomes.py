@@ -75,24 +75,15 @@ def many(
     if page.public:
         st.info(PUBLIC)
         return
-    _many(page, describe, budget, noise, shown, look, stand, bands, more)
+    _many(more, page, describe, budget, noise, shown, look, stand, bands)
 
 
 @st.fragment
-def _many(
-    page: Frame,
-    describe: Describe,
-    budget: Knob,
-    noise: Noise,
-    shown: View,
-    look: Hashable,
-    stand: Callable[[], Stand],
-    bands: bool,
-    more: Callable[[int], None] | None,
-) -> None:
+def _many(more: Callable[[int], None] | None, *asked: Any) -> None:
+    """Draw what `_outcomes` is asked, and what the page adds below it."""
     if state.is_blank():
         return
-    n_runs = _outcomes(page, describe, budget, noise, shown, look, stand, bands)
+    n_runs = _outcomes(*asked)
     if n_runs is not None and more is not None:
         more(n_runs)
 
