@@ -160,16 +160,16 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     rejected_records, rejected_points = np.zeros(0, dtype=np.intp), np.zeros((0, box.d))
     if params.domain == "redraw":
         drawn = redraw_in_box(start, inner, epsilon=params.epsilon, keep=SHOWN_REJECTED, rng=rng)
-        moved, radius, direction = drawn.points, drawn.radius, drawn.direction
+        moved, noise = drawn.points, drawn.noise
         n_rejected, rejected_records, rejected_points = drawn.n_rejected, drawn.rejected_records, drawn.rejected_points
     else:
         noise = nd_laplace_noise(len(start), box.d, epsilon=params.epsilon, rng=rng)
-        moved, radius, direction = start + noise.displacement, noise.radius, noise.direction
+        moved = start + noise.displacement
     before = box.from_unit(moved) if to_unit else moved
     yield Step(
         nonprivate_points=frozen(exact),
-        radius=frozen(radius),
-        direction=frozen(direction),
+        radius=frozen(noise.radius),
+        direction=frozen(noise.direction),
         before_domain=frozen(before),
         n_rejected=frozen(n_rejected),
         rejected_records=frozen(rejected_records),

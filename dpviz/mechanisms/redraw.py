@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import Box, FloatArray, Points, as_points
 from dpviz.mechanisms.laplace_density import corner_probability
-from dpviz.mechanisms.nd_laplace import nd_laplace_noise
+from dpviz.mechanisms.nd_laplace import Noise, nd_laplace
 
 LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
 TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
-FEW = 512  # draws of a round that cost little more than the calls themselves
-MOST_DRAWS = 64  # of one record in a round
+FEW = 64  # records that wait for those of the next block; a round of them alone is mostly calls; ours
+MOST_DRAWS = 16  # of each of the last few in a round; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,11 +20,18 @@ class Redrawn:
     """The draws that landed inside, and what it took. All but `points` is for each record's owner only."""
 
     points: Points  # (n, d) inside the box
-    radius: FloatArray  # (n,)
-    direction: FloatArray  # (n, d)
+    start: Points  # (n, d) what was moved: the records, clipped into the box
     n_rejected: NDArray[np.intp]  # (n,) draws that landed outside
     rejected_records: NDArray[np.intp]  # (m,) whose the kept rejected draws are
     rejected_points: Points  # (m, d) at most `keep` of each record, in the order they were drawn
+
+    @property
+    def noise(self) -> Noise:
+        """The displacements in polar form; the direction of a record that stayed where it was is 0."""
+        displacement = self.points - self.start
+        radius = np.sqrt(np.einsum("ij,ij->i", displacement, displacement))
+        displacement /= np.where(radius == 0.0, 1.0, radius)[:, None]
+        return Noise(radius, displacement)
 
 
 def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:
@@ -37,39 +44,43 @@ def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0,
     """
     exact = box.clip(as_points(points, n_features=box.d))
     check_redraw(box, epsilon=epsilon)
-    noise = nd_laplace_noise(len(exact), box.d, epsilon=epsilon, rng=rng)
-    released = exact + noise.displacement
+    released = np.empty_like(exact)
     n_rejected = np.zeros(len(exact), dtype=np.intp)
     kept: list[tuple[NDArray[np.intp], Points]] = []
+    left = np.zeros(0, dtype=np.intp)
     for first in range(0, len(exact), TOGETHER):
         rows = slice(first, first + TOGETHER)
-        left = first + np.flatnonzero(~_inside(released[rows], box))
+        released[rows] = nd_laplace(exact[rows], epsilon=epsilon, rng=rng)
+        outside = first + np.flatnonzero(~_inside(released[rows], box))
+        n_rejected[outside] = 1
+        left = np.concatenate([left, outside])
         if keep:
-            kept.append((left, released[left]))
-        n_rejected[left] = 1
-        while len(left):
-            # The last few draw several times at once, and each takes its first draw inside: the same law in fewer
-            # rounds.
-            times = min(MOST_DRAWS, max(1, FEW // len(left)))
-            again = nd_laplace_noise(len(left) * times, box.d, epsilon=epsilon, rng=rng)
-            drawn = again.displacement
-            drawn += exact[np.repeat(left, times)] if times > 1 else exact[left]
-            inside = _inside(drawn, box).reshape(len(left), times)
-            draw = inside.argmax(axis=1)
-            landed = inside[np.arange(len(left)), draw]
-            done, pick = left[landed], np.flatnonzero(landed) * times + draw[landed]
-            released[done] = drawn[pick]
-            noise.radius[done], noise.direction[done] = again.radius[pick], again.direction[pick]
-            misses = np.where(landed, draw, times)
+            kept.append((outside, released[outside]))
+        while len(left) > FEW:
+            drawn = nd_laplace(exact.take(left, axis=0), epsilon=epsilon, rng=rng)
+            released[left] = drawn  # the outside ones too: they are overwritten in a later round
+            again = np.flatnonzero(~_inside(drawn, box))
+            left = left.take(again)
             if keep:
-                ordinal = np.arange(times)
-                shown = (ordinal < misses[:, None]) & (ordinal + n_rejected[left, None] < keep)
-                kept.append((np.repeat(left, shown.sum(axis=1)), drawn[shown.ravel()]))
-            n_rejected[left] += misses
-            left = left[~landed]
+                shown = n_rejected[left] < keep
+                kept.append((left[shown], drawn[again[shown]]))
+            n_rejected[left] += 1
+    while len(left):  # the last few draw several times at once; each takes its first draw inside
+        drawn = nd_laplace(np.repeat(exact[left], MOST_DRAWS, axis=0), epsilon=epsilon, rng=rng)
+        inside = _inside(drawn, box).reshape(len(left), MOST_DRAWS)
+        landed = inside.any(axis=1)
+        misses = np.where(landed, inside.argmax(axis=1), MOST_DRAWS)
+        places = drawn.reshape(len(left), MOST_DRAWS, box.d)
+        released[left[landed]] = places[landed, misses[landed]]
+        if keep:
+            ordinal = np.arange(MOST_DRAWS)
+            shown = (ordinal < misses[:, None]) & (ordinal + n_rejected[left, None] < keep)
+            kept.append((np.repeat(left, shown.sum(axis=1)), places[shown]))
+        n_rejected[left] += misses
+        left = left[~landed]
     records = np.concatenate([owner for owner, _ in kept]) if kept else np.zeros(0, dtype=np.intp)
-    places = np.concatenate([place for _, place in kept]) if kept else np.zeros((0, box.d))
-    return Redrawn(released, noise.radius, noise.direction, n_rejected, records, places)
+    shown_places = np.concatenate([place for _, place in kept]) if kept else np.zeros((0, box.d))
+    return Redrawn(released, exact, n_rejected, records, shown_places)
 
 
 def check_redraw(box: Box, *, epsilon: float) -> float:

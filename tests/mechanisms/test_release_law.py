@@ -210,7 +210,7 @@ def test_redrawn_points_follow_their_law():
     assert abs(share - quarter) < 6 * math.sqrt(quarter * (1 - quarter) / n)
     rejected = (1 - inside) / inside  # geometric, variance (1 - p) / p^2
     assert abs(found.n_rejected.mean() - rejected) < 6 * math.sqrt((1 - inside) / n) / inside
-    assert np.allclose(found.points, x + found.radius[:, None] * found.direction)
+    assert np.allclose(found.points, x + found.noise.displacement)
     counts = np.bincount(found.rejected_records, minlength=n)
     assert np.array_equal(counts, np.minimum(found.n_rejected, 3))
     assert not ((found.rejected_points >= 0) & (found.rejected_points <= 2)).all(axis=1).any()
