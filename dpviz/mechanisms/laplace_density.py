@@ -175,17 +175,17 @@ class Lattice:
 
     axes: tuple[FloatArray, ...]
     places: tuple[np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]  # (m,) each: which value a candidate has
-
-    @property
-    def pays(self) -> bool:
-        """Whether all combinations are not many more than the candidates."""
-        return math.prod(len(axis) for axis in self.axes) <= 4 * max(len(self.places[0]), 1)
+    # (m,) of the table of all combinations; None where those are many more than the candidates
+    entries: np.ndarray[tuple[int, ...], np.dtype[np.intp]] | None
 
 
 def lattice_of(candidates: FloatArray) -> Lattice:
     """Find the values that each axis of `candidates` (m, d) takes."""
     found = [np.unique(column, return_inverse=True) for column in candidates.T]
-    return Lattice(tuple(values for values, _ in found), tuple(inverse for _, inverse in found))
+    axes, places = tuple(values for values, _ in found), tuple(inverse for _, inverse in found)
+    sizes = tuple(len(axis) for axis in axes)
+    pays = math.prod(sizes) <= 4 * max(len(candidates), 1)
+    return Lattice(axes, places, np.ravel_multi_index(places, sizes) if pays else None)
 
 
 def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice: Lattice | None = None) -> FloatArray:
@@ -197,8 +197,8 @@ def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice
     reach = math.hypot(*(factors.reach(axis, values) for axis, values in enumerate(known.axes)))
     deviations, weights = scale_nodes(d, epsilon * reach)
     deviations = deviations / epsilon
-    if known.pays:
-        return _on_lattice(known, factors, deviations, weights)
+    if known.entries is not None:
+        return np.asarray(_table(known.axes, factors, deviations, weights).ravel().take(known.entries))
     rows = max(1, CELLS // deviations.size)
     blocks = (candidates[first : first + rows] for first in range(0, len(candidates), rows))
     return np.concatenate([_by_rows(block, factors, deviations, weights) for block in blocks])
@@ -211,15 +211,14 @@ def _by_rows(candidates: FloatArray, factors: Factors, deviations: FloatArray, w
     return np.asarray(product.sum(axis=1) @ weights)
 
 
-def _on_lattice(lattice: Lattice, factors: Factors, deviations: FloatArray, weights: FloatArray) -> FloatArray:
-    columns = [factors(axis, values, deviations) for axis, values in enumerate(lattice.axes)]
+def _table(axes: tuple[FloatArray, ...], factors: Factors, deviations: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return what `mixture_of` is for all combinations of the axes' values."""
+    columns = [factors(axis, values, deviations) for axis, values in enumerate(axes)]
     product = (columns[0] * weights).reshape(len(columns[0]), -1)
     for column in columns[1:-1]:
         product = (product[:, None, :] * column.reshape(1, len(column), -1)).reshape(-1, product.shape[1])
     last = columns[-1].reshape(len(columns[-1]), -1)
-    table = _small_products(product, np.ascontiguousarray(last.T)) if len(columns) > 1 else product.sum(axis=1)
-    flat = np.ravel_multi_index(lattice.places, tuple(len(axis) for axis in lattice.axes))
-    return np.asarray(table.ravel()[flat])
+    return _small_products(product, np.ascontiguousarray(last.T)) if len(columns) > 1 else product.sum(axis=1)
 
 
 def _small_products(left: FloatArray, right: FloatArray) -> FloatArray:
