@@ -13,6 +13,7 @@ the flow they follow. Newton's a_i = 1 / (1 - s_i), s_i the eigenvalues of S in 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.core import FloatArray, Labels, Points
@@ -103,7 +104,7 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         if tree.count_neighbors(tree, reach) <= FEW_NEIGHBORS * len(points):
             return _distinct_among(mixture, points, radius, tree.query_pairs(reach, output_type="ndarray"))
     if mixture.d == 2 and len(points) <= MOST_PAIRED:
-        return _numbered(len(points), _near_in_plane(points, mixture.quick_at(points).metric, radius))
+        return _led(_near_in_plane(points, mixture.quick_at(points).metric, radius))
     names = np.full(len(points), -1, dtype=np.intp)
     metric = mixture.quick_at(points).metric
     left = np.arange(len(points))
@@ -128,11 +129,26 @@ def _distinct_among(mixture: Mixture, points: Points, radius: float, pairs: Labe
     return _numbered(len(points), pairs[near])
 
 
-def _near_in_plane(points: Points, metric: FloatArray, radius: float) -> Labels:
-    """Return the pairs (m, 2), i < j in order, of `points` (n, 2) that are closer than `radius` in the metric at i."""
+def _near_in_plane(points: Points, metric: FloatArray, radius: float) -> NDArray[np.bool_]:
+    """Return (n, n): whether `points` (n, 2) j is closer than `radius` to i, in the metric at i."""
     x, y = (np.subtract.outer(-each, -each) for each in points.T)  # from i to j
     squares = metric[:, 0, 0, None] * x * x + 2.0 * metric[:, 0, 1, None] * x * y + metric[:, 1, 1, None] * y * y
-    return np.argwhere(np.triu(squares < radius**2, 1))
+    return np.asarray(squares < radius**2)
+
+
+def _led(near: NDArray[np.bool_]) -> Labels:
+    """Number n points (n,) in order of their leaders: the first that is left leads all that are left and near it."""
+    names = np.full(len(near), -1, dtype=np.intp)
+    left = np.ones(len(near), dtype=np.bool_)
+    for count in range(len(near)):
+        leader = left.argmax()
+        if not left[leader]:
+            break
+        led = near[leader] & left
+        led[leader] = True  # its distance to itself may not be a number
+        names[led] = count
+        left &= ~led
+    return names
 
 
 def _numbered(n: int, pairs: Labels) -> Labels:
