@@ -26,7 +26,7 @@ class Params:
         "nna",
         "Method",
         "NNA: mean of the records nearest to each target. NAS: mean of each target's t nearest records.",
-        choices=(("nna", "NNA: cells"), ("nas", "NAS: neighbours")),
+        choices=(("nna", "NNA: cells"), ("nas", "NAS: neighbors")),
     )
     noise: str = knob(
         "laplace",

@@ -66,6 +66,6 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable
         orderings_table(synthetic, real, ORDER_K),
         cost_table("synthetic", "Synthetic sets: cost by k", synthetic, SIZES, NO_CORESET),
         cost_table("real", "Real pairs: cost by k", real, REAL),
-        cost_table("neighbours", "NAS by the number of neighbours", found(BY_T, by_t, (ORDER_K,)), SIZES, REAL),
+        cost_table("neighbours", "NAS by the number of neighbors", found(BY_T, by_t, (ORDER_K,)), SIZES, REAL),
         times_table([time for pair in BY_T for time in timed(pair, folder, one, ORDER_K, seed)], SIZES, REAL),
     )

@@ -90,7 +90,7 @@ def frames(told: Context) -> tuple[Frame, ...]:
         refused = f"A noisy count below {number(release.threshold or 0.0)} refuses its cell."
         released = Frame(f"3: S′, {told.n_released} of {r} means", refused)
     else:
-        averaged = Frame("1: neighbours", f"For each target, the mean of the {params.t} source records nearest to it.")
+        averaged = Frame("1: neighbors", f"For each target, the mean of the {params.t} source records nearest to it.")
         noise = f"Each coordinate gets noise of ± {number(release.scale)} diameters of the ball."
         released = Frame(f"3: S′, {r} means", "All of them are released.")
     k = len(release.selected)
