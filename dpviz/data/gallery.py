@@ -12,9 +12,8 @@ from dpviz.core import Knob, KnobError, knobs
 from dpviz.data import bundled, city, shapes, synthetic
 from dpviz.data.dataset import Dataset
 
-DEFAULT_RECORDS = (
-    5_000  # of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider
-)
+# Of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider.
+DEFAULT_RECORDS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class _Entry:
     knobs: type[Any] | None = None
 
 
-def _synthetic(make: Callable[..., Dataset], knobs_type: type[Any]) -> _Entry:
-    return _Entry(SizeLimits(0, DEFAULT_RECORDS, synthetic.MAX_RECORDS), make, knobs_type)
+def _synthetic(make: Callable[..., Dataset], knobs_type: type[Any], default: int = DEFAULT_RECORDS) -> _Entry:
+    return _Entry(SizeLimits(0, default, synthetic.MAX_RECORDS), make, knobs_type)
 
 
 def _real(make: Callable[[], Dataset], n_records: int) -> _Entry:
@@ -46,7 +45,7 @@ def _real(make: Callable[[], Dataset], n_records: int) -> _Entry:
 _GALLERY: Mapping[str, _Entry] = MappingProxyType(
     {
         "blobs": _synthetic(synthetic.blobs, synthetic.BlobsKnobs),
-        "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs),
+        "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs, synthetic.MOONS_RECORDS),
         "circles": _synthetic(synthetic.circles, synthetic.CirclesKnobs),
         "spirals": _synthetic(shapes.spirals, shapes.SpiralsKnobs),
         "anisotropic": _synthetic(shapes.anisotropic, shapes.AnisotropicKnobs),

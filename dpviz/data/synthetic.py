@@ -12,6 +12,7 @@ from dpviz.core import Box, Centers, FloatArray, Labels, Points, check_params, k
 from dpviz.data.dataset import Dataset
 
 MAX_RECORDS = 1_000_000  # ours
+MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05  # Byun, Choi & Lee, figure 2
 MAX_CELLS = 10_000_000  # n * d, ours: 80 MB of float64
 
 SIDE = 10.0  # data units; ours
@@ -55,7 +56,13 @@ class MoonsKnobs:
     """What can be moved in `moons`. Raises KnobError for a value that is not allowed."""
 
     noise: float = knob(
-        0.08, "Noise", "Standard deviation around each half circle.", low=0.0, high=0.4, minimum=0.0, maximum=10.0
+        MOONS_NOISE,
+        "Noise",
+        "Standard deviation around each half circle.",
+        low=0.0,
+        high=0.4,
+        minimum=0.0,
+        maximum=10.0,
     )
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from dpviz.stories.morse_runs import RIGHT
 from dpviz.ui import lesson
 from dpviz.ui.lesson import Answer, Lesson, Question, ranges
 
+N, BLUR = 5_000, 0.08  # moons that are harder to tell apart than the page's: ε decides
 N_RUNS = 10  # noise seeds 0 to 9
 PASSES = 2  # as on the page
 
@@ -20,7 +21,7 @@ PASSES = 2  # as on the page
 @cache
 def records() -> Dataset:
     """Return the records of every step."""
-    return load("moons", n=5_000, seed=0)
+    return load("moons", n=N, seed=0, noise=BLUR)
 
 
 def run(seed: int, **params: object) -> Result[MorseRelease, Step]:
@@ -63,7 +64,15 @@ LESSON = Lesson(
     "morse",
     "A landscape of small hills",
     "Why a private mixture can find clusters of any shape, and what comes free after the release.",
-    {"data": "moons", "n": "5000", "epsilon": "5.0", "n_iterations": "2", "noise_seed": "112", "moves": "cut"},
+    {
+        "data": "moons",
+        "n": str(N),
+        "data_noise": str(BLUR),
+        "epsilon": "5.0",
+        "n_iterations": str(PASSES),
+        "noise_seed": "112",
+        "moves": "cut",
+    },
     (
         lesson.Step(
             "Read the picture",
