@@ -100,6 +100,7 @@ def test_the_committed_table_is_whole_and_says_what_the_text_says():
         case = audit_cases.cases()[row["key"]]
         assert row["mode"] == case.mode
         if row["proved"] is not None:
+            assert row["runs"] >= 20_000
             assert row["verdict"] == audit.NONE_FOUND
             assert row["measured"] <= row["proved"] * 1.05 + 0.05  # 95 % confidence in each of many
     assert all("verified" not in str(said) for said in verdicts.values())
