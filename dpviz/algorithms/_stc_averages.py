@@ -21,6 +21,8 @@ CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
 THREADED = 500_000  # query rows times neighbours from which all cores search; rows are searched alone: the same bits
 GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells faster than a tree does; ours
 LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
+MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
+FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +96,10 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
 
 def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
     """Return distances (r, t + 1) and records (r, t) of the nearest, ties as the tree meets them."""
-    large = len(targets) * t >= THREADED
-    records, rows = _order(source, LEAF, large), _order(targets, TARGET_LEAF, large)
-    tree = cKDTree(source[records], leafsize=LEAF, balanced_tree=False)
+    large, d = len(targets) * t >= THREADED, source.shape[1]
+    leaf = LEAF if d < MANY_AXES else WIDE_LEAF
+    records, rows = _order(source, leaf, large and d > FEW_AXES), _order(targets, TARGET_LEAF, large)
+    tree = cKDTree(source[records], leafsize=leaf, balanced_tree=False)
     answer = tree.query(targets[rows], k=t + 1, workers=_workers(len(targets) * t))
     found, neighbors = np.empty((len(targets), t + 1)), np.empty((len(targets), t), dtype=np.intp)
     found[rows], neighbors[rows] = answer[0], records[np.asarray(answer[1])[:, :t]]

@@ -7,9 +7,10 @@ whatever the groups are. Curator only.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, Labels, Points
 
 Singles = NDArray[np.float32]
+T = TypeVar("T")
 
 GROUP = 1024  # most records of a group; ours, by measurement
 FIRST, LATER = 256, 512  # targets looked at together, first and then; the scores stay in the cache; ours
@@ -45,25 +47,44 @@ def likely_cells(source: Points, targets: Points) -> LikelyCells:
         for rows in groups:
             labels[rows], close[rows] = _nearest(source[rows], columns, scratch)
 
-    groups, workers = list(_groups(source)), os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:  # a record's answer does not hang on who finds it
-        list(pool.map(decide, (groups[i::workers] for i in range(workers))))
+    _shared(list(_groups(source, GROUP)), decide)
     return LikelyCells(labels, np.flatnonzero(close))
 
 
-def _groups(points: Points) -> Iterator[Labels]:
-    """Yield the rows of each group of at most GROUP `points` (n, d): halves at the median of the widest axis."""
+def _shared(groups: list[Labels], work: Callable[[list[Labels]], T]) -> list[T]:
+    """Return what `work` makes of each core's share of the groups; NumPy lets go of the interpreter."""
+    workers = min(os.cpu_count() or 1, len(groups))
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, (groups[i::workers] for i in range(workers))))
+
+
+def _groups(points: Points, most: int) -> Iterator[Labels]:
+    """Yield the rows of each group of at most `most` of `points` (n, d): halves at the median of the widest axis."""
     everybody = np.ascontiguousarray(points.T, dtype=np.float32)  # grouping need not be exact
     open_groups = [(np.arange(len(points), dtype=np.intp), everybody)]
     while open_groups:
         rows, columns = open_groups.pop()
-        if len(rows) <= GROUP:
+        if len(rows) <= most:
             yield rows
             continue
         axis = (columns.max(axis=1) - columns.min(axis=1)).argmax()
         order = np.argpartition(columns[axis], len(rows) // 2)
-        for half in (order[: len(rows) // 2], order[len(rows) // 2 :]):
+        for half in (order[len(rows) // 2 :], order[: len(rows) // 2]):
             open_groups.append((rows[half], columns.take(half, axis=1)))
+
+
+def _products(rows: Singles, weights: Singles, scratch: Singles) -> Singles:
+    """Return rows (b, j) @ weights (j, c), made in `scratch`, b rounded up to a multiple of STACK times c numbers.
+
+    It is a stack of products that are each too small for a matrix library to start threads for.
+    """
+    height, n = STACK, -(-len(rows) // STACK) * STACK
+    while height > 1 and height * weights.size > ALONE:
+        height //= 2
+    filled = np.zeros((n, len(weights)), dtype=np.float32)
+    filled[: len(rows)] = rows
+    out = scratch[: n * weights.shape[1]].reshape(-1, height, weights.shape[1])
+    return np.matmul(filled.reshape(-1, height, len(weights)), weights, out=out).reshape(n, -1)[: len(rows)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +93,7 @@ class _Group:
 
     |x - t|^2 - |x|^2 = |t|^2 - 2 x . t is the score of t. To first order single precision changes it by at most
     (2d + 8) u (R + r)^2, where |t| <= R, |x| <= r and u = 2^-24: (2d + 4) u R^2 for |t|^2 and its part of the sum,
-    (2d + 6) u r R for x . t twice. The bound used is twice that, which also covers adding |x|^2 and second orders.
+    (2d + 6) u r R for x . t twice. The bound used is twice that.
     """
 
     rows: Singles  # (b, d + 1) x, and a last column of ones that lets a product add |t|^2
@@ -87,19 +108,9 @@ class _Group:
         return _rate(len(self.away)) * (float(np.sqrt(self.squares[some].max())) + self.radius) ** 2 + LEAST
 
     def least(self, live: Labels, some: Labels, scratch: Singles) -> "_Found":
-        """Return the two least scores of `some` targets for each record of `live`.
-
-        The product is a stack of small ones, each too small for a matrix library to start threads for.
-        """
+        """Return the two least scores of `some` targets for each record of `live`."""
         weights = np.concatenate([self.away[:, some] * np.float32(-2.0), self.squares[None, some]])
-        height = STACK
-        while height > 1 and height * weights.size > ALONE:
-            height //= 2
-        filled = np.zeros(-(-len(live) // STACK) * STACK, dtype=np.intp)
-        filled[: len(live)] = live
-        stack = self.rows[filled].reshape(-1, height, len(weights))
-        out = scratch[: len(filled) * len(some)].reshape(len(stack), height, len(some))
-        scores = np.matmul(stack, weights, out=out).reshape(len(filled), -1)[: len(live)]
+        scores = _products(self.rows[live], weights, scratch)
         every, best = np.arange(len(live)), scores.argmin(axis=1)
         least = scores[every, best]
         scores[every, best] = np.inf
@@ -129,7 +140,7 @@ def _rate(d: int) -> float:
     return (4 * d + 16) * UNIT
 
 
-def _group(records: Points, targets: FloatArray) -> _Group | None:
+def _measured(records: Points, targets: FloatArray) -> _Group | None:
     """Measure `records` (b, d) and `targets` (d, n) from the records' middle; None if single precision overflows."""
     columns = records.T.copy()
     middle = (columns.min(axis=1) + columns.max(axis=1)) / 2.0
@@ -156,7 +167,7 @@ def _nearest(records: Points, targets: FloatArray, scratch: Singles) -> tuple[La
     A target outside of the first ones is left out only where its distance from the box exceeds what was found by more
     than both can be off, so that it is neither the nearest nor close to it.
     """
-    every, group = np.arange(len(records)), _group(records, targets)
+    every, group = np.arange(len(records)), _measured(records, targets)
     if group is None:
         return every, np.ones(len(records), dtype=np.bool_)
     from_box, n = group.from_box, targets.shape[1]
