@@ -11,14 +11,30 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Counts, FloatArray, Labels, Points
-from dpviz.data import BLOCK_ROWS
+from dpviz.algorithms._stc_cells import likely_cells
+from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, frozen, unit_projected
+from dpviz.core.remembered import remembering
+from dpviz.data import BLOCK_ROWS, as_chunks
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
 CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
 THREADED = 500_000  # query rows times neighbours from which all cores search; rows are searched alone: the same bits
+GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells faster than a tree does; ours
 LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
+MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
+FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
+
+
+REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UsedRecords:
+    """Records as both methods use them, read-only. Curator only."""
+
+    nonprivate_unit: Points  # (m, d) in diameters of the ball from its center
+    nonprivate_points: Points  # (m, d) data units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +53,35 @@ class CellSums:
     nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for
     nonprivate_counts: Counts  # (r,)
     nonprivate_sums: FloatArray  # (r, d)
+
+
+@remembering(REMEMBERED)
+def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
+    """Return the records `points` (m, d) clipped into the public `box`, then projected into the public ball.
+
+    Raises ValueError for bad points.
+    """
+    blocks = (unit_projected(ball.to_unit(box.clip(block))) for block in as_chunks(points, n_features=box.d).blocks())
+    unit = np.concatenate([np.empty((0, box.d)), *blocks])
+    return UsedRecords(frozen(unit), frozen(ball.from_unit(unit)))
+
+
+@remembering(REMEMBERED)
+def means_of(source: Points, targets: bytes, t: int) -> NearestMeans:
+    """Return `nearest_means`, read-only, for targets (r, d) given as bytes."""
+    found = nearest_means(source, np.frombuffer(targets).reshape(-1, source.shape[1]), t)
+    for array in (found.nonprivate_means, found.nonprivate_distances, found.nonprivate_neighbors):
+        frozen(array)
+    return found
+
+
+@remembering(REMEMBERED)
+def cells_of(source: Points, targets: bytes) -> CellSums:
+    """Return `cell_sums`, read-only, for targets (r, d) given as bytes."""
+    found = cell_sums(source, np.frombuffer(targets).reshape(-1, source.shape[1]))
+    for array in (found.nonprivate_labels, found.nonprivate_counts, found.nonprivate_sums):
+        frozen(array)
+    return found
 
 
 def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
@@ -92,9 +137,10 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
 
 def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
     """Return distances (r, t + 1) and records (r, t) of the nearest, ties as the tree meets them."""
-    large = len(targets) * t >= THREADED
-    records, rows = _order(source, LEAF, large), _order(targets, TARGET_LEAF, large)
-    tree = cKDTree(source[records], leafsize=LEAF, balanced_tree=False)
+    large, d = len(targets) * t >= THREADED, source.shape[1]
+    leaf = LEAF if d < MANY_AXES else WIDE_LEAF
+    records, rows = _order(source, leaf, large and d > FEW_AXES), _order(targets, TARGET_LEAF, large)
+    tree = cKDTree(source[records], leafsize=leaf, balanced_tree=False)
     answer = tree.query(targets[rows], k=t + 1, workers=_workers(len(targets) * t))
     found, neighbors = np.empty((len(targets), t + 1)), np.empty((len(targets), t), dtype=np.intp)
     found[rows], neighbors[rows] = answer[0], records[np.asarray(answer[1])[:, :t]]
@@ -104,8 +150,19 @@ def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Label
 def _nearest_cells(source: Points, tree: cKDTree) -> Labels:
     """Return the nearest target in `tree` for each record; where several are, the tree decides.
 
-    That tree must not depend on the records, not even on how many they are: only the order of the queries may.
+    That tree must not depend on the records, not even on how many they are: only the order of the queries may, and
+    which records it is asked about, because the others have one target that is nearer than all by more than rounding.
     """
+    if len(source) < GROUPED_ROWS or source.shape[1] < GROUPED_AXES:
+        return _searched(source, tree)
+    found = likely_cells(source, tree.data)
+    labels, close = found.nonprivate_labels, found.nonprivate_close
+    labels[close] = _searched(source[close], tree)
+    return labels
+
+
+def _searched(source: Points, tree: cKDTree) -> Labels:
+    """Return the nearest target for each record, all by the tree."""
     records = _order(source, LEAF, 100 * len(source) >= THREADED)
     answer = tree.query(source[records], k=1, workers=_workers(100 * len(source)))
     labels = np.empty(len(source), dtype=np.intp)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.algorithms._stc_averages import cell_sums, nearest_means, streamed_cell_sums
+from dpviz.algorithms._stc_averages import UsedRecords, cells_of, means_of, streamed_cell_sums, used_records
 from dpviz.algorithms._stc_budget import (
     PAPER,
     Scheme,
@@ -41,7 +41,6 @@ from dpviz.core import (
     Labels,
     Points,
     Result,
-    as_points,
     frozen,
     unit_projected,
 )
@@ -77,8 +76,7 @@ class _Problem:
     """What both methods start from; points in diameters of the ball."""
 
     blocks: Callable[[], Iterable[Points]]  # private records, BLOCK_ROWS at a time
-    source: Points  # (m, d) private; (0, d) where they come in chunks
-    held: bool  # whether they do not
+    source: UsedRecords | None  # private; None where they come in chunks
     places: Points  # (r, d) the representatives
     core: Coreset
     ball: Ball
@@ -153,10 +151,10 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     def blocks() -> Iterator[Points]:
         return (unit_projected(ball.to_unit(box.clip(block))) for block in records.blocks())
 
-    source = np.concatenate([np.empty((0, box.d)), *(blocks() if held else ())])
+    source = used_records(np.asarray(points), box, ball) if held else None
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
-    problem = _Problem(blocks, source, held, targets[core.representatives], core, ball, scheme, params)
+    problem = _Problem(blocks, source, targets[core.representatives], core, ball, scheme, params)
     return _nas(problem, rng=rng) if params.method == "nas" else _nna(problem, rng=rng)
 
 
@@ -173,7 +171,7 @@ def nonprivate_difference(points: Points, box: Box, params: Params, released: Ce
     the ball. NaN when S or S' is empty.
     """
     ball = _ball(box, params)
-    source = unit_projected(ball.to_unit(box.clip(as_points(points, n_features=box.d))))
+    source = used_records(np.asarray(points), box, ball).nonprivate_unit
     if len(source) == 0 or len(released) == 0:
         return float("nan")
     targets = ball.to_unit(params.targets)
@@ -212,9 +210,10 @@ def _noisy(value: FloatArray, scheme: Scheme, rng: np.random.Generator) -> Float
 def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     """Algorithm 1: s'_x = c_x + noise for each representative x; every one is released."""
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
-    found = nearest_means(source, problem.places, scheme.t)
+    assert source is not None  # NAS refuses chunks
+    found = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
     noisy = frozen(ball.from_unit(_noisy(found.nonprivate_means, scheme, rng)))
-    enough = len(source) >= scheme.t  # theorem 5.5 needs t real neighbours
+    enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbours
     delta_t = float(core.weights @ found.nonprivate_distances / core.weights.sum()) if enough else float("nan")
     return SanitiseStep(
         events=events_of(scheme),
@@ -229,12 +228,12 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         origins=core.representatives,
         noisy_averages=noisy,
         noisy_counts=None,
-        nonprivate_source=frozen(ball.from_unit(source)),
+        nonprivate_source=source.nonprivate_points,
         nonprivate_averages=frozen(ball.from_unit(found.nonprivate_means)),
         nonprivate_counts=None,
         nonprivate_labels=None,
-        nonprivate_neighbors=frozen(found.nonprivate_neighbors),
-        nonprivate_distances=frozen(found.nonprivate_distances),
+        nonprivate_neighbors=found.nonprivate_neighbors,
+        nonprivate_distances=found.nonprivate_distances,
         nonprivate_delta_t=delta_t,
         nonprivate_bound=delta_t + noise_bound(scheme, params.gamma) + max(params.coreset_radius, 0.0),
     )
@@ -246,7 +245,10 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     A ratio is projected into the ball, where the exact average lies: post-processing.
     """
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
-    found = cell_sums(source, problem.places) if problem.held else streamed_cell_sums(problem.blocks(), problem.places)
+    if source is None:
+        found = streamed_cell_sums(problem.blocks(), problem.places)
+    else:
+        found = cells_of(source.nonprivate_unit, problem.places.tobytes())
     exact = np.concatenate([found.nonprivate_counts[:, None], found.nonprivate_sums], axis=1)
     noisy = _noisy(exact, scheme, rng)
     threshold = count_threshold(scheme, params.threshold, params.gamma)
@@ -269,10 +271,10 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         origins=frozen(core.representatives[kept]),
         noisy_averages=frozen(averages),
         noisy_counts=frozen(noisy[:, 0].copy()),
-        nonprivate_source=frozen(ball.from_unit(source)),
+        nonprivate_source=np.empty((0, ball.d)) if source is None else source.nonprivate_points,
         nonprivate_averages=frozen(means),
         nonprivate_counts=frozen(found.nonprivate_counts),
-        nonprivate_labels=frozen(found.nonprivate_labels) if problem.held else None,
+        nonprivate_labels=None if source is None else found.nonprivate_labels,
         nonprivate_neighbors=None,
         nonprivate_distances=None,
         nonprivate_delta_t=None,

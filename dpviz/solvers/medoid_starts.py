@@ -26,7 +26,7 @@ def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoi
     """
     current = ceilings.copy()
     candidates = np.ascontiguousarray(dissimilarities.T)  # read by the row: ten times as fast as by the column
-    bounds = _gains(candidates, np.arange(len(candidates)), current)
+    bounds = _gains(candidates, None, current)
     chosen = np.empty(n_medoids, dtype=np.intp)
     for i in range(n_medoids):
         best, gain = _winner(candidates, bounds, current)
@@ -61,17 +61,19 @@ def accelerated_medoids(
     return medoids
 
 
-def _gains(candidates: Dissimilarities, rows: Labels, current: Ceilings) -> FloatArray:
+def _gains(candidates: Dissimilarities, rows: Labels | None, current: Ceilings) -> FloatArray:
     """Return by how much each of some candidates alone would lower the total, blocks that stay in the cache at a time.
 
-    `candidates` (n, n) has a row for each candidate, `rows` (c,) says which are looked at.
+    `candidates` (n, n) has a row for each candidate, `rows` (c,) says which are looked at, None all.
     """
-    total = np.empty(len(rows))
-    for first in range(0, len(rows), BLOCK):
-        part = candidates[rows[first : first + BLOCK]]
-        np.subtract(current, part, out=part)
+    n = len(candidates) if rows is None else len(rows)
+    total, gains = np.empty(n), np.empty((BLOCK, len(current)), dtype=np.float32)
+    for first in range(0, n, BLOCK):
+        block = slice(first, min(first + BLOCK, n))
+        part = gains[: block.stop - first]
+        np.subtract(current, candidates[block if rows is None else rows[block]], out=part)
         np.maximum(part, 0.0, out=part)
-        part.sum(axis=1, dtype=np.float64, out=total[first : first + BLOCK])
+        part.sum(axis=1, dtype=np.float64, out=total[block])
     return total
 
 

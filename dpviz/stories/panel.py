@@ -28,6 +28,8 @@ def number(value: float) -> str:
     """Write a number with at most three significant digits, the way a person would."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
+    if 1e-4 <= abs(value) < 999.5:
+        return f"{value:.3g}"  # the same, several times as fast: a picture names hundreds of numbers
     if value == 0:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
