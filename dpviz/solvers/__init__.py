@@ -20,7 +20,7 @@ from dpviz.solvers.moments import (
     streamed,
     unpacked,
 )
-from dpviz.solvers.nearest import Nearest, Partition, nearest_among
+from dpviz.solvers.nearest import Members, Nearest, Partition, nearest_among
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -62,6 +62,7 @@ __all__ = [
     "LloydBudget",
     "LloydRun",
     "Local",
+    "Members",
     "MergeTree",
     "Mixture",
     "Nearest",

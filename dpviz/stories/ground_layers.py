@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import cluster_sums, means
+from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
 from dpviz.stories.view import spread
 
@@ -37,14 +37,15 @@ def sample(n: int, n_rows: int = 1) -> NDArray[np.intp]:
 
 
 def record_layer(
-    unit: Points, groups: Sequence[Labels | None], rows: Mapping[int, int], stage: Stage, **style: Any
+    unit: Points, groups: Sequence[Members | None], rows: Mapping[int, int], stage: Stage, **style: Any
 ) -> Layer:
-    """The records (n, d), colored by `groups`, one (n,) a row; None is a row without color."""
-    drawn = sample(len(unit), len(groups))
-    group = np.full((len(groups), len(drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
-    for row, labels in zip(group, groups, strict=True):
-        if labels is not None:
-            row[:] = labels[drawn]
+    """The records (n, d), colored by `groups`, labels a row; None is a row without color."""
+    rows_drawn = sample(len(unit), len(groups))
+    drawn = slice(None) if len(rows_drawn) == len(unit) else rows_drawn  # all of them: nobody has to be picked out
+    group = np.full((len(groups), len(rows_drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
+    for row, members in zip(group, groups, strict=True):
+        if members is not None:
+            row[:] = members[drawn]
     return drawn_records(unit[drawn], group, rows, stage, **{"total": len(unit), **style})
 
 

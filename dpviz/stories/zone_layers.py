@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
-from dpviz.core import Centers, FloatArray, Points
+from dpviz.core import Centers, FloatArray
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import clamped_laplace, nearest_among, spread_in_zone, zone_density
-from dpviz.stories.ground_layers import exact_means
+from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
 from dpviz.stories.zone_stage import Stand
@@ -159,11 +158,3 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     return stage.layer(
         "Ray through the true sum", Kind.SEGMENTS, Role.VIOLATION, Audience.RELEASED, rows, arrays, size=1.5
     )
-
-
-def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> Centers:
-    """Return the exact means (k, d) that the release hides (curator only)."""
-    if repaired:
-        return last.nonprivate_mean
-    released_from = nearest_among(unit)(last.released_centers)  # the clusters whose sums the published release divides
-    return exact_means(unit, released_from, final)
