@@ -28,7 +28,9 @@ def with_trace(told, names, seed=1):
     """Change these arrays of every step that has them; the release stays."""
     rng = np.random.default_rng(seed)
     trace = tuple(
-        dataclasses.replace(step, **{name: other(getattr(step, name), rng) for name in names if name in arrays_of(step)})
+        dataclasses.replace(
+            step, **{name: other(getattr(step, name), rng) for name in names if name in arrays_of(step)}
+        )
         for step in told.result.trace
     )
     return dataclasses.replace(told, result=dataclasses.replace(told.result, trace=trace))
@@ -40,7 +42,8 @@ def with_records(told, n, seed=2):
     points = told.words.box.from_unit(unit)
     reference = story.reference(points, told.words, told.result)
     labels = tuple(
-        dataclasses.replace(step, nonprivate_members=np.arange(n) % told.params.n_clusters) for step in told.result.trace
+        dataclasses.replace(step, nonprivate_members=np.arange(n) % told.params.n_clusters)
+        for step in told.result.trace
     )
     result = dataclasses.replace(told.result, trace=labels)
     return dataclasses.replace(told, unit=unit, result=result, reference=reference)
