@@ -177,7 +177,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     unit = unit_records(points, box)
     centers = _start(unit, box, params, rng=start_rng)
     problem = _problem(nearest_among(unit), params, rng=plan_rng)
-    clusters = problem.nearest.partition(centers)
+    clusters = problem.nearest.opening(centers)
     for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
         step = zone_step(problem, centers, clusters, iteration, chance)
         if problem.repaired and iteration == problem.n_iterations:

@@ -70,7 +70,7 @@ class Nearest:
         if lattice is None or k > MOST_CENTERS:
             labels = assign(self.points, centers)
             return Partition(
-                labels, cluster_sums(self.points, labels, k), cluster_totals(squares(self.points), labels, k)
+                labels, cluster_sums(self.points, labels, k), cluster_totals(squared_lengths(self.points), labels, k)
             )
         found = lattice.decided(centers)
         rows = lattice.records_in(found.cells == OPEN)
@@ -80,6 +80,13 @@ class Nearest:
         totals = [np.bincount(groups, each, OPEN + 1)[:k] for each in np.concatenate(parts, axis=1)]
         members = _CellMembers(self.points, lattice, centers, found.cells)
         return Partition(members, ClusterSums(totals[0], np.stack(totals[2:], axis=1)), totals[1])
+
+    def opening(self, centers: Centers) -> Partition:
+        """Return `partition(centers)` of centers that many runs start from: it is made once."""
+        found, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
+        if self.lattice is None or len(centers) > MOST_CENTERS:
+            return Partition(found, sums, squares)
+        return Partition(_CellMembers(self.points, self.lattice, centers, found), sums, squares)
 
 
 def nearest_among(points: Points) -> Nearest:
@@ -93,7 +100,7 @@ def nearest_among(points: Points) -> Nearest:
 
 
 @remembering(REMEMBERED)
-def squares(points: Points) -> FloatArray:
+def squared_lengths(points: Points) -> FloatArray:
     """Return each record's |x|^2, (n,)."""
     return frozen(np.asarray(np.einsum("ij,ij->i", points, points)))
 
@@ -177,6 +184,17 @@ class _Lattice:
     def records_in(self, chosen: NDArray[np.bool_]) -> Labels:
         """Return the records of the cells `chosen` (m,)."""
         return self.records[self.cells.parts_of(chosen)]
+
+
+@remembering(REMEMBERED)
+def _opening(points: Points, shape: tuple[int, ...], bits: bytes) -> tuple[NDArray[Any], ClusterSums, FloatArray]:
+    """Return labels or what the cells say, and the sums: nothing that holds the records."""
+    made = nearest_among(points).partition(np.frombuffer(bits).reshape(shape))
+    found = (
+        made.nonprivate_members.found if isinstance(made.nonprivate_members, _CellMembers) else made.nonprivate_labels
+    )
+    sums = ClusterSums(frozen(made.sums.nonprivate_counts), frozen(made.sums.nonprivate_sums))
+    return frozen(found), sums, frozen(made.nonprivate_squares)
 
 
 @remembering(REMEMBERED)

@@ -6,6 +6,7 @@ arrays of box coordinates. All randomness comes from a fixed number of draws a r
 generator state the result is continuous in epsilon.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray
+from dpviz.core import Centers, FloatArray, frozen
 
 SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
 CELLS = 64  # of the marginal's integration; Simpson's rule in each
 CUT = 36.0  # e-folds kept of the marginal's tail: exp(-36) is below rounding
+REMEMBERED = 64  # laws of some iterations at once, a few kilobytes each
 _SHRINK = 1.0 - 1.0 / math.e
 _EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2  # of the cells: finer where exp(-eps alpha) is steep
 
@@ -98,7 +100,8 @@ def draws_ahead(
         uniforms[i] = rng.random((k, 3))
         sides[i] = _side_directions((k, d), uniforms[i, :, 2], rng)
     flat = uniforms.reshape(-1, 3)
-    angle = _angles(lams, epsilons, flat[:, :1])[:, 0] if d > 1 else np.zeros(m * k)
+    # Remembered: in repaired mode the slider moves the budget, not the laws that zones are drawn by.
+    angle = _known_angles(*(each.tobytes() for each in (lams, epsilons, flat[:, 0]))) if d > 1 else np.zeros(m * k)
     reach = _reaches(lams, epsilons, angle, flat[:, 1])
     return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
 
@@ -167,11 +170,8 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     score = -reach - 2.0 * angle / math.pi
     # The best point of a zone, delta = 2 lam - 1 on the axis, has the score that keeps the exponent at or below 0.
     density = epsilon * (score + 2.0 * lams - 1.0) / (2.0 * SCORE_SENSITIVITY)
-    # In place: every new array of this size costs as much as a function of its numbers.
-    np.exp(np.minimum(density, 0.0, out=density), out=density)
-    density /= reach
-    density *= inside
-    return density
+    np.exp(np.minimum(density, 0.0, out=density), out=density)  # in place: a new array costs as much as an exponential
+    return np.where(inside, density / reach, 0.0)
 
 
 def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -216,9 +216,7 @@ def _orthogonal(sides: FloatArray, axis: FloatArray) -> FloatArray:
 
 
 def _chord(lam: FloatArray, sin: FloatArray, cos: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return alpha, the chord's first delta and its length at the parameter phi, lam sin(alpha) = (1-lam) sin(phi).
-
-    `sin` and `cos` are phi's.
+    """Return alpha, the chord's first delta and its length where lam sin(alpha) = (1-lam) sin(phi), given phi's.
 
     delta runs over lam cos(alpha) -+ sqrt((1-lam)^2 - lam^2 sin^2(alpha)), and that root is (1-lam) cos(phi): smooth
     where the chord shrinks to a point.
@@ -244,6 +242,13 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
     over_delta = np.where(rate > 0, tilted, length)
     nearest = 2.0 * lam - 1.0
     return np.asarray(slope * over_delta * np.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _known_angles(*arrays: bytes) -> FloatArray:
+    """Return what `_angles` draws, (k,), for lambda, epsilon and one uniform number of each zone."""
+    lam, epsilon, uniforms = (np.frombuffer(each) for each in arrays)
+    return frozen(_angles(lam, epsilon, uniforms[:, None])[:, 0])
 
 
 def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
