@@ -75,9 +75,9 @@ class Nearest:
         found = lattice.decided(centers)
         rows = lattice.records_in(found.cells == OPEN)
         unsure = self.points[rows]
-        groups = np.concatenate([found.blocks, found.inner, assign(unsure, centers)])
+        groups: Labels = np.concatenate([found.blocks, found.inner, assign(unsure, centers)])
         parts = (lattice.blocks.moments, lattice.cells.moments[:, found.parts], _moments(unsure))
-        totals = [np.bincount(groups, each, OPEN + 1)[:k] for each in np.concatenate(parts, axis=1)]
+        totals = [cluster_totals(each, groups, OPEN + 1)[:k] for each in np.concatenate(parts, axis=1)]
         members = _CellMembers(self.points, lattice, centers, found.cells)
         return Partition(members, ClusterSums(totals[0], np.stack(totals[2:], axis=1)), totals[1])
 
@@ -115,7 +115,7 @@ class _CellMembers:
     found: NDArray[np.uint8]  # (m,) each cell's center, or OPEN
 
     def __getitem__(self, rows: Any) -> NDArray[np.uint8]:
-        labels = self.found.take(self.lattice.cell_of[rows])
+        labels: NDArray[np.uint8] = self.found.take(self.lattice.cell_of[rows])
         unsure = np.flatnonzero(labels == OPEN)
         labels[unsure] = assign(self.points[np.arange(len(self.points))[rows][unsure]], self.centers)
         return labels
@@ -212,7 +212,7 @@ def _lattice(points: Points) -> _Lattice | None:
     records = np.argsort(number, kind="stable")
     held, first = np.unique(number[records], return_index=True)
     cell_of = np.repeat(np.arange(len(held)), np.diff(first, append=n))[np.argsort(records)]
-    moments = np.stack([np.bincount(cell_of, each, len(held)) for each in _moments(points)])
+    moments = np.stack([cluster_totals(each, cell_of, len(held)) for each in _moments(points)])
     within = np.stack(np.unravel_index(held % n_cells**d, (n_cells,) * d))  # (d, m)
     around, begins = np.unique(held // n_cells**d, return_index=True)
     corner = np.stack(np.unravel_index(around, (n_blocks,) * d))  # (d, b)
