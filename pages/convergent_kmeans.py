@@ -13,7 +13,8 @@ from dpviz.stories import convergent_kmeans as story
 from dpviz.stories import kmeans_family
 from dpviz.ui import attack_record, controls, family, frame, outcomes, play, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import Method, Slider, along, show, show_pair
+from dpviz.ui.method import Method, along
+from dpviz.ui.show import Slider, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 
@@ -65,8 +66,6 @@ def stepwise(step: float) -> Method:
 
 told = {"published": stepwise, "repaired": repaired, "both": repaired}.get(chosen, baseline)
 budget = KNOBS["epsilon_per_iteration" if chosen == "published" else "epsilon"]
-
-
 trails = (along(repaired), along(lambda each: published(each, each))) if chosen == "both" else ((), ())
 
 

@@ -10,7 +10,8 @@ from dpviz.stories import dpm as story
 from dpviz.stories.dpm_context import Context
 from dpviz.ui import controls, dpm_knobs, dpm_tabs, frame, outcomes, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import Method, Slider, impossible, recalled, show
+from dpviz.ui.method import Method
+from dpviz.ui.show import Slider, impossible, recalled, show
 
 page = frame.start(algorithm.TITLE, story.TERMS)
 with page.first:

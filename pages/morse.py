@@ -10,7 +10,8 @@ from dpviz.core import Knob, knobs
 from dpviz.stories import morse as story
 from dpviz.ui import controls, frame, morse, outcomes, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.show import Method, Slider, show
+from dpviz.ui.method import Method
+from dpviz.ui.show import Slider, show
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start

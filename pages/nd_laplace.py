@@ -8,7 +8,8 @@ import streamlit as st
 from dpviz.algorithms import nd_laplace as algorithm
 from dpviz.stories import nd_laplace as story
 from dpviz.ui import controls, frame, nd_laplace, nd_laplace_tabs, state, two_worlds
-from dpviz.ui.show import Method, Slider, recalled, show
+from dpviz.ui.method import Method
+from dpviz.ui.show import Slider, recalled, show
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider="Each person")
 with page.first:

@@ -20,8 +20,9 @@ from dpviz.ui import (
     two_worlds,
 )
 from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.method import Method
 from dpviz.ui.runs import words_of
-from dpviz.ui.show import Method, Slider, show
+from dpviz.ui.show import Slider, show
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
 with page.first:

@@ -12,6 +12,7 @@ from dpviz.mechanisms import laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
+    Members,
     Nearest,
     Partition,
     ZoneDraw,
@@ -66,7 +67,7 @@ class ZoneStep(Step):
     reach: FloatArray  # (k,) delta
     angle: FloatArray  # (k,) alpha, radians
     released_centers: Centers  # (k, d) S_hat
-    nonprivate_labels: Labels  # (n,) nearest previous center
+    nonprivate_members: Members  # of each previous center: the nearest records
     nonprivate_cost_before: FloatArray  # (k,) of the clusters at S_prev, box units squared
     nonprivate_cost_after: FloatArray  # (k,) of the same clusters at S_hat
     lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
@@ -77,6 +78,12 @@ class ZoneStep(Step):
     final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
     final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
     final_centers: Centers | None = None  # (k, d) as released, box units
+    nonprivate_final_mean: Centers | None = None  # (k, d) of the clusters whose sums are released
+
+    @property
+    def nonprivate_labels(self) -> Labels:
+        """Everybody's nearest previous center (n,)."""
+        return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @property
     def leaves_convergent_zone(self) -> NDArray[np.bool_]:
@@ -141,7 +148,7 @@ def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration
         epsilon=problem.epsilon,
         events=problem.plan_events + stand.events if iteration == 1 else stand.events,
         previous_centers=frozen(centers),
-        nonprivate_labels=frozen(clusters.nonprivate_labels),
+        nonprivate_members=clusters.nonprivate_members,
         nonprivate_counts=frozen(sums.nonprivate_counts),
         nonprivate_mean=frozen(exact),
         noisy_counts=stand.noisy_counts,
@@ -197,16 +204,19 @@ def lengths(vectors: FloatArray) -> FloatArray:
     return np.sqrt(squares)
 
 
-def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, *, rng: np.random.Generator) -> ZoneStep:
+def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, outcome: str, *, rng: np.random.Generator) -> ZoneStep:
     """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
     event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / epsilon)
     noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
     centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]
+    clipped = np.clip(centers, 0.0, 1.0)
     return replace(
         step,
         final_counts=frozen(noisy_counts),
         final_raised=frozen(np.asarray(noisy_counts < 1.0)),
         final_clipped=frozen(np.asarray(((centers < 0.0) | (centers > 1.0)).any(axis=1))),
-        final_centers=frozen(np.clip(centers, 0.0, 1.0)),
+        final_centers=frozen(clipped),
+        nonprivate_final_mean=frozen(means(sums, clipped)),
+        outcome=outcome,
         events=(*step.events, event),
     )

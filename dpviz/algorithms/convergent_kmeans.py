@@ -32,7 +32,6 @@ from dpviz.core import (
     Event,
     FloatArray,
     Guarantee,
-    Labels,
     Points,
     Result,
     check_params,
@@ -41,7 +40,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.mechanisms import laplace
-from dpviz.solvers import Nearest, nearest_among, sample_in_zone, start_from, su_iterations
+from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -178,16 +177,18 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     unit = unit_records(points, box)
     centers = _start(unit, box, params, rng=start_rng)
     problem = _problem(nearest_among(unit), params, rng=plan_rng)
-    clusters = problem.nearest.partition(centers)
+    clusters = problem.nearest.opening(centers)
     for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
         step = zone_step(problem, centers, clusters, iteration, chance)
-        following = problem.nearest.partition(step.released_centers)
-        outcome = _outcome(step, following.nonprivate_labels, params, problem.n_iterations)
-        if outcome != "moving" and params.mode == "published":
-            step = finish(step, following.sums, params.epsilon_counts, rng=end_rng)
-        yield replace(step, outcome=outcome)
-        if outcome != "moving":
+        if problem.repaired and iteration == problem.n_iterations:
+            yield replace(step, outcome="planned")  # never looks at the records for this
             return
+        following = problem.nearest.partition(step.released_centers)
+        outcome = "moving" if problem.repaired else _outcome(step, clusters, following, params)
+        if outcome != "moving":
+            yield finish(step, following.sums, params.epsilon_counts, outcome, rng=end_rng)
+            return
+        yield step
         centers, clusters = step.released_centers, following
 
 
@@ -233,16 +234,13 @@ def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> P
     return planned(n_iterations, left / n_iterations, (size,))
 
 
-def _outcome(step: ZoneStep, following: Labels, params: Params, n_iterations: int) -> str:
-    """Say whether the loop goes on; repaired mode never looks at the data for this."""
-    last = step.iteration == n_iterations
-    if params.mode == "repaired":
-        return "planned" if last else "moving"
-    if np.array_equal(following, step.nonprivate_labels):
+def _outcome(step: ZoneStep, clusters: Partition, following: Partition, params: Params) -> str:
+    """Say whether published mode goes on after its step from `clusters`."""
+    if following.same_members(clusters):
         return "converged"
     if lengths(step.released_centers - step.previous_centers).max() <= params.tolerance:
         return "still"
-    return "max_iterations" if last else "moving"
+    return "max_iterations" if step.iteration == params.max_iterations else "moving"
 
 
 def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:

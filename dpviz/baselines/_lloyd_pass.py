@@ -7,7 +7,7 @@ import numpy as np
 
 from dpviz.core import Box, Centers, FloatArray, Points, unit_records
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks
-from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_totals, nearest_among
+from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_totals, nearest_among, squared_lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ def posed(points: Points | Chunks, box: Box) -> Problem:
         return Problem(as_chunks(points, n_features=box.d), box, None, None)
     records = ArrayChunks(points, n_features=box.d)
     unit = unit_records(records.points, box)
-    return Problem(records, box, unit, np.einsum("ij,ij->i", unit, unit))
+    return Problem(records, box, unit, squared_lengths(unit))
 
 
 def one_pass(problem: Problem, centers: Centers) -> Partition:

@@ -29,6 +29,7 @@ The starts, the weighted k-means, the choice of the best run and the clusters' c
 post-processing. A noisy number of records costs 2 % of epsilon and its rest goes to the cells (composition).
 """
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ from dpviz.core import (
     knob,
     unit_records,
 )
-from dpviz.data import Chunks, as_chunks
+from dpviz.data import ArrayChunks, Chunks, as_chunks
 from dpviz.mechanisms import laplace
 from dpviz.solvers import assign, public_start
 
@@ -63,6 +64,7 @@ TITLE = "EUGkM (one grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
 CELL_WEIGHT = 10.0  # theta of the paper's rule
 MAX_CELLS = 65_536  # ours, public: the rule diverges at epsilon = infinity
+GRIDS = 8  # whose cells' middles are remembered: the largest budgets share one
 RESTARTS = 8  # starts drawn on the noisy cells, besides the public packing; ours
 
 POSITIVE_CAVEAT = (
@@ -156,8 +158,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     shape = (side,) * box.d
     event = cell_event(size.epsilon, adjacency)
     exact = np.zeros(side**box.d)
-    for block in records.blocks():
-        exact += cell_counts(unit_records(block, box), side)
+    for unit in _unit_blocks(records, box):
+        exact += cell_counts(unit, side)
     frozen(exact)
     noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
     path = _cluster(noisy, shape, params, event.scale, rng=start_rng)
@@ -190,11 +192,19 @@ def cell_counts(unit: Points, side: int) -> Counts:
     return np.bincount(flat, minlength=side ** unit.shape[1]).astype(np.float64)
 
 
+@functools.lru_cache(maxsize=GRIDS)
 def cell_centers(shape: tuple[int, ...]) -> Points:
-    """Return the middle (m1 ... md, d) of each cell of the unit box, C order."""
+    """Return the middle (m1 ... md, d) of each cell of the unit box, C order, read-only."""
     sides = np.array(shape)
     strides = np.cumprod((1, *shape[:0:-1]))[::-1]  # NumPy's own indices stop at 64 axes
-    return np.asarray((np.arange(math.prod(shape))[:, None] // strides % sides + 0.5) / sides)
+    return frozen(np.asarray((np.arange(math.prod(shape))[:, None] // strides % sides + 0.5) / sides))
+
+
+def _unit_blocks(records: Chunks, box: Box) -> Iterator[Points]:
+    """Yield the records in box units; those in memory are scaled once for all runs."""
+    if isinstance(records, ArrayChunks):
+        return ArrayChunks(unit_records(records.points, box)).blocks()
+    return (unit_records(block, box) for block in records.blocks())
 
 
 def _caveats(last: GridStep, params: Params) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ class Layer:
                     f"Layer {self.name!r} ({self.kind.value}) had {found} for {name!r}, but it needs {n_axes} axes."
                 )
         n_rows = max(array.shape[0] for array in self.arrays.values())
-        if self.rows.ndim != 1 or (self.rows >= n_rows).any() or (self.rows < -1).any():
+        if self.rows.ndim != 1 or self.rows.max(initial=-1) >= n_rows or self.rows.min(initial=-1) < -1:
             raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
 
 

@@ -20,7 +20,7 @@ from dpviz.solvers.moments import (
     streamed,
     unpacked,
 )
-from dpviz.solvers.nearest import Nearest, Partition, nearest_among
+from dpviz.solvers.nearest import Members, Nearest, Partition, nearest_among, squared_lengths
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -62,6 +62,7 @@ __all__ = [
     "LloydBudget",
     "LloydRun",
     "Local",
+    "Members",
     "MergeTree",
     "Mixture",
     "Nearest",
@@ -112,6 +113,7 @@ __all__ = [
     "soft_moments",
     "sphere_packing",
     "spread_in_zone",
+    "squared_lengths",
     "start_from",
     "streamed",
     "su_iterations",

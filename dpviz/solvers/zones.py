@@ -6,6 +6,7 @@ arrays of box coordinates. All randomness comes from a fixed number of draws a r
 generator state the result is continuous in epsilon.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray
+from dpviz.core import Centers, FloatArray, frozen
 
 SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
 CELLS = 64  # of the marginal's integration; Simpson's rule in each
 CUT = 36.0  # e-folds kept of the marginal's tail: exp(-36) is below rounding
+REMEMBERED = 64  # laws of some iterations at once, a few kilobytes each
 _SHRINK = 1.0 - 1.0 / math.e
 _EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2  # of the cells: finer where exp(-eps alpha) is steep
 
@@ -98,7 +100,8 @@ def draws_ahead(
         uniforms[i] = rng.random((k, 3))
         sides[i] = _side_directions((k, d), uniforms[i, :, 2], rng)
     flat = uniforms.reshape(-1, 3)
-    angle = _angles(lams, epsilons, flat[:, :1])[:, 0] if d > 1 else np.zeros(m * k)
+    # Remembered: in repaired mode the slider moves the budget, not the laws that zones are drawn by.
+    angle = _known_angles(*(each.tobytes() for each in (lams, epsilons, flat[:, 0]))) if d > 1 else np.zeros(m * k)
     reach = _reaches(lams, epsilons, angle, flat[:, 1])
     return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
 
@@ -159,15 +162,16 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     x, y = offsets[..., 0], offsets[..., 1]  # term by term: a library's sums over two numbers cost ten times as much
     ax, ay = axis[:, :1], axis[:, 1:]
     reach = np.sqrt(x * x + y * y)  # (k, m)
-    along = x * ax + y * ay
-    gap = np.sqrt((x - lam[:, None] * ax) ** 2 + (y - lam[:, None] * ay) ** 2)
-    inside = (gap <= 1.0 - lam[:, None]) & (reach > 0)
-    safe = np.where(inside, reach, 1.0)
-    angle = np.arccos(np.clip(along / safe, -1.0, 1.0))
-    score = -safe - 2.0 * angle / math.pi
+    along, lams = x * ax + y * ay, lam[:, None]
+    gap = np.sqrt((x - lams * ax) ** 2 + (y - lams * ay) ** 2)
+    inside = (gap <= 1.0 - lams) & (reach > 0)
+    reach[~inside] = 1.0  # it divides
+    angle = np.arccos(np.minimum(np.maximum(along / reach, -1.0), 1.0))
+    score = -reach - 2.0 * angle / math.pi
     # The best point of a zone, delta = 2 lam - 1 on the axis, has the score that keeps the exponent at or below 0.
-    log_density = epsilon * (score + 2.0 * lam[:, None] - 1.0) / (2.0 * SCORE_SENSITIVITY)
-    return np.where(inside, np.exp(np.minimum(log_density, 0.0)) / safe, 0.0)
+    density = epsilon * (score + 2.0 * lams - 1.0) / (2.0 * SCORE_SENSITIVITY)
+    np.exp(np.minimum(density, 0.0, out=density), out=density)  # in place: a new array costs as much as an exponential
+    return np.where(inside, density / reach, 0.0)
 
 
 def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -211,15 +215,15 @@ def _orthogonal(sides: FloatArray, axis: FloatArray) -> FloatArray:
     return _unit(sides - along[:, None] * axis)[0]
 
 
-def _chord(lam: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return alpha, the chord's first delta and its length at the parameter phi, lam sin(alpha) = (1-lam) sin(phi).
+def _chord(lam: FloatArray, sin: FloatArray, cos: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return alpha, the chord's first delta and its length where lam sin(alpha) = (1-lam) sin(phi), given phi's.
 
     delta runs over lam cos(alpha) -+ sqrt((1-lam)^2 - lam^2 sin^2(alpha)), and that root is (1-lam) cos(phi): smooth
     where the chord shrinks to a point.
     """
     ratio = (1.0 - lam) / lam
-    half = (1.0 - lam) * np.cos(phi)
-    sine = ratio * np.sin(phi)
+    half = (1.0 - lam) * cos
+    sine = ratio * sin
     return np.arcsin(np.minimum(sine, 1.0)), lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half
 
 
@@ -228,15 +232,23 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
 
     With c = eps / 4 the integral of exp(-c delta) over the chord is exp(-c first) (1 - exp(-c length)) / c.
     """
-    angle, first, length = _chord(lam, phi)
+    sin, cos = np.sin(phi), np.cos(phi)
+    angle, first, length = _chord(lam, sin, cos)
     ratio = (1.0 - lam) / lam
     # cos^2(alpha) = 1 - ratio^2 sin^2(phi), written as a sum: for lam = 1/2 the difference would round to 0 / 0.
-    cosine = np.sqrt(np.cos(phi) ** 2 + (2.0 * lam - 1.0) / lam**2 * np.sin(phi) ** 2)
-    slope = ratio * np.cos(phi) / cosine
+    cosine = np.sqrt(cos**2 + (2.0 * lam - 1.0) / lam**2 * sin**2)
+    slope = ratio * cos / cosine
     tilted = -np.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
     over_delta = np.where(rate > 0, tilted, length)
     nearest = 2.0 * lam - 1.0
     return np.asarray(slope * over_delta * np.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _known_angles(*arrays: bytes) -> FloatArray:
+    """Return what `_angles` draws, (k,), for lambda, epsilon and one uniform number of each zone."""
+    lam, epsilon, uniforms = (np.frombuffer(each) for each in arrays)
+    return frozen(_angles(lam, epsilon, uniforms[:, None])[:, 0])
 
 
 def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
@@ -254,7 +266,7 @@ def _angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> Float
     at_edges, at_middles = density[:, : CELLS + 1], density[:, CELLS + 1 :]
     masses = (at_edges[:, :-1] + 4.0 * at_middles + at_edges[:, 1:]) / 6.0 * np.diff(edges, axis=1)
     phi = _invert(edges, at_edges, masses, uniforms)
-    angle = _chord(lam[:, None], phi)[0]
+    angle = np.arcsin(np.minimum(ratio[:, None] * np.sin(phi), 1.0))
     return np.where((finite & (ratio > 0))[:, None], angle, 0.0)
 
 

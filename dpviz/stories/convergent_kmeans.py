@@ -115,8 +115,8 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = stand(result)
-    exact = draw.final_means(told.unit, told.final, trace[-1], repaired=told.repaired)
-    groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_labels)
+    exact = trace[-1].nonprivate_mean if told.repaired else trace[-1].nonprivate_final_mean
+    groups = (None, *(step.nonprivate_members for step in trace), told.nonprivate_members)
     rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
     rays = [draw.ray_layer(told.final, stage)] if not told.repaired and told.words.box.d > 1 else []
     layers = [

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import cluster_sums, means
+from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
 from dpviz.stories.view import spread
 
@@ -37,14 +37,15 @@ def sample(n: int, n_rows: int = 1) -> NDArray[np.intp]:
 
 
 def record_layer(
-    unit: Points, groups: Sequence[Labels | None], rows: Mapping[int, int], stage: Stage, **style: Any
+    unit: Points, groups: Sequence[Members | None], rows: Mapping[int, int], stage: Stage, **style: Any
 ) -> Layer:
-    """The records (n, d), colored by `groups`, one (n,) a row; None is a row without color."""
-    drawn = sample(len(unit), len(groups))
-    group = np.full((len(groups), len(drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
-    for row, labels in zip(group, groups, strict=True):
-        if labels is not None:
-            row[:] = labels[drawn]
+    """The records (n, d), colored by `groups`, labels a row; None is a row without color."""
+    rows_drawn = sample(len(unit), len(groups))
+    drawn = slice(None) if len(rows_drawn) == len(unit) else rows_drawn  # all of them: nobody has to be picked out
+    group = np.full((len(groups), len(rows_drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
+    for row, members in zip(group, groups, strict=True):
+        if members is not None:
+            row[:] = members[drawn]
     return drawn_records(unit[drawn], group, rows, stage, **{"total": len(unit), **style})
 
 
@@ -61,23 +62,32 @@ def border_layer(name: str, seen: Seen, rows: Mapping[int, int], centers: FloatA
     """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
     if stage.projection.d != 2:
         return []
-    arrays = {"ends": voronoi_borders(stage.projection(centers))}  # (R, m, 4)
+    return [_drawn_borders(name, seen, rows, voronoi_borders(stage.projection(centers)), stage)]
+
+
+def _drawn_borders(name: str, seen: Seen, rows: Mapping[int, int], ends: FloatArray, stage: Stage) -> Layer:
+    """Draw borders (R, m, 4), without the columns that no row fills."""
+    filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))  # a row's borders come first
+    arrays = {"ends": ends[:, :filled]}
     # A border belongs to two clusters, so that it never fades with one of them.
-    return [stage.layer(name, Kind.SEGMENTS, seen.role, seen.audience, rows, arrays, size=1.0, isolate=False)]
+    return stage.layer(name, Kind.SEGMENTS, seen.role, seen.audience, rows, arrays, size=1.0, isolate=False)
 
 
 def cluster_borders(
     public_start: Centers | None, start: Centers, path: FloatArray, final: Centers, stage: Stage, seen: Seen = RELEASED
 ) -> list[Layer]:
     """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
+    if stage.projection.d != 2:
+        return []
     clock, phases = stage.clock, stage.clock.phases
     rows = {**clock.during(*phases, offset=-1), clock.release: clock.n_steps - 1}
     opening = {clock.frame(0, phase): 0 for phase in phases}
     around = PUBLIC if public_start is not None else SECRET
-    later = np.concatenate([path[:-1], final[None]])
+    # Found all at once: many small pictures cost hardly more than one.
+    ends = voronoi_borders(stage.projection(np.concatenate([start[None], path[:-1], final[None]])))
     return [
-        *border_layer("Borders of the start", around, opening, start[None], stage),
-        *border_layer("Borders", seen, rows, later, stage),
+        _drawn_borders("Borders of the start", around, opening, ends[:1], stage),
+        _drawn_borders("Borders", seen, rows, ends[1:], stage),
     ]
 
 

@@ -64,7 +64,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     stage = Stage(plane, clock_of(told))
     clock, seen = stage.clock, SECRET if exact else RELEASED
     start = trace[0].previous_centers if release.start is None else release.start
-    groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_labels)
+    groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_members)
     rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
     last_mean = None if exact else trace[-1].nonprivate_mean
     return (

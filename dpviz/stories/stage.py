@@ -35,7 +35,8 @@ class Clock:
 
     def during(self, *phases: str, offset: int = 0) -> dict[int, int]:
         """Map the frames of these phases of every step to row step + offset; rows below 0 are left out."""
-        return {self.frame(t, p): t + offset for t in range(self.n_steps) for p in phases if t + offset >= 0}
+        length, opening = len(self.phases), [self.frame(0, phase) for phase in phases]
+        return {length * t + first: t + offset for t in range(max(0, -offset), self.n_steps) for first in opening}
 
     def always(self, row: int = 0) -> dict[int, int]:
         """Map every frame to one row."""

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
 from dpviz.metrics import nonprivate_cost
-from dpviz.solvers import LloydRun, nearest_among
+from dpviz.solvers import LloydRun, Members, nearest_among
 from dpviz.stories.view import Words
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -31,9 +33,14 @@ class Telling(Generic[R_co, S_co]):
         return self.words.box.to_unit(self.result.release.centers)
 
     @cached_property
+    def nonprivate_members(self) -> Members:
+        """Who is nearest to which released center, found for those who are asked for."""
+        return nearest_among(self.unit).members(self.final)
+
+    @cached_property
     def nonprivate_labels(self) -> Labels:
         """The nearest released center (n,) of every record."""
-        return nearest_among(self.unit)(self.final)
+        return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @cached_property
     def nonprivate_cost(self) -> float:

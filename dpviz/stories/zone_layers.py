@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.algorithms.convergent_kmeans import Step, ZonesRelease
-from dpviz.core import Centers, FloatArray, Points
+from dpviz.core import Centers, FloatArray
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.solvers import clamped_laplace, nearest_among, spread_in_zone, zone_density
-from dpviz.stories.ground_layers import exact_means
+from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
 from dpviz.stories.zone_stage import Stand
@@ -83,16 +82,18 @@ def _density(stands: Stand, epsilon: float, plane: Projection) -> NDArray[np.uin
     n_steps, k, _ = stands.mean.shape
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0
     square = np.stack(np.meshgrid(cells, cells, indexing="xy"), axis=-1).reshape(-1, 2)  # row 0 at low y
+    within = np.flatnonzero((square**2).sum(axis=1) <= 1.0)  # a zone is a ball: its square's corners stay empty
     toward = (plane(stands.controller) - plane(stands.mean)).reshape(-1, 2)  # (T k, 2)
     length = np.linalg.norm(toward, axis=1)
     axis = toward / np.where(length > 0, length, 1.0)[:, None]
     lam = stands.lam.reshape(-1)
-    offsets = np.empty((len(lam), len(square), 2))
+    offsets = np.empty((2, len(lam), len(within)))
     for i in range(2):  # axis by axis: a product whose rows have two numbers would cost ten times as much
-        offsets[..., i] = (lam * axis[:, i])[:, None] + (1.0 - lam)[:, None] * square[:, i]
-    flat = zone_density(offsets, axis, lam, epsilon)
-    highest = flat.max(axis=1, keepdims=True)
-    scaled = np.rint(255.0 * flat / np.where(highest > 0, highest, 1.0)).astype(np.uint8)
+        offsets[i] = (lam * axis[:, i])[:, None] + (1.0 - lam)[:, None] * square[within, i]
+    inner = zone_density(np.moveaxis(offsets, 0, -1), axis, lam, epsilon)
+    highest = inner.max(axis=1, keepdims=True)
+    scaled = np.zeros((len(lam), len(square)), dtype=np.uint8)
+    scaled[:, within] = np.rint(255.0 * inner / np.where(highest > 0, highest, 1.0))
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)
 
 
@@ -159,11 +160,3 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     return stage.layer(
         "Ray through the true sum", Kind.SEGMENTS, Role.VIOLATION, Audience.RELEASED, rows, arrays, size=1.5
     )
-
-
-def final_means(unit: Points, final: Centers, last: Step, *, repaired: bool) -> Centers:
-    """Return the exact means (k, d) that the release hides (curator only)."""
-    if repaired:
-        return last.nonprivate_mean
-    released_from = nearest_among(unit)(last.released_centers)  # the clusters whose sums the published release divides
-    return exact_means(unit, released_from, final)

@@ -19,8 +19,8 @@ from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, scalars, words_of
-from dpviz.ui.show import Method
 
 _KNOBS = {knob.name: knob for knob in knobs(Params)}
 EPSILON, STEP = _KNOBS["epsilon"], _KNOBS["epsilon_per_iteration"]

@@ -17,9 +17,9 @@ from dpviz.ui import asking, controls, frame, outcome_tasks, state
 from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
+from dpviz.ui.method import Method
 from dpviz.ui.outcome_tasks import Asked
 from dpviz.ui.runs import Noise, scalars, words_of
-from dpviz.ui.show import Method
 
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250

@@ -13,8 +13,8 @@ from dpviz.ui.background import Answers, Job
 from dpviz.ui.controls import friendly
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
+from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, words_of
-from dpviz.ui.show import Method
 
 HEIGHT = 460
 CHART_HEIGHT = 200

@@ -2,31 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.plots.scene import pack
-from dpviz.stories import View, inspecting, pair, solid
+from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
-from dpviz.stories.recipe import Spread
 from dpviz.ui import ahead, controls, drawing, panel, state, turning
 from dpviz.ui.epsilon import last_move
 from dpviz.ui.frame import Frame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
-from dpviz.ui.runs import Noise, Run, centers_over, notices, tell
+from dpviz.ui.method import Method, Runs, alone, together, trail_of
+from dpviz.ui.runs import Noise, Run, notices, tell
 from dpviz.ui.shown import Shown, keep
 
 PICTURE_HEIGHT = 560  # CSS pixels
 PAIR_HEIGHT = 430
 CHART_HEIGHT = 170
-ILLUSTRATION_SEED = 0  # of draws that only show a law; public
-TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
-MOST_TRAIL_RECORDS = 20_000
 NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
@@ -35,25 +32,6 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 
 KEYS = ("picture", "other")  # of the live pictures
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Method:
-    """What is run, with what, and who tells it."""
-
-    algorithm: ModuleType
-    story: ModuleType
-    params: Any
-    name: str = ""  # where the page's title does not say it
-    trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
-    prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
-    spread: Spread | None = None  # of targets that the page has spread
-    adapt: Callable[[Scene], Scene] = lambda scene: scene  # what only the page knows of the picture
-
-
-def along(method: Callable[[float], Method]) -> tuple[Any, ...]:
-    """Return a method's parameters over the trail's budgets."""
-    return tuple(method(epsilon).params for epsilon in TRAIL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +62,11 @@ def show(
         with frame.picture:
             start = hasattr(method.params, "start_seed")
             address = _address(frame, pairs, noise, shown, start=start)
-            scene = _scene(method, run, shown)
-            options: dict[str, Any] = {"query": address, "ahead": _offer(frame, slider, (scene,), noise, shown)}
+            (scene,) = alone(shown, runs)
+            options: dict[str, Any] = {
+                "query": address,
+                "ahead": _offer(frame, slider, (scene,), noise, partial(alone, shown)),
+            }
             if not shown.surface:  # it has no records: nothing to select, nowhere to draw
                 options |= {"inspect": _inspecting(frame, method.story, run, shown)}
                 options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
@@ -138,12 +119,13 @@ def show_pair(
         told = [run.told for _, run in runs]
         with frame.lead:
             panel.sentence(pair.sentence(*told), public=frame.public)
-        scenes = _scenes(frame, runs, noise, shown)
+        draw = partial(together, shown, [trail_of(frame, method, noise) for method, _ in runs])
+        scenes = draw(runs)
         address = _address(frame, pairs, noise, shown)
         methods = tuple(method for method, _ in runs)
         keep(Shown(frame.source, methods, tuple(told), scenes, noise, shown, frame.public, address))
         options: tuple[dict[str, Any], ...] = (
-            {"query": address, "ahead": _offer(frame, slider, scenes, noise, shown)},
+            {"query": address, "ahead": _offer(frame, slider, scenes, noise, draw)},
             {"follow": "picture"},
         )
         with frame.picture:
@@ -170,7 +152,7 @@ def _refuse(frame: Frame, error: ValueError) -> None:
     _reserve(frame)
 
 
-def _runs(frame: Frame, slider: Slider, epsilon: float, noise: Noise) -> tuple[tuple[Method, Run], ...]:
+def _runs(frame: Frame, slider: Slider, epsilon: float, noise: Noise) -> Runs:
     """Run the methods; nothing where one cannot run, and the place of the picture says why."""
     try:
         return _told(frame, slider.methods(epsilon), noise)
@@ -179,7 +161,7 @@ def _runs(frame: Frame, slider: Slider, epsilon: float, noise: Noise) -> tuple[t
         return ()
 
 
-def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[tuple[Method, Run], ...]:
+def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> Runs:
     runs = [
         tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
         for place, method in enumerate(methods)
@@ -190,27 +172,20 @@ def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> tuple[tuple[
     )
 
 
-def _scenes(frame: Frame, runs: Sequence[tuple[Method, Run]], noise: Noise, shown: View) -> tuple[Scene, ...]:
-    """Return one method's scene, or those of two that are stepped together."""
-    if len(runs) == 1:
-        ((method, run),) = runs
-        return (_scene(method, run, shown),)
-    scenes = pair.together(*(_trailed(frame, method, run, noise, shown) for method, run in runs))
-    return tuple(replace(scene, title=method.name) for (method, _), scene in zip(runs, scenes, strict=True))
-
-
-def _offer(frame: Frame, slider: Slider, scenes: Sequence[Scene], noise: Noise, shown: View) -> dict[str, Any] | None:
+def _offer(
+    frame: Frame, slider: Slider, scenes: Sequence[Scene], noise: Noise, draw: Callable[[Runs], Sequence[Scene]]
+) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
     if noise.seed is None or frame.source.own or (frame.public and not all(scene.axes_public for scene in scenes)):
         ahead.withdraw()
         return None
 
-    def draw(epsilon: float) -> list[tuple[str, bytes]]:
-        drawn = _scenes(frame, _told(frame, slider.methods(epsilon), noise), noise, shown)
+    def packed(epsilon: float) -> list[tuple[str, bytes]]:
+        drawn = draw(_told(frame, slider.methods(epsilon), noise))
         return [(key, pack(each.public() if frame.public else each)) for key, each in zip(KEYS, drawn, strict=False)]
 
     key = state.widget_key(slider.knob.name)
-    return {"address": ahead.offer(controls.slider_values(slider.knob), draw), "slider": key, "move": last_move(key)}
+    return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}
 
 
 def _reserve(frame: Frame) -> None:
@@ -228,26 +203,6 @@ def _finish(frame: Frame) -> None:
 
 def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True) -> str:
     return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
-
-
-def _scene(method: Method, run: Run, shown: View) -> Scene:
-    def seen(view: View) -> Scene:
-        made: Scene = method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED))
-        return method.adapt(made)
-
-    if shown.z is None:
-        return seen(shown)
-    return solid.with_depth(seen(shown), seen(solid.from_above(shown)), shown)
-
-
-def _trailed(frame: Frame, method: Method, run: Run, noise: Noise, shown: View) -> Scene:
-    """Add where each center stands at other budgets with the same noise, which needs noise that can be made again."""
-    scene = _scene(method, run, shown)
-    repeatable = noise.seed is not None and not frame.source.uploaded
-    if not method.trail or not repeatable or frame.source.dataset.n > MOST_TRAIL_RECORDS:
-        return scene
-    centers = centers_over(method.algorithm, frame.source, method.trail, noise)
-    return pair.with_trail(scene, run.told, shown, centers)
 
 
 def _label(method: Method, run: Run) -> Label:

@@ -16,8 +16,9 @@ from dpviz.stories.two_worlds_scene import PICK, cloud_scene, pickable, row_of
 from dpviz.ui import controls, state, two_worlds_runs
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, scalars, words_of
-from dpviz.ui.show import Method, recalled
+from dpviz.ui.show import recalled
 from dpviz.ui.wait import wait
 
 CHOICE = ("worlds", "Two worlds")  # of a page's tabs

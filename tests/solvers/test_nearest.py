@@ -18,11 +18,17 @@ def every_size(monkeypatch):
     monkeypatch.setattr(nearest, "WORTH_ROWS", 1)
 
 
+def side(d):
+    """Return the number of cells along each axis of the whole box."""
+    n_blocks, n_cells = SIDES[d]
+    return n_blocks * n_cells
+
+
 def grid_records(rng, n, d):
     """Return records of which many lie on the lattice's own lines and on the walls, where rounding would tell."""
     points = np.clip(rng.normal(rng.random((4, d))[rng.integers(0, 4, n)], 0.1), 0.0, 1.0)
     snapped = rng.random(n) < 0.5
-    points[snapped] = np.round(points[snapped] * SIDES[d]) / SIDES[d]
+    points[snapped] = np.round(points[snapped] * side(d)) / side(d)
     return frozen(points)
 
 
@@ -36,7 +42,7 @@ def test_cells_decide_as_assign_does(seed, n, k, d):
     centers = np.concatenate(
         [
             rng.normal(0.5, 1.0, (k, d)),  # some outside of the box
-            np.round(rng.random((k, d)) * SIDES[d]) / SIDES[d],  # their borders run along the lattice's lines
+            np.round(rng.random((k, d)) * side(d)) / side(d),  # their borders run along the lattice's lines
             points[:2],  # and some twice
             points[:2],
         ]
@@ -62,7 +68,7 @@ def test_cells_leave_few_records_open(monkeypatch):
     monkeypatch.setattr(nearest, "assign", lambda rows, given: looked_at.append(len(rows)) or assign(rows, given))
     nearest_among(points)(centers)
     # A border is at most sqrt(2) long and meets at most 2 side + 1 cells of side^2; three of them at most.
-    assert 0 < sum(looked_at) < 20_000 * 3 * (2 * SIDES[2] + 1) / SIDES[2] ** 2 * 1.1
+    assert 0 < sum(looked_at) < 20_000 * 3 * (2 * side(2) + 1) / side(2) ** 2 * 1.1
 
 
 def test_a_cell_that_a_border_crosses_is_open():

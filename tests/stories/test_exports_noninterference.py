@@ -16,10 +16,10 @@ from dpviz.stories import dpm as dpm_story
 from dpviz.stories import kmeans_family as family
 from dpviz.stories import morse as morse_story
 from dpviz.ui.export_files import FORMATS, Wish, make
+from dpviz.ui.method import Method
 from dpviz.ui.picker import Source
 from dpviz.ui.runs import Noise
 from dpviz.ui.sheet import Sheet
-from dpviz.ui.show import Method
 from dpviz.ui.shown import Shown
 
 from . import test_dpm_noninterference as of_dpm
