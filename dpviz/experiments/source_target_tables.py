@@ -30,12 +30,12 @@ SIZES = (
 )
 NO_CORESET = (
     "NNA without the coreset, synthetic 2, k = 10, ε = 3: an average is made of 3 records, and one run differs much "
-    "from the next: from 1.0 to 5.6 times non-private STC (mean 3.4 of 16). An earlier measurement, of unknown "
+    "from the next: from 1.0 to 6.0 times non-private STC (mean 3.3 of 30). An earlier measurement, of unknown "
     "layout and number of runs, has 4.6, which single runs of ours exceed. Two choices move the mean towards it: sums "
     "taken from the square's corner, not from the ball's center, so that the noise of a count moves an average farther "
     "(4.1, 16 runs), and groups .20 apart (4.4, 10 runs); both together give 5.1 (12 runs). We keep the center, which "
-    "costs no privacy. Not the cause: the lemma's threshold (3.0), AkM (2.8), tight noise (2.2). With the coreset most "
-    "runs are near 1.03, but some lose a group and cost up to 2.5 times; an earlier measurement has 1.04."
+    "costs no privacy. Not the cause: the lemma's threshold (3.0), AkM (2.8), tight noise (2.2). With the coreset 23 "
+    "of 30 runs cost 1.02 or 1.03 times, as in an earlier measurement (1.04); 7 lose a group and cost 2.1 to 2.5 times."
 )
 REAL = (
     "Real sets: another random projection to 8 axes for each run; scale and ball are the records' own, as in the "

@@ -68,7 +68,7 @@ class Nearest:
         """Return the clusters of `centers` (k, d) and their sums; whole cells are added as one, so last bits differ."""
         k, lattice = len(centers), self.lattice
         if lattice is None or k > MOST_CENTERS:
-            labels = assign(self.points, centers)
+            labels = frozen(assign(self.points, centers))
             return Partition(
                 labels, cluster_sums(self.points, labels, k), cluster_totals(squared_lengths(self.points), labels, k)
             )

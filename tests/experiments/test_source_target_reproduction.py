@@ -10,7 +10,7 @@ import pytest
 from dpviz.data.source_target import synthetic
 from dpviz.experiments import read_tables, source_target
 from dpviz.experiments.__main__ import main
-from dpviz.experiments.source_target_runs import BUDGETS, METHODS, PairSpec, one_run, runs, settings_of
+from dpviz.experiments.source_target_runs import BUDGETS, METHODS, PairSpec, Setting, one_run, runs, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "assets" / "reproduction" / "source_target.json"
@@ -119,14 +119,24 @@ def test_the_committed_figures_of_synthetic_2_are_the_specs(report):
     found = {(row["method"], row["budget"], row["coreset"] == "on"): row["ratio"] for row in rows}
     # Measured before: 5.4, 1.04 and without the coreset 4.6; single draws are from 4.4 to 6.8, and from 1.03 to 4.7.
     assert found["Cluster T", "none", False] == pytest.approx(5.4, rel=0.12)
-    # Most runs with the coreset are near 1.03, some lose a group of targets: the mean is above, its interval not.
-    (nna,) = [row for row in rows if (row["method"], row["budget"], row["coreset"]) == ("NNA", "ε = 3", "on")]
-    assert nna["ratio_low"] < 1.04 < nna["ratio_high"]
-    assert nna["ratio"] - 1.0 < 0.1 * (found["Cluster T", "none", False] - 1.0)
-    assert 2.0 * nna["ratio"] < found["NNA", "ε = 3", False] < found["Cluster T", "none", False]
+    # Three of four runs with the coreset are near 1.03, the others lose a group of targets: the mean is above.
+    nna = found["NNA", "ε = 3", True]
+    assert nna - 1.0 < 0.1 * (found["Cluster T", "none", False] - 1.0)
+    assert 2.0 * nna < found["NNA", "ε = 3", False] < found["Cluster T", "none", False]
     # Not the paper's order, and said so, with what was tried.
     assert found["Private k-means", "ε = 3", False] < found["Cluster T", "none", False]
     assert any("Private k-means does better than Cluster T" in note for note in report.table("orderings").notes)
+
+
+def test_the_middle_run_with_the_coreset_costs_what_was_measured_before():
+    cored, plain = (Setting("nna", "ε = 3", coreset=coreset) for coreset in (True, False))
+    found = runs(source_target.SYNTHETIC[1], Path(), [cored, plain], (10,), 77, 11)
+    middle = {
+        each: np.median([run.cost / run.floor for run in found if run.setting == each]) for each in (cored, plain)
+    }
+    # At a share of 23/30 fewer than 6 of 11 are near 1.03 in 3 cases of 100; without the coreset one of 30 is.
+    assert middle[cored] == pytest.approx(1.04, abs=0.03)
+    assert middle[plain] > 1.5
 
 
 def test_the_committed_times_are_of_every_method(report):
