@@ -26,6 +26,7 @@ N_RUNS = 10  # specification
 PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
 METHOD = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
+KNOBS = (METHOD, CLUSTERS)
 _SEED = "dpviz:laplace-seed"
 
 Recall = Callable[[], Context | None]
