@@ -24,6 +24,7 @@ from urllib.parse import urlencode
 import numpy as np
 import psutil
 
+from benchmarks.latency_scripts import DRAG, SOCKET, WATCH
 from benchmarks.registry import Benchmark, Measure
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,67 +56,6 @@ MOST_LATENCY_MS = 100.0  # 95th percentile
 MOST_FRAME_MS = 1000.0 / 30.0
 MOST_PLAY_MS = 1000.0 / 50.0  # a display that shows 60 frames a second leaves no more
 MOST_START_MS = 5000.0
-
-# Time stamps of the last move, all of the page's own clock.
-WATCH = """picture => {
-  const times = window.dpvizTimes = {};
-  document.addEventListener("keydown", () => {
-    for (const name of Object.keys(times)) delete times[name];
-    times.key = performance.now();
-  }, { capture: true });
-  new MutationObserver(() => {
-    times.drawn = performance.now();
-    requestAnimationFrame(() => { times.frame = performance.now(); });
-  }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
-}"""
-# When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
-SOCKET = """
-const fetchPlainly = window.fetch;
-window.fetch = async (...given) => {
-  if (window.dpvizTimes) window.dpvizTimes.sent ??= performance.now();
-  const answer = await fetchPlainly(...given);
-  const read = answer.arrayBuffer.bind(answer);
-  answer.arrayBuffer = async () => {
-    const bytes = await read();
-    if (window.dpvizTimes && window.dpvizTimes.drawn === undefined) window.dpvizTimes.answer = performance.now();
-    return bytes;
-  };
-  return answer;
-};
-const Plain = window.WebSocket;
-window.WebSocket = class extends Plain {
-  constructor(...given) {
-    super(...given);
-    this.addEventListener("message", () => {
-      const times = window.dpvizTimes;
-      if (!times) return;
-      times.first ??= performance.now();
-      if (times.drawn === undefined) times.answer = performance.now();
-    });
-  }
-  send(data) {
-    if (window.dpvizTimes) window.dpvizTimes.sent ??= performance.now();
-    super.send(data);
-  }
-};
-"""
-
-# Drag a picture's scrubber for some milliseconds; returns the frames drawn in a second.
-DRAG = """async (picture, forMs) => {
-  const range = picture.querySelector("input[type=range]");
-  const drawn = () => Number(picture.dataset.dpvizFrames ?? 0);
-  const [before, start] = [drawn(), performance.now()];
-  await new Promise((done) => {
-    const next = () => {
-      if (performance.now() - start > forMs) return done();
-      range.value = String((Number(range.value) + 1) % (Number(range.max) + 1));
-      range.dispatchEvent(new Event("input"));
-      requestAnimationFrame(next);
-    };
-    next();
-  });
-  return (1000 * (drawn() - before)) / (performance.now() - start);
-}"""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from dpviz.algorithms._stc_cells import likely_cells
 from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, frozen, unit_projected
 from dpviz.core.remembered import remembering
-from dpviz.data import BLOCK_ROWS, as_chunks
+from dpviz.data import BLOCK_ROWS, Chunks, as_chunks
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
@@ -24,8 +24,6 @@ GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells
 LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
 MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
 FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
-
-
 REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
 
 
@@ -55,14 +53,18 @@ class CellSums:
     nonprivate_sums: FloatArray  # (r, d)
 
 
+def used_blocks(records: Chunks, box: Box, ball: Ball) -> Iterator[Points]:
+    """Yield blocks (b, d) of `records`, clipped into the public `box` and projected into the ball, in its unit."""
+    return (unit_projected(ball.to_unit(box.clip(block))) for block in records.blocks())
+
+
 @remembering(REMEMBERED)
 def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
     """Return the records `points` (m, d) clipped into the public `box`, then projected into the public ball.
 
     Raises ValueError for bad points.
     """
-    blocks = (unit_projected(ball.to_unit(box.clip(block))) for block in as_chunks(points, n_features=box.d).blocks())
-    unit = np.concatenate([np.empty((0, box.d)), *blocks])
+    unit = np.concatenate([np.empty((0, box.d)), *used_blocks(as_chunks(points, n_features=box.d), box, ball)])
     return UsedRecords(frozen(unit), frozen(ball.from_unit(unit)))
 
 

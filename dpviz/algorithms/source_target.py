@@ -16,10 +16,18 @@ the selection, which is the slower part; `sanitise` and `select` are the two alo
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from dpviz.algorithms._stc_averages import UsedRecords, cells_of, means_of, streamed_cell_sums, used_records
+from dpviz.algorithms._stc_averages import (
+    UsedRecords,
+    cells_of,
+    means_of,
+    streamed_cell_sums,
+    used_blocks,
+    used_records,
+)
 from dpviz.algorithms._stc_budget import (
     PAPER,
     Scheme,
@@ -147,14 +155,11 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     if params.targets.shape[1] != box.d:
         raise ValueError(f"targets had {params.targets.shape[1]} columns, but the box has {box.d}. Give one for each.")
     targets = ball.to_unit(params.targets)
-
-    def blocks() -> Iterator[Points]:
-        return (unit_projected(ball.to_unit(box.clip(block))) for block in records.blocks())
-
     source = used_records(np.asarray(points), box, ball) if held else None
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
-    problem = _Problem(blocks, source, targets[core.representatives], core, ball, scheme, params)
+    places = targets[core.representatives]
+    problem = _Problem(partial(used_blocks, records, box, ball), source, places, core, ball, scheme, params)
     return _nas(problem, rng=rng) if params.method == "nas" else _nna(problem, rng=rng)
 
 
@@ -271,7 +276,7 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         origins=frozen(core.representatives[kept]),
         noisy_averages=frozen(averages),
         noisy_counts=frozen(noisy[:, 0].copy()),
-        nonprivate_source=np.empty((0, ball.d)) if source is None else source.nonprivate_points,
+        nonprivate_source=frozen(np.empty((0, ball.d))) if source is None else source.nonprivate_points,
         nonprivate_averages=frozen(means),
         nonprivate_counts=frozen(found.nonprivate_counts),
         nonprivate_labels=None if source is None else found.nonprivate_labels,

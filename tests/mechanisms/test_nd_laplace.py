@@ -103,6 +103,29 @@ def test_radius_and_direction_are_independent_and_make_the_displacement():
     assert np.allclose(moved, noise.displacement, rtol=1e-12, atol=0.0)
 
 
+class Zeros:
+    """A generator whose every number is the least that can come."""
+
+    def random(self, size):
+        return np.zeros(size)
+
+    def standard_normal(self, size):
+        return np.zeros(size)
+
+    def standard_exponential(self, size):
+        return np.zeros(size)
+
+    def standard_gamma(self, shape, size):
+        return np.full(size, float(shape))
+
+
+@DIMENSIONS
+def test_a_gaussian_of_zeros_has_a_direction_all_the_same(d):
+    with np.errstate(all="raise"):
+        noise = nd_laplace_noise(7, d, epsilon=2.0, rng=Zeros())
+    assert np.allclose(np.linalg.norm(noise.direction, axis=1), 1.0)
+
+
 def test_both_planar_forms_are_equal_in_law():
     gamma, lambert = draws(2), planar_laplace(np.zeros((N, 2)), epsilon=0.5, rng=np.random.default_rng(6))
     assert stats.ks_2samp(*(np.linalg.norm(z, axis=1) for z in (gamma, lambert))).pvalue > P_VALUE

@@ -1,0 +1,62 @@
+"""What the latency benchmark runs in the page: time stamps of a move, and a hand on the scrubber."""
+
+# Time stamps of the last move, all of the page's own clock.
+WATCH = """picture => {
+  const times = window.dpvizTimes = {};
+  document.addEventListener("keydown", () => {
+    for (const name of Object.keys(times)) delete times[name];
+    times.key = performance.now();
+  }, { capture: true });
+  new MutationObserver(() => {
+    times.drawn = performance.now();
+    requestAnimationFrame(() => { times.frame = performance.now(); });
+  }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
+}"""
+# When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
+SOCKET = """
+const fetchPlainly = window.fetch;
+window.fetch = async (...given) => {
+  if (window.dpvizTimes) window.dpvizTimes.sent ??= performance.now();
+  const answer = await fetchPlainly(...given);
+  const read = answer.arrayBuffer.bind(answer);
+  answer.arrayBuffer = async () => {
+    const bytes = await read();
+    if (window.dpvizTimes && window.dpvizTimes.drawn === undefined) window.dpvizTimes.answer = performance.now();
+    return bytes;
+  };
+  return answer;
+};
+const Plain = window.WebSocket;
+window.WebSocket = class extends Plain {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", () => {
+      const times = window.dpvizTimes;
+      if (!times) return;
+      times.first ??= performance.now();
+      if (times.drawn === undefined) times.answer = performance.now();
+    });
+  }
+  send(data) {
+    if (window.dpvizTimes) window.dpvizTimes.sent ??= performance.now();
+    super.send(data);
+  }
+};
+"""
+
+# Drag a picture's scrubber for some milliseconds; returns the frames drawn in a second.
+DRAG = """async (picture, forMs) => {
+  const range = picture.querySelector("input[type=range]");
+  const drawn = () => Number(picture.dataset.dpvizFrames ?? 0);
+  const [before, start] = [drawn(), performance.now()];
+  await new Promise((done) => {
+    const next = () => {
+      if (performance.now() - start > forMs) return done();
+      range.value = String((Number(range.value) + 1) % (Number(range.max) + 1));
+      range.dispatchEvent(new Event("input"));
+      requestAnimationFrame(next);
+    };
+    next();
+  });
+  return (1000 * (drawn() - before)) / (performance.now() - start);
+}"""
