@@ -17,7 +17,6 @@ from dpviz.solvers.flow import flow, settle
 from dpviz.solvers.merge import merge_tree
 from dpviz.solvers.mixture import Mixture
 from dpviz.solvers.saddles import Landscape, landscape
-from dpviz.solvers.strings import quick_log_density
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is looked at; ours
@@ -119,7 +118,7 @@ def traps(mixture: Mixture) -> Traps:
         if not len(left):
             continue
         rim = land.minima[left, None] + np.sqrt(squared) * rims @ stretch[left].transpose(0, 2, 1)
-        highest = quick_log_density(mixture, rim.reshape(-1, mixture.d)).reshape(len(left), -1).max(axis=1)
+        highest = mixture.quick_log_density(rim.reshape(-1, mixture.d)).reshape(len(left), -1).max(axis=1)
         low = highest < land.log_densities[left] - RIM_DROP * squared
         radii[left[low]], levels[left[low]] = squared, highest[low]
     # A rim is looked at in finitely many directions: stay clear of it by half the radius and a quarter of the drop.

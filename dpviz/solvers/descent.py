@@ -18,11 +18,11 @@ from scipy.spatial import cKDTree
 
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.step_rules import CLOSE
 
 LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part of the level set
 DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one
 CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
-CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is taken
 FEW_POINTS = 100  # up to here they are gone through one by one, in few axes; ours
 MOST_PAIRED = 200  # up to here all pairs of points in the plane are looked at together; ours
 FEW_NEIGHBORS = 20  # of a point, itself among them, up to which pairs of points are listed; ours
@@ -138,6 +138,10 @@ def _near_in_plane(points: Points, metric: FloatArray, radius: float) -> NDArray
 
 def _led(near: NDArray[np.bool_]) -> Labels:
     """Number n points (n,) in order of their leaders: the first that is left leads all that are left and near it."""
+    np.fill_diagonal(near, True)  # a distance to itself may not be a number
+    first = near.argmax(axis=0)
+    if (first[first] == first).all():  # whoever is first near somebody is led by nobody: no need to go in turn
+        return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.intp)
     names = np.full(len(near), -1, dtype=np.intp)
     left = np.ones(len(near), dtype=np.bool_)
     for count in range(len(near)):
@@ -145,7 +149,6 @@ def _led(near: NDArray[np.bool_]) -> Labels:
         if not left[leader]:
             break
         led = near[leader] & left
-        led[leader] = True  # its distance to itself may not be a number
         names[led] = count
         left &= ~led
     return names

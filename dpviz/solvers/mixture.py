@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Points, as_points, frozen
-from dpviz.solvers.plane_moments import PlaneTable, plane_local
+from dpviz.solvers.mixture_checks import checked_covariances, checked_weights, cholesky
+from dpviz.solvers.plane_moments import PlaneTable, plane_log_density, plane_rows
 from dpviz.solvers.quick_tables import QuickTables, quick_tables
 
-WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
-SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
 FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
 QUIET_PRODUCT = 200_000  # multiplications of one matrix product: more would start BLAS threads, which cost more; ours
@@ -62,9 +61,9 @@ class Mixture:
         """Check the parameters and keep what every evaluation needs."""
         centers = np.array(as_points(means, name="means"))
         n_components, d = centers.shape
-        shares = _checked_weights(weights, n_components)
-        spreads = _checked_covariances(covariances, n_components, d)
-        lower = _cholesky(spreads)
+        shares = checked_weights(weights, n_components)
+        spreads = checked_covariances(covariances, n_components, d)
+        lower = cholesky(spreads)
         whiteners = np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape))
         precisions = whiteners.transpose(0, 2, 1) @ whiteners
         log_roots = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
@@ -91,7 +90,7 @@ class Mixture:
 
     @property
     def plane(self) -> PlaneTable | None:
-        """The table of `plane_local`: in two dimensions, where there is a `quadratic`."""
+        """The table of `plane_rows`: in two dimensions, where there is a `quadratic`."""
         return self._made_tables().plane
 
     @property
@@ -142,7 +141,7 @@ class Mixture:
         if self.quadratic is None:
             return self.at(points)
         if self.plane is not None:
-            return Local(*plane_local(self.plane, points, max(QUIET_PRODUCT // self.plane.moments.size, 16)))
+            return _unrolled(plane_rows(self.plane, points.T, self._quiet_rows(self.plane.moments)))
         if self.d > LOOPED_AXES:
             return self._in_portions(self._quick_by_products, points)
         # Components are rows: sums over them run along whole rows of points.
@@ -163,6 +162,26 @@ class Mixture:
                 entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
                 spread[:, i, j] = spread[:, j, i] = entry
         return Local(top + np.log(total), gradient, metric, spread)
+
+    def quick_rows(self, places: FloatArray) -> FloatArray:
+        """Return `quick_at` for `places` (2, n) in the plane as rows (9, n): ln p, gradient, R and S (11, 12, 22)."""
+        if self.plane is not None:
+            return plane_rows(self.plane, places, self._quiet_rows(self.plane.moments))
+        here = self.quick_at(places.T)
+        upper = [each.reshape(-1, 4)[:, [0, 1, 3]].T for each in (here.metric, here.spread)]
+        return np.concatenate([here.log_density[None], here.gradient.T, *upper])
+
+    def quick_log_density(self, points: Points) -> FloatArray:
+        """Return ln p (n,) to the digits of `quick_log_terms`; `points` (n, D) are not checked."""
+        if self.plane is not None:
+            return plane_log_density(self.plane, points, self._quiet_rows(self.plane.logs))
+        rows = max(min(CHUNK, QUIET_PRODUCT // (self.n_components * (self.d**2 + self.d + 1))), 16)
+        parts = [log_sum_rows(self.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _quiet_rows(self, table: FloatArray) -> int:
+        """Return how many points fit into one quiet product with `table`."""
+        return max(QUIET_PRODUCT // table.size, 16)
 
     def _made_tables(self) -> QuickTables:
         if not self._tables:
@@ -229,6 +248,12 @@ class Mixture:
             return self.log_scales[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white), white
 
 
+def _unrolled(rows: FloatArray) -> Local:
+    """Return rows (9, n) of `plane_rows` point by point."""
+    metric, spread = (rows[[i, i + 1, i + 1, i + 2]].T.reshape(-1, 2, 2) for i in (3, 6))
+    return Local(rows[0], np.ascontiguousarray(rows[1:3].T), metric, spread)
+
+
 def quiet_product(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return left @ right for (n, m) and (m, k), in pieces too small to start BLAS threads: those would cost more."""
     rows = max(QUIET_PRODUCT // max(right.size, 1), 16)
@@ -254,42 +279,3 @@ def _softmax(logs: FloatArray) -> FloatArray:
     weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
     total = np.maximum(weights.sum(axis=0), np.finfo(np.float64).tiny)
     return np.asarray(weights / total, dtype=np.float64)
-
-
-def _checked_weights(weights: ArrayLike, n_components: int) -> FloatArray:
-    shares = np.array(weights, dtype=np.float64)
-    if shares.shape != (n_components,) or n_components == 0:
-        raise ValueError(
-            f"weights had shape {shares.shape} and means {n_components} rows, but there must be one weight for each of "
-            "K >= 1 components."
-        )
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1.0) <= WEIGHT_TOLERANCE):
-        raise ValueError(
-            f"weights were {shares}, but they must be >= 0 and add up to 1. Divide them by their sum first."
-        )
-    return np.asarray(shares / shares.sum())
-
-
-def _checked_covariances(covariances: ArrayLike, n_components: int, d: int) -> FloatArray:
-    spreads = np.array(covariances, dtype=np.float64)
-    if spreads.shape != (n_components, d, d) or not np.isfinite(spreads).all():
-        raise ValueError(
-            f"covariances had shape {spreads.shape}, but they must be finite numbers of shape ({n_components}, {d}, "
-            f"{d}): one matrix for each component."
-        )
-    mirrored = spreads.transpose(0, 2, 1)
-    if np.abs(spreads - mirrored).max() > SYMMETRY_TOLERANCE * np.abs(spreads).max():
-        raise ValueError("A covariance was not symmetric. Use (C + C') / 2.")
-    return np.asarray((spreads + mirrored) / 2)
-
-
-def _cholesky(spreads: FloatArray) -> FloatArray:
-    try:
-        return np.asarray(np.linalg.cholesky(spreads), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(spreads)[:, 0]
-        k = int(np.argmin(least))
-        raise ValueError(
-            f"The covariance of component {k} had an eigenvalue of {least[k]:g}, but all must be > 0. "
-            "Raise its eigenvalues to a floor, for example with `repaired_covariances`."
-        ) from None

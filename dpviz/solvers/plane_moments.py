@@ -33,19 +33,18 @@ def plane_table(quadratic: FloatArray, precisions: FloatArray, middle: FloatArra
     return PlaneTable(frozen(np.stack(logs, axis=1)), frozen(moments), middle)
 
 
-def plane_local(table: PlaneTable, points: Points, rows: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return ln p (n,), its gradient (n, 2), the metric R and the spread S (n, 2, 2) at `points` (n, 2).
+def plane_rows(table: PlaneTable, places: FloatArray, most: int) -> FloatArray:
+    """Return the landscape at `places` (2, n) as rows (9, n), `most` places at a time.
 
-    `rows` points are evaluated at a time.
+    They are ln p, its gradient (2 rows), the metric R (R_11, R_12, R_22) and the spread S (likewise).
     """
-    n = len(points)
-    density, gradient = np.empty(n), np.empty((n, 2))
-    metric, spread = np.empty((n, 4)), np.empty((n, 4))
-    for start in range(0, n, rows):
-        part = slice(start, start + rows)
-        place = points[part] - table.middle
-        powers = np.empty((6, len(place)))
-        powers[3:5], powers[5] = place.T, 1.0
+    n = places.shape[1]
+    rows = np.empty((9, n))
+    for start in range(0, n, most):
+        some = rows[:, start : start + most]
+        powers = np.empty((6, some.shape[1]))
+        np.subtract(places[:, start : start + most], table.middle[:, None], out=powers[3:5])
+        powers[5] = 1.0
         x, y = powers[3], powers[4]
         np.multiply(x, powers[3:5], out=powers[:2])
         np.multiply(y, y, out=powers[2])
@@ -53,15 +52,30 @@ def plane_local(table: PlaneTable, points: Points, rows: int) -> tuple[FloatArra
         top = logs.max(axis=0)
         logs -= top
         sums = table.moments @ np.exp(logs, out=logs)
-        density[part] = top + np.log(sums[0])
+        np.log(sums[0], out=some[0])
+        some[0] += top
         sums[1:] /= sums[0]
-        a, b, c, pull = sums[1], sums[2], sums[3], sums[4:6]
-        pull[0] -= a * x + b * y
-        pull[1] -= b * x + c * y
-        square = (sums[6:].reshape(3, 6, -1) * powers).sum(axis=1)
-        square[:2] -= pull[0] * pull
-        square[2] -= pull[1] * pull[1]
-        gradient[part] = pull.T
-        metric[part, :2], metric[part, 2:] = sums[1:3].T, sums[2:4].T
-        spread[part, :2], spread[part, 2:] = square[:2].T, square[1:].T
-    return density, gradient, metric.reshape(-1, 2, 2), spread.reshape(-1, 2, 2)
+        some[3:6], pull = sums[1:4], sums[4:6]
+        pull[0] -= some[3] * x + some[4] * y
+        pull[1] -= some[4] * x + some[5] * y
+        some[1:3] = pull
+        np.sum(sums[6:].reshape(3, 6, -1) * powers, axis=1, out=some[6:])
+        some[6:8] -= pull[0] * pull
+        some[8] -= pull[1] * pull[1]
+    return rows
+
+
+def plane_log_density(table: PlaneTable, points: Points, most: int) -> FloatArray:
+    """Return ln p (n,) alone at `points` (n, 2), `most` at a time."""
+    density = np.empty(len(points))
+    for start in range(0, len(points), most):
+        powers = np.empty((6, min(most, len(points) - start)))
+        np.subtract(points[start : start + most].T, table.middle[:, None], out=powers[3:5])
+        powers[5] = 1.0
+        np.multiply(powers[3], powers[3:5], out=powers[:2])
+        np.multiply(powers[4], powers[4], out=powers[2])
+        logs = table.logs @ powers
+        top = logs.max(axis=0)
+        logs -= top
+        density[start : start + most] = top + np.log(np.exp(logs, out=logs).sum(axis=0))
+    return density

@@ -11,27 +11,18 @@ component's mean and from both sides of every saddle: a mixture can have more mo
 
 import functools
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.descent import CLOSE, CONVERGED, axes, distinct, solved, unit_lengths
+from dpviz.solvers.climbing import climb, walking_from
+from dpviz.solvers.descent import axes, distinct, unit_lengths
 from dpviz.solvers.flow import FLAT, beside, settle
-from dpviz.solvers.mixture import FEW_AXES, Mixture
+from dpviz.solvers.mixture import Mixture
 from dpviz.solvers.strings import Strings, lowest_between, quadratic_strings, ridge_starts, simplex_starts
 
-BoolArray: TypeAlias = NDArray[np.bool_]
-
-CLIMB_STEPS = 32  # most steps of one walk; ours
-WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
-MEETINGS = (3, 6, 10, 16)  # steps after which walks that have met go on as one; ours
-MEETING = 0.03  # standard deviations within which walks have met; ours
-LOST = 6  # steps in a row without a falling axis after which a walk is given up: it circles a minimum; ours
-LONGEST_STEP = 0.7  # standard deviations a walk moves at once; ours
 UNDER_WAY = 1e-7  # standard deviations: a descent whose unit step is longer has not ended; ours
 BRIDGES = 2  # times a pass is looked for between parts that none connects; ours
 LEVEL = 1e-10  # by which ln p must fall between two minima that are near each other; ours, far above rounding
@@ -95,18 +86,21 @@ def landscape(mixture: Mixture) -> Landscape:
     simplex = simplex_starts(mixture)
     starts = np.concatenate([strings.iterates.reshape(-1, mixture.d), ridge, simplex])
     pairs = np.concatenate([np.repeat(np.arange(len(strings.pairs)), rounds), ridge_pairs, np.full(len(simplex), -1)])
-    walking = _walking(mixture, starts, np.where(np.arange(len(starts)) < rounds * len(strings.pairs), pairs, -1))
-    ends, found = np.array(starts), np.zeros(len(starts), dtype=bool)
-    ends[walking], found[walking] = climb(mixture, starts[walking])
+    walking = walking_from(mixture, starts, np.where(np.arange(len(starts)) < rounds * len(strings.pairs), pairs, -1))
+    ends, found, walks = np.array(starts), np.zeros(len(starts), dtype=bool), np.arange(len(starts))
+    ends[walking], found[walking], follows = climb(mixture, starts[walking])
+    walks[walking] = walking[follows]
     for turn in range(BRIDGES + 1):
         names = np.full(len(ends), -1, dtype=np.intp)
-        names[found] = distinct(mixture, ends[found])
+        leaders, rows = np.unique(walks[found], return_inverse=True)
+        names[found] = distinct(mixture, ends[leaders])[rows]
         firsts = np.flatnonzero(found)[np.unique(names[found], return_index=True)[1]]
         candidates, minima, component_minima = _judged(mixture, ends[firsts])
         gaps = _gaps(mixture, minima, candidates) if turn < BRIDGES else np.empty((0, mixture.d))
         if not len(gaps):
             break
-        more, arrived = climb(mixture, gaps)
+        more, arrived, follows = climb(mixture, gaps)
+        walks = np.concatenate([walks, len(ends) + follows])
         ends, found = np.concatenate([ends, more]), np.concatenate([found, arrived])
         pairs = np.concatenate([pairs, np.full(len(gaps), -1)])
     transitions = tuple(
@@ -152,77 +146,6 @@ def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
 
 def _pair(strings: Strings, row: int) -> tuple[int, int] | None:
     return None if row < 0 else (int(strings.pairs[row, 0]), int(strings.pairs[row, 1]))
-
-
-def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray]:
-    """Walk from `starts` (m, D) towards index-one points; return the ends (m, D) and which ones are critical points."""
-    places, near = np.array(starts), np.zeros(len(starts), dtype=bool)
-    follows = np.arange(len(starts))  # whose walk each start goes on with
-    active = np.arange(len(starts))
-    lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
-    for count in range(CLIMB_STEPS):
-        if count in MEETINGS:
-            active = _meet(mixture, places, active, follows)
-        if not len(active):
-            break
-        here = axes(mixture.quick_at(places[active]))
-        shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
-        falling = (here.curvatures < 0).sum(axis=1)
-        shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
-        moves = shares * here.slopes
-        length = np.sqrt(np.einsum("nd,nd->n", moves, moves))
-        close = (falling == 1) & (length < CLOSE)
-        near[active[close]] = True
-        step = here.step(shares * np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None])
-        lost[active] = np.where(falling > 0, 0, lost[active] + 1)
-        moving = ~close & np.isfinite(step).all(axis=1) & (lost[active] < LOST)
-        places[active[moving]] += step[moving]
-        active = active[moving]
-    active = _meet(mixture, places, np.flatnonzero(near), follows)
-    found = np.zeros(len(starts), dtype=bool)
-    found[active] = _polish(mixture, places, active)
-    return places[follows], found[follows]
-
-
-def _meet(mixture: Mixture, places: Points, active: Labels, follows: Labels) -> Labels:
-    """Let walks that have met follow the first of them, in `follows` (m,); return the first ones."""
-    names = distinct(mixture, places[active], radius=MEETING)
-    leaders = active[np.unique(names, return_index=True)[1]]
-    heir = np.arange(len(follows))
-    heir[active] = leaders[names]
-    follows[:] = heir[follows]
-    return np.asarray(leaders)
-
-
-def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
-    """Move `places[rows]` to where grad f = 0 by Newton's method (line 14); say which ones got there."""
-    found, active = np.zeros(len(rows), dtype=bool), np.arange(len(rows))
-    for _ in range(CLIMB_STEPS):
-        if not len(active):
-            break
-        here = mixture.at(places[rows[active]])
-        done = unit_lengths(here) < CONVERGED
-        found[active[done]] = True
-        active = active[~done]
-        bent = -here.hessian[~done]
-        bent[np.linalg.slogdet(bent).sign == 0] += FLAT * np.eye(mixture.d)  # exactly flat: there is no Newton step
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = solved(bent, here.gradient[~done])
-        moving = np.isfinite(step).all(axis=1)
-        places[rows[active[moving]]] += step[moving]
-        active = active[moving]
-    return found
-
-
-def _walking(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
-    """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
-    if not len(starts):
-        return np.empty(0, dtype=np.intp)
-    order = np.lexsort((unit_lengths(mixture.quick_at(starts)), strings))
-    firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
-    walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
-    kept = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
-    return np.sort(order[kept])
 
 
 def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Labels]:

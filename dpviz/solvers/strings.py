@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.descent import solved, unit_lengths
-from dpviz.solvers.mixture import CHUNK, FEW_AXES, QUIET_PRODUCT, Mixture, log_sum_rows, quiet_product
+from dpviz.solvers.mixture import FEW_AXES, Mixture, quiet_product
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
 SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
@@ -55,7 +55,7 @@ def quadratic_strings(mixture: Mixture, *, n_points: int = STRING_POINTS, n_roun
             string = line + (share - share**2) * bend[:, None]
         else:
             string = line
-        densities = quick_log_density(mixture, string.reshape(-1, mixture.d)).reshape(len(pairs), n_points)
+        densities = mixture.quick_log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), n_points)
         low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
         lowest.append(low)
         iterates.append(low + STRING_SHARE * _shift(mixture, low))
@@ -96,7 +96,7 @@ def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatA
     metric = ((1 - share) * precisions[first] + share * precisions[second]).reshape(-1, mixture.d, mixture.d)
     pull = (1 - share) * pulls[first] + share * pulls[second]
     ridge = solved(metric, pull.reshape(-1, mixture.d))
-    return ridge.reshape(pull.shape), quick_log_density(mixture, ridge).reshape(logits.shape)
+    return ridge.reshape(pull.shape), mixture.quick_log_density(ridge).reshape(logits.shape)
 
 
 def simplex_starts(mixture: Mixture) -> Points:
@@ -139,13 +139,6 @@ def component_pairs(mixture: Mixture) -> Labels:
     pairs = np.stack([alive[first], alive[second]], axis=1)
     apart = (mixture.means[pairs[:, 0]] != mixture.means[pairs[:, 1]]).any(axis=1)
     return np.asarray(pairs[apart], dtype=np.intp)
-
-
-def quick_log_density(mixture: Mixture, points: Points) -> FloatArray:
-    """Return ln p (n,) in chunks, to the digits of `Mixture.quick_log_terms`."""
-    rows = max(min(CHUNK, QUIET_PRODUCT // (mixture.n_components * (mixture.d**2 + mixture.d + 1))), 16)
-    parts = [log_sum_rows(mixture.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
-    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _shift(mixture: Mixture, points: Points) -> FloatArray:

@@ -10,8 +10,7 @@ import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers import Mixture, basins_by_lattice, lattice_basins
-from dpviz.solvers.flow import exact_step
-from dpviz.solvers.strings import quick_log_density
+from dpviz.solvers.walkers import drift
 from dpviz.stories.view import Projection
 
 LABELLED = 48  # cells a side whose basin is computed
@@ -23,6 +22,7 @@ ELLIPSE_POINTS = 33
 ELLIPSE_SIZE = 1.0  # standard deviations
 PATH_REACH = 0.3  # standard deviations of one step of a path
 PATH_STEPS = 48
+PATH_END = 1e-3  # standard deviations of the step that a path ends before
 PATH_STARTS = 7  # a side of the lattice that flow lines begin at
 
 
@@ -79,7 +79,7 @@ def lattice(plane: Projection, n: int) -> FloatArray:
 def relief(shown: Mixture, plane: Projection) -> Relief:
     """Return the density of the marginal `shown` over the plane."""
     cells = lattice(plane, CELLS)
-    logs = quick_log_density(shown, cells.reshape(-1, 2)).reshape(CELLS, CELLS)
+    logs = shown.quick_log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
     return Relief(frozen(cells[0, :, 0].copy()), frozen(logs - logs.max()), float(logs.max()))
 
 
@@ -154,17 +154,18 @@ def paths(mixture: Mixture, starts: Points) -> FloatArray:
     made = np.full((len(places), PATH_STEPS, mixture.d), np.nan)
     active = np.arange(len(places))
     for step in range(PATH_STEPS):
-        made[active, step] = places[active]
-        here = mixture.quick_at(places[active])
-        # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
-        reach = np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * here.log_density, 0.0)))
-        moves = exact_step(here, reach)[0]
-        moving = np.einsum("ni,ni->n", moves, np.einsum("nij,nj->ni", here.metric, moves)) > 1e-6
-        places[active] += moves
-        active = active[moving]
+        made[active, step] = places
+        moves, length = drift(mixture, places, _path_reach)
+        moving = length > PATH_END
+        active, places = active[moving], (places + moves)[moving]
         if not len(active):
             break
     return made
+
+
+def _path_reach(log_density: FloatArray) -> FloatArray:
+    # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
+    return np.asarray(np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * log_density, 0.0))))
 
 
 def flow_starts(d: int) -> FloatArray:

@@ -17,7 +17,9 @@ from dpviz.solvers import (
     flow,
     landscape,
     merge_tree,
+    step_rules,
     transition_points,
+    walkers,
 )
 from dpviz.solvers.flow import settle
 
@@ -251,8 +253,9 @@ def test_beyond_three_axes_the_rational_step_is_the_flow(seed, monkeypatch):
     minima = critical_points(mixture)
     points = np.random.default_rng(seed).uniform(-1.2, 1.2, (400, 5))
     quick = assign_basins(mixture, points)
-    monkeypatch.setattr(flow, "FEW_AXES", 99)  # eigenvectors on every step, and steps of a fifth of the length
-    monkeypatch.setattr(flow, "LONGEST_REACH", 0.1)
+    monkeypatch.setattr(walkers, "FEW_AXES", 99)  # eigenvectors on every step, and steps of a fifth of the length
+    for rules in (walkers, step_rules):
+        monkeypatch.setattr(rules, "LONGEST_REACH", 0.1)
     exact = assign_basins(mixture, points)
     # Six standard errors above a true share of 1 % of 400 points near a border: 4 + 6 * 2 = 16.
     assert (quick != exact).sum() <= 16
