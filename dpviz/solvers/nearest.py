@@ -117,7 +117,8 @@ class _CellMembers:
     def __getitem__(self, rows: Any) -> NDArray[np.uint8]:
         labels: NDArray[np.uint8] = self.found.take(self.lattice.cell_of[rows])
         unsure = np.flatnonzero(labels == OPEN)
-        labels[unsure] = assign(self.points[np.arange(len(self.points))[rows][unsure]], self.centers)
+        points = self.points[rows][unsure] if isinstance(rows, slice) else self.points[np.asarray(rows)[unsure]]
+        labels[unsure] = assign(points, self.centers)
         return labels
 
 
