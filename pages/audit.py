@@ -14,12 +14,12 @@ if found is not None:
     case, guarantee = found
     query = state.query([*page.source.link, *audit.link(question), ("audience", str(state.value(frame.AUDIENCE)))])
     with page.picture:
-        audit.measured(page, question, case, guarantee, query)
+        audit.measured(page, question, case, query)
     with page.side:
         label = audit.label(page, question, case, guarantee)
         panel.side(panel.guarantee(label))
         st.html(panel.details(label))
         audit_table.to_its_page(case)
 with page.below:
-    audit_table.table(page)
+    audit.under(page, question, found[0] if found else None)
 frame.show_problems(page.problems)

@@ -21,8 +21,9 @@ KAIROUZ = Paper(
     "Kairouz, Oh & Viswanath 2015, The Composition Theorem for Differential Privacy",
     (("theorem 2.1", "the odds that (ε, δ) leaves an attacker, here with equal priors"),),
 )
+BUDGET = r"\varepsilon,\ \delta"
 SYMBOLS = {
-    r"\varepsilon,\ \delta": "the privacy budget",
+    BUDGET: "the privacy budget",
     r"\Delta": "sensitivity: the most that one record moves a number",
     "b": "scale of Laplace noise",
     r"\sigma": "standard deviation of Gaussian noise",
@@ -74,13 +75,16 @@ def odds_of(it: Known) -> Formula | None:
     proved = it.guarantee.proved
     if proved is None or proved.per_distance or math.isinf(proved.epsilon):
         return None
-    plus = r" + \delta", rf" + {tex(proved.delta)}"
-    here, there = plus if proved.delta > 0 else ("", "")
-    epsilon = tex(proved.epsilon)
+    return attackers_share(proved.epsilon, proved.delta)
+
+
+def attackers_share(epsilon: float, delta: float) -> Formula:
+    """Return how often an attacker is right at most where (epsilon, delta) holds, from a coin's 50 in 100."""
+    plus = r" + \delta", rf" + {tex(delta)}"
+    here, there = plus if delta > 0 else ("", "")
     general = rf"100\cdot\frac{{e^{{\varepsilon}}{here}}}{{1 + e^{{\varepsilon}}}}"
-    filled = rf"100\cdot\frac{{e^{{{epsilon}}}{there}}}{{1 + e^{{{epsilon}}}}}"
-    reached = attacker_odds(proved.epsilon, proved.delta)
-    return Formula(ODDS, general, filled, reached, "in 100", "Kairouz et al., theorem 2.1")
+    filled = rf"100\cdot\frac{{e^{{{tex(epsilon)}}}{there}}}{{1 + e^{{{tex(epsilon)}}}}}"
+    return Formula(ODDS, general, filled, attacker_odds(epsilon, delta), "in 100", "Kairouz et al., theorem 2.1")
 
 
 def used(symbols: Mapping[str, str], found: Iterable[Formula]) -> dict[str, str]:

@@ -90,6 +90,14 @@ def excerpt(recipe: Recipe) -> str:
     return "\n".join([*names, "", *filter(None, loaded), "", *drawn, "html = page(scenes)"])
 
 
+def loading(data: Data) -> tuple[list[str], list[str]]:
+    """Return the lines that load the records as `dataset`: imports, and calls."""
+    names = ["import numpy as np"] if data.drawn else []
+    boxed = ["from dpviz.core import Box"] if data.features else []
+    calls = [line for line in _load(dataclasses.replace(data, points=())) if line not in _WORDS]
+    return [*names, *boxed, *_loader(data)], calls
+
+
 def _head(recipe: Recipe) -> list[str]:
     named = [name for run in recipe.runs for name in (run.module, run.story)]
     split = sorted({tuple(name.rsplit(".", 1)) for name in named})

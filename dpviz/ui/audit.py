@@ -1,24 +1,24 @@
 """The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from dpviz.audit import Batch, EpsilonBound, Outcomes, events_profile, trade_off
-from dpviz.core import Budget, Event, Guarantee, Knob
-from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases, judged
+from dpviz.audit import Batch, EpsilonBound, Outcomes
+from dpviz.core import Guarantee, Knob
+from dpviz.experiments.audit_cases import CATALOGUE, AuditCase, cases
 from dpviz.stories import audit as story
+from dpviz.stories import audit_reading
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
-from dpviz.ui import asking, audit_tasks, controls, panel, state
+from dpviz.ui import asking, audit_table, audit_tasks, controls, panel, reading, state
 from dpviz.ui.audit_tasks import CHUNK, CONSTRUCTED
 from dpviz.ui.background import Job
+from dpviz.ui.export_files import data_of
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
 from dpviz.ui.live import live
+from dpviz.ui.wait import wait
 
 HEIGHT = 400  # CSS pixels
 BATCHED = 10  # times the runs where they are one call
@@ -46,12 +46,20 @@ RUNS = Knob(
     "More runs show more. Where many runs are one call, ten times as many are made.",
     choices=(("200", "200"), ("500", "500"), ("2000", "2k"), ("20000", "20k")),
 )
+TAB = Knob(
+    "audit_tab",
+    "choice",
+    "table",
+    "Under the picture",
+    "",
+    choices=(("table", "All methods and modes"), reading.CHOICE),
+)
 SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
 FIRST_MODE = {"convergent_kmeans": "convergent_kmeans:mode=published"}  # a page opens with something to see
+CODE = "The calls behind the two pictures above: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
-_KEPT_CURVES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ def ask(frame: Frame) -> Question:
 
 def link(question: Question) -> list[tuple[str, str]]:
     """Return what this page adds to the link."""
-    pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED)]
+    pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
     pairs.append(("audited_mode", question.key))
     return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
 
@@ -107,7 +115,7 @@ def label(frame: Frame, question: Question, case: AuditCase, guarantee: Guarante
 
 
 @st.fragment
-def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee, query: str) -> None:
+def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> None:
     """Draw the runs' progress with a button to stop them, then what they show."""
     if state.is_blank():
         return
@@ -120,16 +128,7 @@ def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guara
     bound = _bound(frame, question, case)
     if bound is None:
         return
-    claim = judged(guarantee)
-    limit = Budget(max(case.epsilon_of(claim), math.ulp(0.0)), claim.delta)
-    audited = story.Audited(
-        bound,
-        limit,
-        is_proved=guarantee.proved is not None,
-        pair=case.pair.words,
-        is_own=question.record != CONSTRUCTED,
-        best=_best(question.key) if question.record == CONSTRUCTED and guarantee.proved is not None else None,
-    )
+    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     panel.sentence(story.sentence(audited), public=frame.public)
     if frame.public and audited.is_own:
         live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
@@ -144,21 +143,48 @@ def measured(frame: Frame, question: Question, case: AuditCase, guarantee: Guara
         st.caption("Curator view: measured on real records. An audit is not a release.")
 
 
+def under(frame: Frame, question: Question, case: AuditCase | None) -> None:
+    """Draw what stands under the pictures: the table of all modes, or what there is to read about this audit."""
+    tabs = {"table": lambda: audit_table.table(frame), reading.CHOICE[0]: lambda: _read(frame, question, case)}
+    controls.fill(TAB, tabs)
+
+
+@st.fragment
+def _read(frame: Frame, question: Question, case: AuditCase | None) -> None:
+    if state.is_blank():
+        return
+    wait(done=1, all=1, what="", follow="picture", key="wait-read")
+    bound = _kept().get((frame.source.key, question))
+    if case is None or bound is None:
+        reading.article(audit_reading, [], "", CODE)
+        return
+    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
+    found = audit_reading.formulas(audited, public=frame.public)
+    data = data_of(frame.source, public=frame.public)
+    code = audit_reading.code(data, question.key, question.record, _sizes(question, case), question.seed)
+    reading.article(audit_reading, [reading.Part("", found, audit_reading.WORDS)], code, CODE)
+
+
+def _kept() -> dict[Any, EpsilonBound]:
+    kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
+    return kept
+
+
 def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | None:
     """Return the finished audit; None while runs are missing, with a line that says how many there are."""
     name = (frame.source.key, question)
-    kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
+    kept = _kept()
     if name in kept:
         return kept[name]
     points, box = frame.source.dataset.points, frame.source.dataset.box
+    sizes = _sizes(question, case)
     if isinstance(case.runner, Batch):
-        runs = question.runs * BATCHED
         parts: Sequence[Any] = [
-            audit_tasks.part(points, box, question.key, question.record, world, 0, runs, question.seed)
+            audit_tasks.part(points, box, question.key, question.record, world, 0, *sizes, question.seed)
             for world in (0, 1)
         ]
     else:
-        found = _parts(frame, question)
+        found = _parts(frame, question, sizes)
         if found is None:
             return None
         parts = found
@@ -170,8 +196,14 @@ def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | 
     return bound
 
 
-def _parts(frame: Frame, question: Question) -> Sequence[Any] | None:
-    sizes = [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
+def _sizes(question: Question, case: AuditCase) -> list[int]:
+    """Return the runs of each part in each world: one part where many runs are one call."""
+    if isinstance(case.runner, Batch):
+        return [question.runs * BATCHED]
+    return [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
+
+
+def _parts(frame: Frame, question: Question, sizes: Sequence[int]) -> Sequence[Any] | None:
     jobs = [
         Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
         for world in (0, 1)
@@ -209,20 +241,3 @@ def _modes(method: str) -> Knob:
 
 def _record(n: int) -> Knob:
     return Knob("record", "int", 0, "Record", "Whose presence is audited: a row of the data.", 0, n - 1, 0, n - 1)
-
-
-@st.cache_resource(max_entries=_KEPT_CURVES, show_spinner=False)
-def _best(key: str) -> Any:
-    """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
-    case = cases()[key]
-    found: list[tuple[Event, ...]] = [
-        case.result(rows, np.random.default_rng(seed)).events
-        for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
-    ]
-    claim = judged(case.guarantee)
-    if not found[0] or any(events != found[0] for events in found) or claim.per_distance:
-        return None
-    try:
-        return partial(trade_off, events_profile(found[0], claim.adjacency))
-    except ValueError:
-        return None

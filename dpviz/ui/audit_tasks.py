@@ -1,15 +1,20 @@
 """What the Audit page asks of the background process. No Streamlit here: the process would have to load it."""
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dpviz.audit import EpsilonBound, Outcomes, bound_from, gather, joined
-from dpviz.core import Box, Points
+from dpviz.audit import EpsilonBound, Outcomes, bound_from, events_profile, gather, joined, trade_off
+from dpviz.core import Box, Budget, Event, FloatArray, Points
 from dpviz.experiments.audit import audited, row_of
 from dpviz.experiments.audit_cases import AuditCase, cases, judged, own_case
+from dpviz.stories.audit import Audited
 
 CHUNK = 100  # runs of a job: a fraction of a second, so that progress moves and a cancel is quick
+KEPT_CURVES = 64
 CONSTRUCTED = -1  # in the place of a record: the pair that is made up
 
 
@@ -34,6 +39,36 @@ def together(case: AuditCase, first: list[Outcomes], other: list[Outcomes]) -> E
     """Make one audit of the parts of both worlds."""
     delta = judged(case.guarantee).delta
     return bound_from(joined(first), joined(other), family=case.family, delta=delta)
+
+
+def told(case: AuditCase, bound: EpsilonBound, *, is_own: bool) -> Audited:
+    """Hold a finished audit against what is proved, or else claimed; `is_own`: on real records."""
+    guarantee, claim = case.guarantee, judged(case.guarantee)
+    return Audited(
+        bound,
+        Budget(max(case.epsilon_of(claim), math.ulp(0.0)), claim.delta),
+        is_proved=guarantee.proved is not None,
+        pair=case.pair.words,
+        is_own=is_own,
+        best=None if is_own or guarantee.proved is None else _best(case.key),
+    )
+
+
+@functools.lru_cache(maxsize=KEPT_CURVES)
+def _best(key: str) -> Callable[[FloatArray], FloatArray] | None:
+    """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
+    case = cases()[key]
+    found: list[tuple[Event, ...]] = [
+        case.result(rows, np.random.default_rng(seed)).events
+        for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
+    ]
+    claim = judged(case.guarantee)
+    if not found[0] or any(events != found[0] for events in found) or claim.per_distance:
+        return None
+    try:
+        return functools.partial(trade_off, events_profile(found[0], claim.adjacency))
+    except ValueError:
+        return None
 
 
 def line(_points: Points, _box: Box, key: str, runs: int, seed: int) -> dict[str, Any]:

@@ -9,11 +9,13 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories import compare as story
-from dpviz.ui import compare_cards, compare_grid, compare_report, compare_solve, controls, panel, state
+from dpviz.stories import compare_reading
+from dpviz.ui import compare_cards, compare_grid, compare_report, compare_solve, controls, panel, reading, state
 from dpviz.ui.address import address
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_runs import gathered, pieces
 from dpviz.ui.compare_tasks import Part
+from dpviz.ui.export_files import data_of
 from dpviz.ui.frame import START_SEED, Frame
 from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
@@ -65,8 +67,10 @@ TAB = Knob(
         ("solve", "Solve for ε"),
         ("people", "How many people"),
         ("report", "Report"),
+        reading.CHOICE,
     ),
 )
+CODE = "The calls behind the frontier above: the same records, runs and seeds."
 _PILLS = "dpviz:compare-methods"
 _CLICK = "dpviz:compare-click"
 
@@ -166,8 +170,29 @@ def compared(frame: Frame, question: Question) -> None:
         asked = (question.n_clusters, question.start_seed, question.seed, question.adjacency)
         compare_grid.grid(frame, question.entries, *asked)
 
+    def read() -> None:
+        parts = [
+            reading.Part(name, found, compare_reading.WORDS)
+            for name, found in compare_reading.formulas(shown, runs.rows, AT)
+            if found
+        ]
+        reading.article(compare_reading, parts, _code(frame, question), CODE)
+
     tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
-    controls.fill(TAB, tabs)
+    controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
+
+
+def _code(frame: Frame, question: Question) -> str:
+    return compare_reading.code(
+        data_of(frame.source, public=False),
+        question.entries,
+        question.epsilons,
+        n_clusters=question.n_clusters,
+        start_seed=question.start_seed,
+        seed=question.seed,
+        n_runs=question.n_runs,
+        adjacency=question.adjacency,
+    )
 
 
 def hidden(frame: Frame) -> None:

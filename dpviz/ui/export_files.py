@@ -15,6 +15,7 @@ from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Data, Recipe, Run, script
 from dpviz.stories.target_context import Context as TargetContext
 from dpviz.ui import config, state
+from dpviz.ui.picker import Source
 from dpviz.ui.runs import notices
 from dpviz.ui.shown import Shown
 from dpviz.ui.upload_form import to_file
@@ -155,20 +156,31 @@ def recipe(
         )
         for method, told in zip(shown.methods, shown.told, strict=True)
     )
-    return Recipe(_data(shown), runs, seed, shown.view, shown.public, frame, tuple(hidden), hashes, notes)
+    return Recipe(
+        data_of(shown.source, public=shown.public),
+        runs,
+        seed,
+        shown.view,
+        shown.public,
+        frame,
+        tuple(hidden),
+        hashes,
+        notes,
+    )
 
 
-def _data(shown: Shown) -> Data:
-    link, dataset = dict(shown.source.link), shown.source.dataset
+def data_of(source: Source, *, public: bool) -> Data:
+    """Return where records come from, as a script writes it down."""
+    link, dataset = dict(source.link), source.dataset
     name = link.get("data", "")
     if name in DATASETS or name in PAIRS:
         known = pair_knobs(name) if name in PAIRS else data_knobs(name)
         knobs = tuple((knob.name, knob.parse(link[f"data_{knob.name}"])) for knob in known)
         return Data(name, int(link["n"]), int(link["data_seed"]), knobs, pair=name in PAIRS)
-    if shown.source.drawn:
-        return _drawn(dataset, public=shown.public)
+    if source.drawn:
+        return _drawn(dataset, public=public)
     bounds = None if dataset.bounds_from_data else (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
-    digest = "" if shown.public else name.partition(":")[2]
+    digest = "" if public else name.partition(":")[2]
     return Data(features=dataset.feature_names, bounds=bounds, missing="drop", digest=digest)
 
 

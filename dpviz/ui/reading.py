@@ -1,6 +1,7 @@
 """The tab that is read: how the picture is misread, its formulas with the run's numbers, its code, papers, words."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.stories.formulas import used
 from dpviz.stories.glossary import GLOSSARY, pieces
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, known
+from dpviz.stories.reading import Formula, Misreading, Paper, known
 from dpviz.stories.readings import CATALOGUE
 from dpviz.stories.recipe import excerpt
 from dpviz.ui import controls, panel, state
@@ -35,17 +36,37 @@ def read(name: str) -> None:
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
     shown, page = latest(), CATALOGUE[name]
+    parts: list[Part] = []
+    if shown is not None:
+        for method, told in zip(shown.methods, shown.told, strict=True):
+            it = known(told, method.params)
+            parts.append(Part(method.name if len(shown.methods) > 1 else "", page.formulas(it), page.words(it)))
+    article(page, parts, "" if shown is None else _code(shown), CODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The formulas of one method, with its name where there are several."""
+
+    title: str
+    formulas: Sequence[Formula]
+    words: Mapping[str, str]  # what symbols stand for
+
+
+def article(page: ModuleType, parts: Sequence[Part], code: str, about_code: str) -> None:
+    """Draw how the picture is misread, its formulas, its code, its papers, and the glossary; `page` has the texts.
+
+    Without `parts` there is no picture.
+    """
     _misreadings(page.MISREADINGS)
     st.subheader("Formulas, with the numbers of this picture", anchor=False)
-    if shown is None:
-        st.caption(NOTHING)
-    else:
-        st.caption(ROUNDED)
-        for method, told in zip(shown.methods, shown.told, strict=True):
-            _formulas(page, known(told, method.params), method.name if len(shown.methods) > 1 else "")
+    st.caption(ROUNDED if parts else NOTHING)
+    for part in parts:
+        _formulas(part)
+    if parts:
         st.subheader("The code that makes this picture", anchor=False)
-        st.caption(CODE)
-        st.code(_code(shown), language="python", wrap_lines=True)
+        st.caption(about_code)
+        st.code(code, language="python", wrap_lines=True)
     _papers(page.PAPERS)
     st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
@@ -78,17 +99,16 @@ def _misreadings(found: Iterable[Misreading]) -> None:
     )
 
 
-def _formulas(page: ModuleType, it: Known, title: str) -> None:
-    found: tuple[Formula, ...] = page.formulas(it)
-    if title:
-        st.markdown(f"**{state.plain(title)}**")
-    if not found:
+def _formulas(part: Part) -> None:
+    if part.title:
+        st.markdown(f"**{state.plain(part.title)}**")
+    if not part.formulas:
         st.caption("No noise is added here, so that there is nothing to fill in: nothing is private.")
         return
-    symbols = used(page.words(it), found)
+    symbols = used(part.words, part.formulas)
     st.markdown("  \n".join(f"${names}$: {words}" for names, words in symbols.items()))
-    with st.container(key=f"dpviz-formulas-{title or 'all'}", gap="small"):
-        for each in found:
+    with st.container(key=f"dpviz-formulas-{part.title or 'all'}", gap="small"):
+        for each in part.formulas:
             source = f"  \n:small[{each.source}]" if each.source else ""
             st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
 

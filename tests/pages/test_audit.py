@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.experiments.audit_cases import CATALOGUE
+from dpviz.plots import scene_hash
+from dpviz.stories import audit_reading
 from dpviz.ui import asking
 from dpviz.ui.background import Answers
 
@@ -112,3 +114,33 @@ def test_the_table_can_be_made_here(open_page):
     page.run()
     assert "Stop making the table" in [button.label for button in page.app.button]
     assert any("on their way" in caption.value for caption in page.app.caption)
+
+
+@pytest.mark.parametrize("query", [{}, {"neighbors": "own", "record": "3"}], ids=["its own pair", "a record"])
+def test_what_there_is_to_read_has_the_counts_and_code_that_makes_the_pictures(open_page, query):
+    page = open_page("audit", audit_tab="read", **QUICK, **query)
+    assert page.query["audit_tab"] == "read"
+    assert all(each.said in page.text for each in audit_reading.MISREADINGS)
+    formulas = [each.value for each in page.app.markdown if "$$" in each.value]
+    assert any("Measured ε, at least" in each for each in formulas)
+    (code,) = page.app.code
+    scope = {}
+    exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
+    assert [scene_hash(scene) for scene in scope["scenes"]] == [
+        page.packed()[key][1]["hash"] for key in ("picture", "attack")
+    ]
+
+
+def test_the_public_reads_no_counts_of_real_records(open_page):
+    query = {"neighbors": "own", "record": "3", "audience": "public"}
+    page = open_page("audit", audit_tab="read", **QUICK, **query)
+    formulas = [each.value for each in page.app.markdown if "$$" in each.value]
+    assert formulas
+    assert not any("Measured" in each or "Chance" in each for each in formulas)
+
+
+def test_without_runs_there_is_all_but_the_numbers_to_read(open_page):
+    page = open_page("audit", audit_tab="read", audited="dpm", n="50")
+    assert audit_reading.MISREADINGS[0].said in page.text
+    assert not [each for each in page.app.markdown if "$$" in each.value]
+    assert any("no picture to write down" in each.value for each in page.app.caption)

@@ -8,6 +8,8 @@ from scipy import stats
 
 from dpviz.data import load
 from dpviz.experiments.trials import METHODS
+from dpviz.plots import scene_hash
+from dpviz.stories import compare_reading
 from dpviz.ui import compare, compare_cards, compare_tasks
 from dpviz.ui.compare_methods import ENTRIES
 from dpviz.ui.compare_tasks import Part
@@ -154,3 +156,16 @@ def test_every_method_has_a_name_of_its_own_and_a_page_that_exists():
     assert len({entry.name for entry in ENTRIES.values()}) == len(ENTRIES)
     assert {key for key, _ in compare_cards.CHOSEN.choices} == {"none", *ENTRIES}
     assert {entry.method for entry in ENTRIES.values()} <= set(METHODS)
+
+
+@pytest.mark.usefixtures("known")
+def test_what_there_is_to_read_has_the_runs_numbers_and_code_that_makes_the_frontier(open_page):
+    page = open_page("compare", **SU, compare_tab="read")
+    assert page.query["compare_tab"] == "read"
+    assert all(each.said in page.text for each in compare_reading.MISREADINGS)
+    bold = [each.value for each in page.app.markdown if each.value.startswith("**") and "$$" not in each.value]
+    assert [words in line for words, line in zip(("All methods", "DPM", "DPLloyd"), bold, strict=False)] == [True] * 3
+    (code,) = page.app.code
+    scope = {}
+    exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
+    assert [scene_hash(scene) for scene in scope["scenes"]] == [page.hash]
