@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from dpviz.core import Labels, Points, frozen
+from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.descent import CONVERGED, axes, solved, unit_lengths
 from dpviz.solvers.flow import FLAT
 from dpviz.solvers.mixture import FEW_AXES, Mixture
@@ -32,11 +32,13 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
     active = np.arange(len(starts))
     lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
     for count in range(CLIMB_STEPS):
-        if count in MEETINGS:
-            active = _meet(mixture, places, active, follows)
         if not len(active):
             break
-        here = axes(mixture.quick_at(places[active]))
+        local = mixture.quick_at(places[active])
+        if count in MEETINGS:
+            first = _met(places[active], local.metric, active, follows)
+            active, local = active[first], local.rows(first)
+        here = axes(local)
         shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
         falling = (here.curvatures < 0).sum(axis=1)
         shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
@@ -50,30 +52,30 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
         moving = ~close & np.isfinite(step).all(axis=1) & (lost[active] < LOST)
         active = active[moving]
         places[active] += step[moving]
-    active = _meet(mixture, places, np.flatnonzero(near), follows)
+    active = np.flatnonzero(near)
+    active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
     found = np.zeros(len(starts), dtype=bool)
     found[active] = _polish(mixture, places, active)
     return places[follows], found[follows], follows
 
 
-def _meet(mixture: Mixture, places: Points, active: Labels, follows: Labels) -> Labels:
-    """Let walks that have met follow the first of them, in `follows` (m,); return the first ones.
+def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labels:
+    """Let `walks` (w,) that have met follow the first of them, in `follows` (m,); return the first ones' rows.
 
-    Two have met that are in one cell of a lattice, so fine that they are within MEETING: R's trace bounds its largest
-    eigenvalue. Others within MEETING stand on either side of a cell's border: they meet later, or at the end.
+    They are `at` (w, D), with R (w, D, D) there. Two have met that are in one cell of a lattice, so fine that they are
+    within MEETING: R's trace bounds its largest eigenvalue. Others within MEETING stand on either side of a cell's
+    border: they meet later, or at the end.
     """
-    if not len(active):
-        return active
-    at = places[active]
-    finest = np.ceil(np.log2(np.einsum("nii->n", mixture.quick_at(at).metric)) / 2.0)
-    cells = np.floor(at * (np.sqrt(mixture.d) / MEETING * np.exp2(finest))[:, None])
+    d = at.shape[1]
+    finest = np.ceil(np.log2(np.einsum("nii->n", metric)) / 2.0)
+    cells = np.floor(at * (np.sqrt(d) / MEETING * np.exp2(finest))[:, None])
     numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
-    keys = (numbers * _odd_numbers(mixture.d + 1)).sum(axis=1)  # wraps around, as it may
+    keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)  # wraps around, as it may
     _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
     heir = np.arange(len(follows))
-    heir[active] = active[firsts][names]
+    heir[walks] = walks[firsts][names]
     follows[:] = heir[follows]
-    return np.asarray(np.sort(active[firsts]))
+    return np.asarray(np.sort(firsts))
 
 
 @functools.lru_cache(maxsize=16)

@@ -10,9 +10,10 @@ grad log p = -sum_k omega_k y_k,  R = sum_k omega_k P_k,  S = sum_k omega_k y_k 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, as_points, frozen
 from dpviz.solvers.mixture_checks import checked_covariances, checked_weights, cholesky
@@ -38,6 +39,10 @@ class Local:
     def hessian(self) -> FloatArray:
         """Hessian (n, D, D) of log p: S - R."""
         return self.spread - self.metric
+
+    def rows(self, which: NDArray[Any]) -> "Local":
+        """Return the landscape at some of the points: their numbers, or a mask."""
+        return Local(self.log_density[which], self.gradient[which], self.metric[which], self.spread[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

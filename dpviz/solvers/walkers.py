@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import FloatArray, Points
 from dpviz.solvers.descent import eigen, length_of, solved
 from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
 from dpviz.solvers.plane_walkers import PlaneWalkers, plane_step, plane_steps_length
@@ -58,7 +58,7 @@ class _SpaceWalkers:
         return self.here.log_density
 
     def keep(self, which: BoolArray) -> None:
-        self.places, self.here, self.reach = self.places[which], _rows(self.here, which), self.reach[which]
+        self.places, self.here, self.reach = self.places[which], self.here.rows(which), self.reach[which]
         self.length, self.rise = self.length[which], self.rise[which]
 
     def safe(self) -> BoolArray:
@@ -100,7 +100,7 @@ def _step(here: Local, reach: FloatArray, rise: FloatArray) -> tuple[Points, Flo
     spread, metric = (np.einsum("nd,nd->n", rise, _dot(each, rise)) for each in (here.spread, here.metric))
     bent = np.flatnonzero(spread > CONVEX * metric)
     if len(bent):
-        move[bent], foretold[bent], used[bent] = exact_step(_rows(here, bent), reach[bent])
+        move[bent], foretold[bent], used[bent] = exact_step(here.rows(bent), reach[bent])
     return move, foretold, used
 
 
@@ -167,10 +167,6 @@ def is_safe(here: Local, length: FloatArray) -> BoolArray:
 
 def _dot(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nij,nj->ni", matrices, vectors))
-
-
-def _rows(local: Local, mask: BoolArray | Labels) -> Local:
-    return Local(local.log_density[mask], local.gradient[mask], local.metric[mask], local.spread[mask])
 
 
 def _chosen(here: Local, there: Local, good: BoolArray) -> Local:

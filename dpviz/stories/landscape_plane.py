@@ -113,27 +113,30 @@ def contours(found: Relief, levels: FloatArray, plane: Projection) -> FloatArray
 
 
 # Corners of a cell counted around: low left, low right, high right, high left; side i joins corners i and i + 1.
-_CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))  # (row, column)
+_ROWS, _COLUMNS = np.array([0, 0, 1, 1, 0]), np.array([0, 1, 1, 0, 0])
 
 
 def _pieces(values: FloatArray, levels: FloatArray, xs: FloatArray, ys: FloatArray) -> tuple[Labels, FloatArray]:
     """Return each straight piece's level (s,) and ends (s, 2, 2); there are two in a cell whose corners alternate."""
-    g, h = values.shape[0] - 1, values.shape[1] - 1
     over = values > levels[:, None, None]
     below, left = over[:, :, :-1] != over[:, :, 1:], over[:, :-1] != over[:, 1:]  # which edges each level crosses
-    numbers, rows, columns = np.nonzero(below[:, :g] | below[:, 1:] | left[:, :, :h] | left[:, :, 1:])
-    if not len(rows):
-        return rows, np.empty((0, 2, 2))
-    at = np.stack([values[rows + i, columns + j] for i, j in _CORNERS], axis=1)  # (s, 4)
-    places = np.stack([np.stack([xs[columns + j], ys[rows + i]], axis=1) for i, j in _CORNERS], axis=1)
-    following, level = np.roll(at, -1, axis=1), levels[numbers, None]
-    share = np.clip((level - at) / np.where(at == following, 1.0, following - at), 0.0, 1.0)[..., None]
-    ends = (1 - share) * places + share * np.roll(places, -1, axis=1)
-    sides = (at > level) != (following > level)  # (s, 4): two or all four
-    order = np.argsort(~sides, axis=1, kind="stable")  # crossed sides first
-    picked = np.take_along_axis(ends, order[..., None], axis=1)
-    twice = sides.all(axis=1)
-    return np.concatenate([numbers, numbers[twice]]), np.concatenate([picked[:, :2], picked[twice, 2:]])
+    sides = np.stack([below[:, :-1], left[:, :, 1:], below[:, 1:], left[:, :, :-1]])  # (4, levels, rows, columns)
+    crossed = sides.any(axis=0)
+    numbers, rows, columns = np.nonzero(crossed)
+    sides = sides[:, crossed]  # (4, s): two of each cell, or all four
+    twice = np.flatnonzero(sides.all(axis=0))
+    first, last = sides.argmax(axis=0), 3 - sides[::-1].argmax(axis=0)
+    last[twice] = 1
+    # The second piece of a cell of four goes from its third side to its fourth.
+    cells = np.concatenate([np.arange(len(numbers)), twice])
+    side = np.stack([np.append(first, np.full(len(twice), 2)), np.append(last, np.full(len(twice), 3))])  # (2, s)
+    numbers, rows, columns = numbers[cells], rows[cells], columns[cells]
+    y, x = rows + _ROWS[side], columns + _COLUMNS[side]
+    next_y, next_x = rows + _ROWS[side + 1], columns + _COLUMNS[side + 1]
+    here, there = values[y, x], values[next_y, next_x]
+    share = np.clip((levels[numbers] - here) / np.where(here == there, 1.0, there - here), 0.0, 1.0)
+    ends = [(1 - share) * at[i] + share * at[j] for at, i, j in ((xs, x, next_x), (ys, y, next_y))]
+    return numbers, np.stack(ends, axis=-1).swapaxes(0, 1)
 
 
 def ellipses(shown: Mixture) -> FloatArray:

@@ -108,7 +108,7 @@ def test_walks_that_go_on_as_one_have_met(seed):
     places = rng.uniform(-0.5, 0.5, (40, 2))[rng.integers(40, size=200)]
     places += 10.0 ** rng.uniform(-7, -2, (200, 1)) * rng.standard_normal((200, 2))
     follows = np.arange(200)
-    leaders = climbing._meet(mixture, places, np.arange(200), follows)
+    leaders = climbing._met(places, mixture.at(places).metric, np.arange(200), follows)
     np.testing.assert_array_equal(leaders, np.unique(follows))
     assert (follows <= np.arange(200)).all()  # the first one leads
     gaps = places - places[follows]
@@ -120,5 +120,5 @@ def test_walks_far_out_are_told_apart():
     mixture = Mixture([1.0], [[0.0, 0.0]], [np.eye(2)])
     places = np.array([[1e20, 0.0], [1e20, 1e5], [3e20, 0.0], [1e20, 0.0]])
     follows = np.arange(4)
-    climbing._meet(mixture, places, np.arange(4), follows)
+    climbing._met(places, mixture.at(places).metric, np.arange(4), follows)
     np.testing.assert_array_equal(follows, [0, 1, 2, 0])
