@@ -50,7 +50,7 @@ class PlaneWalkers:
             convex = (a > 0) & (a * c > b * b)
             bent[:, ~convex] = self.rows[METRIC:SPREAD, near[~convex]]
             found[near] = convex & (_length(bent, self.rows[GRADIENT, near]) < CLOSE)
-        return found
+        return np.asarray(found)
 
     def advance(self) -> None:
         """Take one step each, or make the next one shorter."""
@@ -102,7 +102,7 @@ def plane_steps_length(known: FloatArray, move: FloatArray) -> FloatArray:
 
 def _times(matrix: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return M v (2, n) for rows M_11, M_12, M_22 and v."""
-    return matrix[:2] * vectors[0] + matrix[1:] * vectors[1]
+    return np.asarray(matrix[:2] * vectors[0] + matrix[1:] * vectors[1])
 
 
 def _length(metric: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -180,7 +180,7 @@ def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | 
     sizes = _sizes(question, case)
     if isinstance(case.runner, Batch):
         parts: Sequence[Any] = [
-            audit_tasks.part(points, box, question.key, question.record, world, 0, *sizes, question.seed)
+            audit_tasks.part(points, box, question.key, question.record, world, 0, sizes[0], question.seed)
             for world in (0, 1)
         ]
     else:
