@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from dpviz.algorithms._stc_cells import likely_cells
 from dpviz.algorithms._stc_groups import on_all_cores
 from dpviz.algorithms._stc_neighbors import likely_neighbors
+from dpviz.algorithms._stc_plane import plane_neighbors
 from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, unit_projected
 from dpviz.core.remembered import remembering
 from dpviz.data import BLOCK_ROWS, Chunks
@@ -24,8 +25,8 @@ CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
 THREADED = 500_000  # query rows times neighbours from which all cores search; rows are searched alone: the same bits
 GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells faster than a tree does; ours
 LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
-PRODUCTS = range(100, 1001)  # neighbours for each target that matrix products find faster than a tree does; ours
-MANY_RECORDS = 500_000  # up to here they do
+QUICK = range(100, 1001)  # neighbours for each target that are found faster without a tree; ours
+MANY_RECORDS = 500_000  # up to here they are; ours
 MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
 FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
 CACHED_ROWS = 8192  # records that are moved into the ball at a time; ours
@@ -152,10 +153,10 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
 
 def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
     """Return distances (r, t + 1) and records (r, t) of the nearest, equally far ones in any order."""
-    d = source.shape[1]
-    if len(targets) * t < THREADED or t not in PRODUCTS or d < MANY_AXES or len(source) > MANY_RECORDS:
+    m, d = source.shape
+    if len(targets) * t < THREADED or t not in QUICK or m > MANY_RECORDS or 2 < d < MANY_AXES or d < 2:
         return _nearest_by_tree(source, targets, t)
-    likely = likely_neighbors(source, targets, t + 1)
+    likely = (plane_neighbors if d == 2 else likely_neighbors)(source, targets, t + 1)
     found, neighbors = likely.nonprivate_distances, likely.nonprivate_records[:, :t].copy()
     unsure = likely.nonprivate_unsure
     if len(unsure):

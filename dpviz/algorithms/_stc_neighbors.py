@@ -8,6 +8,7 @@ leaves are. Curator only.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from dpviz.algorithms._stc_cells import FARTHEST, LEAST, UNIT
 from dpviz.algorithms._stc_groups import STACK, Singles, groups, on_all_cores, products
 from dpviz.core import FloatArray, Labels, Points
+
+Number = TypeVar("Number", bound=np.generic)
 
 LEAF = 512  # most records of a leaf; ours, by measurement, as all that follow
 NEAREST = 4  # leaves that a target's first bound is taken from, at least
@@ -124,7 +127,8 @@ def _found(leaves: _Leaves, targets: Points, t: int) -> Iterator[_Found]:
     for begin in range(0, len(few), ROWS):
         block = few[begin : begin + ROWS]
         some = np.concatenate([places[ends[row] - counts[row] : ends[row]] for row in block]).astype(np.intp)
-        yield _measured(leaves, block, targets[block], counts[block], some, t)
+        distances, nearest = measured(leaves.columns, targets[block], counts[block], some, t)
+        yield _Found(block, distances, leaves.order.take(nearest))
 
 
 def _limits(leaves: _Leaves, rows: Singles, away: FloatArray, t: int) -> FloatArray:
@@ -183,17 +187,27 @@ def _candidates(
     return np.concatenate(owners), np.concatenate(places)
 
 
-def _measured(leaves: _Leaves, rows: Labels, targets: Points, counts: Labels, places: Labels, t: int) -> _Found:
-    """Return the t nearest of the `counts` (b,) candidates that `rows` have, at `places` one target after the other."""
+def measured(columns: FloatArray, targets: Points, counts: Labels, places: Labels, t: int) -> tuple[FloatArray, Labels]:
+    """Return distances and places (b, t) of the nearest among the `counts` (b,) candidates of `targets` (b, d).
+
+    `places` are those of one target after the other in the records' `columns` (d, m).
+    """
     squares = np.zeros(len(places))
-    for column, values in zip(leaves.columns, targets.T, strict=True):
+    for column, values in zip(columns, targets.T, strict=True):
         gaps = column.take(places)
         gaps -= np.repeat(values, counts)
         gaps *= gaps
         squares += gaps
-    widest = int(counts.max())
-    real = np.arange(widest) < counts[:, None]
-    padded, candidates = np.full(real.shape, np.inf), np.zeros(real.shape, dtype=np.intp)
-    padded[real], candidates[real] = squares, places
-    chosen = np.argsort(padded, axis=1)[:, :t] + widest * np.arange(len(counts))[:, None]
-    return _Found(rows, np.sqrt(padded.take(chosen)), leaves.order.take(candidates.take(chosen)))
+    least = np.partition(_padded(squares, counts, np.inf), t - 1, axis=1)[:, t - 1]
+    kept = np.flatnonzero(squares <= np.repeat(least, counts))
+    counts = np.diff(np.searchsorted(kept, np.cumsum(counts)), prepend=0)
+    padded, candidates = _padded(squares.take(kept), counts, np.inf), _padded(places.take(kept), counts, 0)
+    chosen = np.argsort(padded, axis=1)[:, :t] + padded.shape[1] * np.arange(len(counts))[:, None]
+    return np.sqrt(padded.take(chosen)), candidates.take(chosen)
+
+
+def _padded(values: NDArray[Number], counts: Labels, filler: float) -> NDArray[Number]:
+    """Return a row for each of `counts` (b,), of so many values and then `filler`."""
+    rows = np.full((len(counts), int(counts.max())), filler, dtype=values.dtype)
+    rows[np.arange(rows.shape[1]) < counts[:, None]] = values
+    return rows
