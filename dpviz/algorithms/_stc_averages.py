@@ -29,7 +29,7 @@ QUICK = range(100, 1001)  # neighbours for each target that are found faster wit
 MANY_RECORDS = 500_000  # up to here they are; ours
 MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
 FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
-CACHED_ROWS = 8192  # records that are moved into the ball at a time; ours
+CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
 REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
 
 
