@@ -12,9 +12,12 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dpviz.algorithms._stc_cells import likely_cells
-from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, frozen, unit_projected
+from dpviz.algorithms._stc_groups import on_all_cores
+from dpviz.algorithms._stc_neighbors import likely_neighbors
+from dpviz.algorithms._stc_plane import plane_neighbors
+from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, unit_projected
 from dpviz.core.remembered import remembering
-from dpviz.data import BLOCK_ROWS, Chunks, as_chunks
+from dpviz.data import BLOCK_ROWS, Chunks
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
@@ -22,8 +25,11 @@ CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
 THREADED = 500_000  # query rows times neighbours from which all cores search; rows are searched alone: the same bits
 GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells faster than a tree does; ours
 LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
+QUICK = range(100, 1001)  # neighbours for each target that are found faster without a tree; ours
+MANY_RECORDS = 500_000  # up to here they are; ours
 MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
 FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
+CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
 REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
 
 
@@ -64,8 +70,16 @@ def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
 
     Raises ValueError for bad points.
     """
-    unit = np.concatenate([np.empty((0, box.d)), *used_blocks(as_chunks(points, n_features=box.d), box, ball)])
-    return UsedRecords(frozen(unit), frozen(ball.from_unit(unit)))
+    checked = as_points(points, n_features=box.d)
+    unit, data = np.empty(checked.shape), np.empty(checked.shape)
+
+    def use(first: int) -> None:
+        rows = slice(first, first + CACHED_ROWS)
+        unit[rows] = unit_projected(ball.to_unit(box.clip(checked[rows])))
+        data[rows] = ball.from_unit(unit[rows])
+
+    on_all_cores(use, range(0, len(checked), CACHED_ROWS))
+    return UsedRecords(frozen(unit), frozen(data))
 
 
 @remembering(REMEMBERED)
@@ -138,7 +152,20 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
 
 
 def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
-    """Return distances (r, t + 1) and records (r, t) of the nearest, ties as the tree meets them."""
+    """Return distances (r, t + 1) and records (r, t) of the nearest, equally far ones in any order."""
+    m, d = source.shape
+    if len(targets) * t < THREADED or t not in QUICK or m > MANY_RECORDS or 2 < d < MANY_AXES or d < 2:
+        return _nearest_by_tree(source, targets, t)
+    likely = (plane_neighbors if d == 2 else likely_neighbors)(source, targets, t + 1)
+    found, neighbors = likely.nonprivate_distances, likely.nonprivate_records[:, :t].copy()
+    unsure = likely.nonprivate_unsure
+    if len(unsure):
+        found[unsure], neighbors[unsure] = _nearest_by_tree(source, targets[unsure], t)
+    return found, neighbors
+
+
+def _nearest_by_tree(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
+    """Return distances (r, t + 1) and records (r, t) of the nearest, ties as a tree meets them."""
     large, d = len(targets) * t >= THREADED, source.shape[1]
     leaf = LEAF if d < MANY_AXES else WIDE_LEAF
     records, rows = _order(source, leaf, large and d > FEW_AXES), _order(targets, TARGET_LEAF, large)

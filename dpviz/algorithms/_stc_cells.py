@@ -6,24 +6,17 @@ is nearest: these must be asked about anew. So an answer that stands follows fro
 whatever the groups are. Curator only.
 """
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.algorithms._stc_groups import CORES, Singles, groups, on_all_cores, products
 from dpviz.core import FloatArray, Labels, Points
-
-Singles = NDArray[np.float32]
-T = TypeVar("T")
 
 GROUP = 1024  # most records of a group; ours, by measurement
 FIRST, LATER = 256, 512  # targets looked at together, first and then; the scores stay in the cache; ours
-STACK = 32  # most rows of one product of a stack; groups are filled up to a multiple of it
-ALONE = 1 << 18  # multiplications up to which a matrix library starts no threads, which cost more than they give
+PARTS = 4  # of the groups for each core, so that a core that is held up leaves its work to others
 UNIT = 2.0**-24  # rounding of single precision, relative
 LEAST = 1e-30  # added to every bound: below it single precision runs out of digits
 FARTHEST = 1e15  # distances from which single precision might overflow
@@ -47,44 +40,9 @@ def likely_cells(source: Points, targets: Points) -> LikelyCells:
         for rows in groups:
             labels[rows], close[rows] = _nearest(source[rows], columns, scratch)
 
-    _shared(list(_groups(source, GROUP)), decide)
+    every = groups(source, GROUP)
+    on_all_cores(decide, [every[i :: PARTS * CORES] for i in range(PARTS * CORES)])
     return LikelyCells(labels, np.flatnonzero(close))
-
-
-def _shared(groups: list[Labels], work: Callable[[list[Labels]], T]) -> list[T]:
-    """Return what `work` makes of each core's share of the groups; NumPy lets go of the interpreter."""
-    workers = min(os.cpu_count() or 1, len(groups))
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, (groups[i::workers] for i in range(workers))))
-
-
-def _groups(points: Points, most: int) -> Iterator[Labels]:
-    """Yield the rows of each group of at most `most` of `points` (n, d): halves at the median of the widest axis."""
-    everybody = np.ascontiguousarray(points.T, dtype=np.float32)  # grouping need not be exact
-    open_groups = [(np.arange(len(points), dtype=np.intp), everybody)]
-    while open_groups:
-        rows, columns = open_groups.pop()
-        if len(rows) <= most:
-            yield rows
-            continue
-        axis = (columns.max(axis=1) - columns.min(axis=1)).argmax()
-        order = np.argpartition(columns[axis], len(rows) // 2)
-        for half in (order[len(rows) // 2 :], order[: len(rows) // 2]):
-            open_groups.append((rows[half], columns.take(half, axis=1)))
-
-
-def _products(rows: Singles, weights: Singles, scratch: Singles) -> Singles:
-    """Return rows (b, j) @ weights (j, c), made in `scratch`, b rounded up to a multiple of STACK times c numbers.
-
-    It is a stack of products that are each too small for a matrix library to start threads for.
-    """
-    height, n = STACK, -(-len(rows) // STACK) * STACK
-    while height > 1 and height * weights.size > ALONE:
-        height //= 2
-    filled = np.zeros((n, len(weights)), dtype=np.float32)
-    filled[: len(rows)] = rows
-    out = scratch[: n * weights.shape[1]].reshape(-1, height, weights.shape[1])
-    return np.matmul(filled.reshape(-1, height, len(weights)), weights, out=out).reshape(n, -1)[: len(rows)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,18 +57,17 @@ class _Group:
     rows: Singles  # (b, d + 1) x, and a last column of ones that lets a product add |t|^2
     norms: FloatArray  # (b,) |x|^2
     radius: float  # the largest |x|
-    away: Singles  # (d, n) t
-    squares: Singles  # (n,) |t|^2
+    weights: Singles  # (d + 1, n) -2 t and |t|^2
     from_box: Singles  # (n,) never more than the squared distance of t from the box
 
     def error(self, some: Labels) -> float:
         """Return how far off a score of `some` targets may be."""
-        return _rate(len(self.away)) * (float(np.sqrt(self.squares[some].max())) + self.radius) ** 2 + LEAST
+        farthest = float(np.sqrt(self.weights[-1].take(some).max()))
+        return _rate(len(self.weights) - 1) * (farthest + self.radius) ** 2 + LEAST
 
     def least(self, live: Labels, some: Labels, scratch: Singles) -> "_Found":
         """Return the two least scores of `some` targets for each record of `live`."""
-        weights = np.concatenate([self.away[:, some] * np.float32(-2.0), self.squares[None, some]])
-        scores = _products(self.rows[live], weights, scratch)
+        scores = products(self.rows.take(live, axis=0), self.weights.take(some, axis=1), scratch)
         every, best = np.arange(len(live)), scores.argmin(axis=1)
         least = scores[every, best]
         scores[every, best] = np.inf
@@ -149,16 +106,20 @@ def _measured(records: Points, targets: FloatArray) -> _Group | None:
     radius = float(np.sqrt(norms.max()))
     rows = np.ones((len(records), len(columns) + 1), dtype=np.float32)
     rows[:, :-1] = columns.T
+    weights = np.empty((len(columns) + 1, targets.shape[1]), dtype=np.float32)
+    away, squares = weights[:-1], weights[-1]
     with np.errstate(over="ignore"):
-        away = (targets - middle[:, None]).astype(np.float32)
-        squares = np.einsum("ij,ij->j", away, away)
+        np.subtract(targets, middle[:, None], out=away, casting="same_kind")
+        np.einsum("ij,ij->j", away, away, out=squares)
     if not squares.max() < FARTHEST**2:
         return None
-    outside = np.abs(away) - np.abs(columns).max(axis=1).astype(np.float32)[:, None]
+    outside = np.abs(away)
+    outside -= np.abs(columns).max(axis=1).astype(np.float32)[:, None]
     np.maximum(outside, 0.0, out=outside)
     from_box = np.einsum("ij,ij->j", outside, outside)
     from_box -= 2.0 * _rate(len(columns)) * (squares + radius**2) + LEAST  # (R + r)^2 <= 2 (R^2 + r^2)
-    return _Group(rows, norms, radius, away, squares, from_box)
+    away *= -2.0
+    return _Group(rows, norms, radius, weights, from_box)
 
 
 def _nearest(records: Points, targets: FloatArray, scratch: Singles) -> tuple[Labels, NDArray[np.bool_]]:

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.algorithms import _stc_averages as averages
 from dpviz.algorithms import _stc_cells as cells
+from dpviz.algorithms import _stc_groups as groups
 from dpviz.algorithms._stc_averages import cell_sums
 from dpviz.algorithms._stc_cells import likely_cells
 
@@ -87,6 +88,6 @@ def test_a_label_does_not_hang_on_the_other_records():
 def test_small_products_start_no_threads_and_change_nothing(monkeypatch):
     source, targets = drawn("uniform", 2, 300, 90, 8)
     found = likely_cells(source, targets)
-    monkeypatch.setattr(cells, "ALONE", 200)  # one row at a time
+    monkeypatch.setattr(groups, "ALONE", 200)  # one row at a time
     other = likely_cells(source, targets)
     assert np.array_equal(found.nonprivate_labels, other.nonprivate_labels)
