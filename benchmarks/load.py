@@ -59,7 +59,7 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
         told["errors"].append(f"{type(error).__name__}: {error}"[:300])
         begin.give_up()
     told["errors"] += session.errors
-    told["polls"] = session.polls
+    told |= {"peeks": session.peeks, "pictures": session.pictures, "follows": session.follows}
     return told
 
 
@@ -107,9 +107,11 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
         "errors": [error for each in found for error in each["errors"]],
         "tracebacks_in_log": log.count("Traceback"),
         "lost_states": [error for each in found for error in each["lost"]],
-        "polls_of_background_work": sum(each.get("polls", 0) for each in found),
+        "looks_at_background_work": sum(each["peeks"] for each in found),
+        "picture_ahead_ms": _times([took for each in found for took in each["pictures"]]),
         "epsilon_ms": _times([took for each in found for took in each["epsilon"]]),
         "other_slider_ms": _times([took for each in found for took in each["other"]]),
+        "tab_follows_ms": _times([took for each in found for took in each["follows"]]),
         "opening_ms": _times([each["opening"] for each in found if "opening" in each]),
         "by_page_p95_ms": {
             page: _times([took for each in found if each["page"] == page for took in each["epsilon"]])["p95"]

@@ -65,12 +65,20 @@ class Watch:
     async def look(self) -> None:
         while True:
             with contextlib.suppress(psutil.Error):
-                children = sum(child.memory_info().rss for child in self.process.children(recursive=True))
+                children = self.process.children(recursive=True)
                 self.samples.append(
                     {
                         "seconds": round(time.monotonic() - self.start, 1),
                         "server_mb": round(self.process.memory_info().rss / MB, 1),
-                        "background_mb": round(children / MB, 1),
+                        "background_mb": round(sum(child.memory_info().rss for child in children) / MB, 1),
+                        "server_cpu": _seconds(self.process),
+                        "background_cpu": round(sum(map(_seconds, children)), 2),
+                        "readers_cpu": round(time.process_time(), 2),
                     }
                 )
             await asyncio.sleep(EVERY)
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return round(times.user + times.system, 2)
