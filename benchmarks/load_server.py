@@ -81,20 +81,27 @@ class Watch:
                         "server": server,
                         "background": background,
                         "readers": time.process_time(),
+                        "stolen": stolen(),
                         "all": sum(machine) - machine.idle - getattr(machine, "iowait", 0.0),
                     }
                 )
             await asyncio.sleep(EVERY)
 
     def cores_used(self) -> dict[str, float]:
-        """Return how many cores each took on average: the server, its background, these readers, everything else."""
+        """Return how many cores each took on average: server, background, these readers, the host, everything else."""
         if len(self.used) < 2:
             return {}
         first, last = self.used[0], self.used[-1]
         seconds = self.samples[-1]["seconds"] - self.samples[0]["seconds"]
         found = {name: (last[name] - first[name]) / seconds for name in first}
-        found["other_work"] = found.pop("all") - sum(found[name] for name in ("server", "background", "readers"))
+        every = found.pop("all")
+        found["other_work"] = every - sum(found.values())
         return {name: round(value, 2) for name, value in found.items()}
+
+
+def stolen() -> float:
+    """Return the processor time, s, that the machine's host has given to others so far; 0 where nobody counts it."""
+    return float(getattr(psutil.cpu_times(), "steal", 0.0))
 
 
 def _seconds(process: psutil.Process) -> float:
