@@ -1,4 +1,9 @@
-"""A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them."""
+"""A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them.
+
+What the page's own scripts do is done here, too, with their pauses: the picture is fetched ahead of the rerun
+(assets/epsilon.js, ahead.js), an open tab follows it when it has rested, and a line that waits looks how far the work
+is (assets/wait.js).
+"""
 
 import asyncio
 import contextlib
@@ -6,6 +11,7 @@ import json
 import math
 import random
 import time
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -16,16 +22,49 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
+from benchmarks.load_http import Fetcher
+
 PATIENCE = 60.0  # s for the answer to a move
 EXTRA_SLIDERS = ("Clusters k", "Clusters K", "Centers k", "Levels of cuts τ (0: the rule)")
 KNOBS = {"Clusters k": "n_clusters", "Clusters K": "n_clusters", "Centers k": "n_centers", EXTRA_SLIDERS[3]: "n_levels"}
 EPSILON = "dpviz.epsilon"
 PICTURE = "dpviz.live"
 WAIT = "dpviz.wait"
+ADDRESS = "dpviz.address"
+AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (assets/epsilon.js) ...
+REST = 0.3  # ... and s of rest before the page follows one that came
+TICK = 0.05  # s between two looks at what is due
 
 
 class LostError(Exception):
     """The picture is not of the values that this session has."""
+
+
+@dataclass
+class Waiting:
+    """A line that waits for background work, or for the next picture: what assets/wait.js keeps."""
+
+    data: dict[str, Any]
+    fragment: str
+    loaded: float
+    due: float = math.inf  # when to look how far the work is, or to ask the page
+    asks: bool = False  # the page, not the short way
+
+    def __post_init__(self) -> None:
+        if self.data["done"] < self.data["all"]:
+            self.due, self.asks = self.loaded + self.data["every"] / 1000, not self.data["peek"]
+
+    def follow(self) -> None:
+        """Ask the page once the picture has rested."""
+        self.due, self.asks = time.monotonic() + self.data["quiet"] / 1000, True
+
+    def look(self, done: int | None) -> None:
+        """Ask the page when there is something to draw, else look again."""
+        now, drawn = time.monotonic(), self.data["done"]
+        self.due, self.asks = now + self.data["every"] / 1000, False
+        enough = now - self.loaded > (self.data["redrawn"] / 1000 if drawn else 0.0)
+        if done is None or done >= self.data["all"] or (done > drawn and enough):
+            self.due, self.asks = now, True
 
 
 class Session:
@@ -34,13 +73,18 @@ class Session:
     def __init__(self, port: int, page: str, query: dict[str, str]) -> None:
         self.port, self.page, self.query = port, page, query
         self.kept: dict[str, WidgetState] = {}  # what this reader has moved
-        self.sliders: dict[str, Any] = {}  # label -> whole-number slider
+        self.sliders: dict[str, Any] = {}  # label -> (whole-number slider, its fragment)
         self.epsilon: Any = None  # (component, its data, fragment)
-        self.shown: dict[str, str] = {}  # the picture's own link
-        self.waiting: dict[str, tuple[float, str]] = {}  # component -> when to ask again, its fragment
+        self.shown: dict[str, str] = {}  # what the page's address says
+        self.picture: dict[str, Any] = {}  # its options: where it can be had ahead of the page
+        self.scene = ""  # the name of what is drawn: equal names, equal pictures
+        self.waiting: dict[str, Waiting] = {}
         self.expected = dict(query)
         self.errors: list[str] = []
-        self.polls = 0
+        self.peeks = 0
+        self.pictures: list[float] = []  # s until a picture was there ahead of the page
+        self.follows: list[float] = []  # s until a tab had followed
+        self._fetcher = Fetcher(port)
         self._socket: ClientConnection | None = None
         self._script = ""
         self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
@@ -55,6 +99,7 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._fetcher.close()
         if self._socket is not None:
             await self._socket.close()
 
@@ -67,44 +112,81 @@ class Session:
         return took
 
     async def move_epsilon(self, rng: random.Random) -> float:
-        """Move the privacy slider; returns the seconds until its fragment's run ended."""
+        """Move the privacy slider; returns the seconds that its fragment's run took."""
         component, data, fragment = self.epsilon
         index = rng.choice([i for i in range(len(data["values"])) if i != data["index"]])
         state = WidgetState(id=component.id, json_value=json.dumps({"moved": [index, time.time_ns() // 1000]}))
         self.kept[component.id] = state
+        fetch = asyncio.create_task(self._fetch_picture(index))
+        await asyncio.wait({fetch}, timeout=AHEAD)
+        if fetch.done() and fetch.result():
+            await asyncio.sleep(REST)
         took = await self._run(fragment)
+        ahead = await fetch
         value = data["values"][index]
         name = min(self.shown, key=lambda each: not _is(self.shown[each], value))  # ε has another name on some pages
         if not _is(self.shown[name], value):
             raise LostError(f"{self.page}: ε was moved to {value:g}, and the picture's link has no such value")
+        if ahead and ahead != self.scene:
+            raise LostError(f"{self.page}: at ε = {value:g} another picture came ahead of the page than the page's")
         self._compare()
         return took
 
     async def move_other(self, rng: random.Random) -> float:
-        """Move a slider of the sidebar; returns the seconds until the whole page's run ended."""
+        """Move a slider of the sidebar or of a tab; returns the seconds until its run ended."""
         label = rng.choice(sorted(self.sliders))
-        slider = self.sliders[label]
+        slider, fragment = self.sliders[label]
         value = rng.randint(int(slider.min), min(int(slider.max), 12))
         state = WidgetState(id=slider.id)
         state.double_array_value.data.append(float(value))
         self.kept[slider.id] = state
         self.expected[KNOBS[label]] = str(value)
-        took = await self._run("")
+        took = await self._run(fragment)
         self._compare()
         return took
 
     async def rest(self, seconds: float) -> None:
-        """Look at the picture for a while; a waiting line goes on asking."""
+        """Look at the picture for a while; a tab follows it, and a waiting line goes on asking."""
         end = time.monotonic() + seconds
         while (now := time.monotonic()) < end:
-            due = [name for name, (when, _) in self.waiting.items() if when <= now]
-            if due:
-                _, fragment = self.waiting.pop(due[0])
-                tick = json.dumps([{"event": "tick", "value": int(1000 * time.time())}])
-                self.polls += 1
-                await self._run(fragment, WidgetState(id=_make_trigger_id(due[0], "events"), json_trigger_value=tick))
+            due = [(name, each) for name, each in self.waiting.items() if each.due <= now]
+            if not due:
+                await asyncio.sleep(min(end - now, TICK))
+            elif due[0][1].asks:
+                await self._ask(*due[0])
             else:
-                await asyncio.sleep(min(end - now, 0.05))
+                self.peeks += 1
+                answer = await self._fetcher.get(due[0][1].data["peek"])
+                due[0][1].look(None if answer is None else json.loads(answer)["done"])
+
+    async def _ask(self, name: str, waiting: Waiting) -> None:
+        """Have a waiting line's fragment run."""
+        waiting.due = math.inf
+        tick = json.dumps([{"event": "tick", "value": int(1000 * time.time())}])
+        trigger = WidgetState(id=_make_trigger_id(name, "events"), json_trigger_value=tick)
+        self.follows.append(await self._run(waiting.fragment, trigger))
+
+    async def _fetch_picture(self, index: int) -> str:
+        """Fetch the picture of a move ahead of the page; returns its name, "" where there is none."""
+        ahead = self.picture.get("ahead")
+        if ahead is None:
+            return ""
+        start = time.monotonic()
+        async with asyncio.timeout(PATIENCE):
+            body = await self._fetcher.get(f"{ahead['address']}/{index}")
+        if body is None:
+            return ""
+        self.pictures.append(time.monotonic() - start)
+        scene = str(_header(body[_size(body) :])["hash"])
+        self._draw(scene)
+        return scene
+
+    def _draw(self, scene: str) -> None:
+        """Draw a picture unless it is there, and have the open tab follow."""
+        if scene != self.scene:
+            for each in self.waiting.values():
+                each.follow()
+        self.scene = scene
 
     async def _run(self, fragment: str, trigger: WidgetState | None = None) -> float:
         """Ask for a run and read its answer; returns how many seconds that took."""
@@ -160,7 +242,7 @@ class Session:
         if kind == "exception":
             self.errors.append(f"{self.page}: {element.exception.type}: {element.exception.message}"[:200])
         elif kind == "slider" and element.slider.label in EXTRA_SLIDERS:
-            self.sliders[element.slider.label] = element.slider
+            self.sliders[element.slider.label] = (element.slider, fragment)
         elif kind == "bidi_component":
             self._take_component(element.bidi_component, fragment)
 
@@ -168,14 +250,18 @@ class Session:
         if component.component_name == EPSILON:
             self.epsilon = (component, json.loads(component.json), fragment)
         elif component.component_name == WAIT:
-            data = json.loads(component.json)
-            self.waiting.pop(component.id, None)
-            if data["done"] < data["all"]:
-                self.waiting[component.id] = (time.monotonic() + data["every"] / 1000, fragment)
+            self.waiting[component.id] = Waiting(json.loads(component.json), fragment, time.monotonic())
+        elif component.component_name == ADDRESS:
+            self._locate(json.loads(component.json)["query"])
         elif component.component_name == PICTURE:
-            options = json.loads(component.bytes[4 : 4 + int.from_bytes(component.bytes[:4], "little")])
+            options = _header(component.bytes)
             if options["key"] == "picture":
-                self.shown = dict(parse_qsl(options.get("query") or "", keep_blank_values=True))
+                self.picture = options
+                self._locate(options.get("query"))
+                self._draw(str(_header(component.bytes[_size(component.bytes) :])["hash"]))
+
+    def _locate(self, query: str | None) -> None:
+        self.shown = dict(parse_qsl(query or "", keep_blank_values=True))
 
     def _compare(self) -> None:
         wrong = {
@@ -183,6 +269,15 @@ class Session:
         }
         if wrong:
             raise LostError(f"{self.page}: (asked, shown) {wrong}")
+
+
+def _size(packed: bytes) -> int:
+    """Return how long the header of packed data is, with its length before it."""
+    return 4 + int.from_bytes(packed[:4], "little")
+
+
+def _header(packed: bytes) -> Any:
+    return json.loads(packed[4 : _size(packed)])
 
 
 def _is(text: str, value: float) -> bool:

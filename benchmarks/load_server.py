@@ -16,7 +16,7 @@ import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 90
-EVERY = 2.0  # s between two looks
+EVERY = 5.0  # s between two looks
 MB = 1e6
 
 
@@ -49,28 +49,61 @@ def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 class Watch:
-    """Notes the resident memory of the server and of its background process, again and again."""
+    """Notes what the server and its background process hold of the memory, and what they take of the processors."""
 
     def __init__(self, process: psutil.Process, load_before: float) -> None:
         self.process = process
         self.load_before = load_before  # of the machine: other work makes every time longer
         self.samples: list[dict[str, float]] = []
+        self.used: list[dict[str, float]] = []  # processor seconds so far, beside each sample
         self.start = time.monotonic()
 
     def begin(self) -> None:
         """Forget what was before the first move: starting is no growth."""
         self.samples.clear()
+        self.used.clear()
         self.start = time.monotonic()
 
     async def look(self) -> None:
         while True:
             with contextlib.suppress(psutil.Error):
-                children = sum(child.memory_info().rss for child in self.process.children(recursive=True))
-                self.samples.append(
+                children = self.process.children(recursive=True)
+                memory = {
+                    "seconds": round(time.monotonic() - self.start, 1),
+                    "server_mb": round(self.process.memory_info().rss / MB, 1),
+                    "background_mb": round(sum(child.memory_info().rss for child in children) / MB, 1),
+                }
+                server, background = _seconds(self.process), sum(map(_seconds, children))
+                machine = psutil.cpu_times()
+                self.samples.append(memory)
+                self.used.append(
                     {
-                        "seconds": round(time.monotonic() - self.start, 1),
-                        "server_mb": round(self.process.memory_info().rss / MB, 1),
-                        "background_mb": round(children / MB, 1),
+                        "server": server,
+                        "background": background,
+                        "readers": time.process_time(),
+                        "stolen": stolen(),
+                        "all": sum(machine) - machine.idle - getattr(machine, "iowait", 0.0),
                     }
                 )
             await asyncio.sleep(EVERY)
+
+    def cores_used(self) -> dict[str, float]:
+        """Return how many cores each took on average: server, background, these readers, the host, everything else."""
+        if len(self.used) < 2:
+            return {}
+        first, last = self.used[0], self.used[-1]
+        seconds = self.samples[-1]["seconds"] - self.samples[0]["seconds"]
+        found = {name: (last[name] - first[name]) / seconds for name in first}
+        every = found.pop("all")
+        found["other_work"] = every - sum(found.values())
+        return {name: round(value, 2) for name, value in found.items()}
+
+
+def stolen() -> float:
+    """Return the processor time, s, that the machine's host has given to others so far; 0 where nobody counts it."""
+    return float(getattr(psutil.cpu_times(), "steal", 0.0))
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

@@ -32,8 +32,8 @@ with page.more:
     own_link = family.draw_knobs(chosen)
     noise = frame.seeds(page)
     view = frame.view(page)
-link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *attack_record.link()]
-link += [*own_link, *two_worlds.link(page), *((name, KNOBS[name].format(value)) for name, value in common.items())]
+link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
+link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
 common["start_seed"] = state.value(frame.START_SEED)
 asked = Question(epsilon=1.0, options=family.options(), **common)
 adapt = two_worlds.adapter(family.TAB)
@@ -94,7 +94,8 @@ def epsilon_and_picture() -> None:
         epsilon = controls.log_slider(budget, note=note, marks=DEPLOYMENTS)
         slider = Slider(budget, side_by_side if chosen == "both" else lambda each: (told(each),))
         moved = {budget: epsilon}
-    pairs = [*link, *((knob.name, knob.format(value)) for knob, value in moved.items())]
+    pairs = [*link, *attack_record.link(), *two_worlds.link(page)]  # their tabs move without this page
+    pairs += [(knob.name, knob.format(value)) for knob, value in moved.items()]
     if chosen == "both":
         show_pair(page, slider, epsilon, noise, view, pairs)
     else:

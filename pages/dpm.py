@@ -31,7 +31,7 @@ def method(epsilon: float, node: int) -> Method:
         """Add what only this page knows: the known classes, and the subset that is looked into."""
         return replace(told, classes=dataset.labels, chosen=node)
 
-    return Method(algorithm, story, params, prepare=prepare, adapt=two_worlds.adapter(dpm_tabs.TAB))
+    return Method(algorithm, story, params, prepare=prepare, adds=node, adapt=two_worlds.adapter(dpm_tabs.TAB))
 
 
 def looked_into() -> int:

@@ -59,7 +59,8 @@ def prepare(told: story.Context) -> story.Context:
 
 def method(epsilon: float) -> Method:
     """Describe Morse processing with these knobs."""
-    return Method(algorithm, story, algorithm.Params(epsilon=epsilon, **chosen), prepare=prepare, adapt=adapt)
+    params = algorithm.Params(epsilon=epsilon, **chosen)
+    return Method(algorithm, story, params, prepare=prepare, adds=look, adapt=adapt)
 
 
 @st.fragment

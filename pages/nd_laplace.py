@@ -35,7 +35,7 @@ def params(level: float) -> algorithm.Params:
 
 def method(level: float) -> Method:
     """Describe nD-Laplace with these knobs."""
-    return Method(algorithm, story, params(level), prepare=prepare)
+    return Method(algorithm, story, params(level), prepare=prepare, adds=(measure, record))
 
 
 def now() -> Method:

@@ -51,7 +51,8 @@ def prepare(told: story.Context) -> story.Context:
 
 def method(value: float) -> Method:
     """Return what is run at a budget."""
-    return Method(algorithm, story, params_at(value), prepare=prepare, spread=targets.spread)
+    adds = (targets.public, record, *source_target_data.link(page.source))
+    return Method(algorithm, story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
 
 
 @st.fragment

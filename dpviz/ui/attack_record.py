@@ -13,7 +13,7 @@ from dpviz.core import Knob, knobs, unit_records
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import attack_scene as story
 from dpviz.stories.attack_record import Exact, Guesses
-from dpviz.ui import asking, attack_record_tasks, controls, state, two_worlds
+from dpviz.ui import address, asking, attack_record_tasks, controls, state, two_worlds
 from dpviz.ui.attack_record_tasks import Asked
 from dpviz.ui.background import Job
 from dpviz.ui.frame import Frame
@@ -79,6 +79,7 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
         record = min(int(controls.control(RECORD)), n - 1)
     if int(state.value(RECORD)) >= n:
         st.caption(f"There are {n:,} records: this is the last, row {record}.")
+    address.follow([*link(), (RECORD.name, str(record))], key="address-attack")
     try:
         describe, budget = (published, STEP) if what == "published" else (repaired, EPSILON)
         params: Params = describe(float(state.value(budget))).params

@@ -58,6 +58,7 @@ def live(
     inspect: Callable[[Region], Sequence[str]] | None = None,
     drawing: Mapping[str, Any] | None = None,
     ahead: Mapping[str, Any] | None = None,
+    packed: bytes | None = None,
 ) -> LiveState:
     """Draw a scene and return what the reader selected in it.
 
@@ -66,7 +67,7 @@ def live(
     shows; its scene has no scrubber of its own. `ahead` says how the picture can come ahead of the page
     (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
     lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
-    `dpviz.ui.drawing`).
+    `dpviz.ui.drawing`). `packed` is what the audience sees of the scene, if that is there already.
     """
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)
@@ -80,7 +81,7 @@ def live(
             options["inspected"] = {"number": before.region_number, "lines": list(inspect(before.region))}
     if drawing is not None and not audience_public:
         options["drawing"] = drawing
-    data = wrap(options, pack(shown))
+    data = wrap(options, pack(shown) if packed is None else packed)
     changes = {f"on_{name}_change": _nothing for name in ("selected", "picked", "region", "drawn", "turned")}
     return read_state(_LIVE(data=data, key=key, **changes), shown)
 

@@ -1,6 +1,6 @@
 """A method as its page describes it, and the pictures of its runs: alone, or of two beside each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -19,6 +19,11 @@ TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose relea
 MOST_TRAIL_RECORDS = 20_000
 
 
+def as_it_is(scene: Scene) -> Scene:
+    """Change nothing."""
+    return scene
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """What is run, with what, and who tells it."""
@@ -29,8 +34,9 @@ class Method:
     name: str = ""  # where the page's title does not say it
     trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
     prepare: Callable[[Any], Any] | None = None  # puts into the story's context what only the page knows
+    adds: Hashable = ()  # what of that neither the data nor the parameters decide
     spread: Spread | None = None  # of targets that the page has spread
-    adapt: Callable[[Scene], Scene] = lambda scene: scene  # what only the page knows of the picture
+    adapt: Callable[[Scene], Scene] = as_it_is  # what only the page knows of the picture
 
 
 Runs: TypeAlias = tuple[tuple[Method, Run], ...]

@@ -12,7 +12,7 @@ from dpviz.stories import View, laplace_clusters
 from dpviz.stories import laplace_cluster_charts as charts
 from dpviz.stories.laplace_context import Context
 from dpviz.stories.panel import number
-from dpviz.ui import asking, controls, nd_laplace_tasks, panel, state
+from dpviz.ui import address, asking, controls, nd_laplace_tasks, panel, state
 from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
@@ -32,6 +32,11 @@ _SEED = "dpviz:laplace-seed"
 Recall = Callable[[], Context | None]
 
 
+def link() -> list[tuple[str, str]]:
+    """Return what this tab adds to the link."""
+    return [(knob.name, knob.format(state.value(knob))) for knob in KNOBS]
+
+
 @st.fragment
 def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     """Draw clusters on clean and on moved points side by side, then agreement against ε, then parameter curves."""
@@ -48,6 +53,7 @@ def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     if method == "kmeans":
         with right:
             n_clusters = int(controls.control(CLUSTERS))
+    address.follow(link(), key="address-clusters")
     note = laplace_clusters.cap_note(told.n, method)
     if note:
         st.caption(note)

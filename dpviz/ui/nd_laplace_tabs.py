@@ -46,7 +46,7 @@ TAB = Knob(
 
 def link() -> list[tuple[str, str]]:
     """Return which tab is open, and what its clusters are found by, for the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in (TAB, *nd_laplace_clusters.KNOBS)]
+    return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link()]
 
 
 def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 from streamlit.logger import get_logger
@@ -20,6 +21,7 @@ _ASSETS = Path(__file__).resolve().parents[2] / "assets"
 _PACKAGE = "dpviz"
 _IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
 _DECLARING = Lock()
+_DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> names that it serves
 
 
 def served(name: str, *parts: str) -> Callable[..., Any]:
@@ -48,11 +50,15 @@ def _declare(name: str) -> bool:
         if not Runtime.exists():
             return False
         manager = Runtime.instance().bidi_component_registry
+        if name in _DECLARED.setdefault(manager, set()):  # every picture asks, and to resolve paths takes a while
+            return True
         with _DECLARING:  # a second declaration would take back what the first session has made of it
             if manager.get_component_asset_root(f"{_PACKAGE}.{name}") is None:
                 manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(name, _ASSETS.name)])
                 manager.register_from_manifest(manifest, _ASSETS.parent)
-        return manager.get_component_asset_root(f"{_PACKAGE}.{name}") == _ASSETS.resolve()
+        if manager.get_component_asset_root(f"{_PACKAGE}.{name}") == _ASSETS.resolve():
+            _DECLARED[manager].add(name)
+        return name in _DECLARED[manager]
     except Exception:  # whatever has changed in there, a picture is worth more than its way
         _warn(name)
         return False

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.plots import Scene
-from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
 from dpviz.ui import ahead, controls, drawing, panel, state, turning
+from dpviz.ui.easel import Drawn, easel, name_of
 from dpviz.ui.epsilon import last_move
 from dpviz.ui.frame import Frame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
@@ -32,6 +32,7 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 
 KEYS = ("picture", "other")  # of the live pictures
+Draw: TypeAlias = Callable[[Runs], Sequence[Scene]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,19 +54,20 @@ def show(
     Returns what the reader did to the picture, None where it could not be drawn.
     """
     drawing.follow(drawn=frame.source.drawn)
-    runs = _runs(frame, slider, epsilon, noise)
+    drawn = _drawn(frame, slider, epsilon, noise, shown, draw := partial(alone, shown))
     done = None
-    if runs:
-        ((method, run),) = runs
+    if drawn:
+        ((method, run),) = drawn.runs
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
             start = hasattr(method.params, "start_seed")
             address = _address(frame, pairs, noise, shown, start=start)
-            (scene,) = alone(shown, runs)
+            (scene,) = drawn.scenes
             options: dict[str, Any] = {
                 "query": address,
-                "ahead": _offer(frame, slider, (scene,), noise, partial(alone, shown)),
+                "ahead": _offer(frame, slider, drawn, noise, shown, draw),
+                "packed": drawn.packed[0],
             }
             if not shown.surface:  # it has no records: nothing to select, nowhere to draw
                 options |= {"inspect": _inspecting(frame, method.story, run, shown)}
@@ -114,19 +116,22 @@ def show_pair(
     frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
 ) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
-    runs = _runs(frame, slider, epsilon, noise)
-    if runs:
+
+    def draw(runs: Runs) -> tuple[Scene, ...]:
+        return together(shown, [trail_of(frame, method, noise) for method, _ in runs], runs)
+
+    drawn = _drawn(frame, slider, epsilon, noise, shown, draw)
+    if drawn:
+        runs, scenes = drawn.runs, drawn.scenes
         told = [run.told for _, run in runs]
         with frame.lead:
             panel.sentence(pair.sentence(*told), public=frame.public)
-        draw = partial(together, shown, [trail_of(frame, method, noise) for method, _ in runs])
-        scenes = draw(runs)
         address = _address(frame, pairs, noise, shown)
         methods = tuple(method for method, _ in runs)
         keep(Shown(frame.source, methods, tuple(told), scenes, noise, shown, frame.public, address))
         options: tuple[dict[str, Any], ...] = (
-            {"query": address, "ahead": _offer(frame, slider, scenes, noise, draw)},
-            {"follow": "picture"},
+            {"query": address, "ahead": _offer(frame, slider, drawn, noise, shown, draw), "packed": drawn.packed[0]},
+            {"follow": "picture", "packed": drawn.packed[1]},
         )
         with frame.picture:
             columns = st.columns(2, gap="small")
@@ -152,13 +157,17 @@ def _refuse(frame: Frame, error: ValueError) -> None:
     _reserve(frame)
 
 
-def _runs(frame: Frame, slider: Slider, epsilon: float, noise: Noise) -> Runs:
-    """Run the methods; nothing where one cannot run, and the place of the picture says why."""
+def _drawn(frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, draw: Draw) -> Drawn | None:
+    """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
-        return _told(frame, slider.methods(epsilon), noise)
+        methods = slider.methods(epsilon)
+        name = name_of(frame, methods, noise, shown)
+        found = easel().recall(name)
+        runs = _told(frame, methods, noise) if found is None else found.runs
     except ValueError as error:
         _refuse(frame, error)
-        return ()
+        return None
+    return found or easel().keep(name, runs, draw(runs), public=frame.public)
 
 
 def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> Runs:
@@ -172,17 +181,23 @@ def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> Runs:
     )
 
 
-def _offer(
-    frame: Frame, slider: Slider, scenes: Sequence[Scene], noise: Noise, draw: Callable[[Runs], Sequence[Scene]]
-) -> dict[str, Any] | None:
+def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View, draw: Draw) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
-    if noise.seed is None or frame.source.own or (frame.public and not all(scene.axes_public for scene in scenes)):
+    hidden = frame.public and not all(scene.axes_public for scene in drawn.scenes)
+    if noise.seed is None or frame.source.own or hidden:
         ahead.withdraw()
         return None
 
+    kept = easel()  # the other thread has no session
+
     def packed(epsilon: float) -> list[tuple[str, bytes]]:
-        drawn = draw(_told(frame, slider.methods(epsilon), noise))
-        return [(key, pack(each.public() if frame.public else each)) for key, each in zip(KEYS, drawn, strict=False)]
+        methods = slider.methods(epsilon)
+        name = name_of(frame, methods, noise, shown)
+        found = kept.recall(name)
+        if found is None:
+            runs = _told(frame, methods, noise)
+            found = kept.keep(name, runs, draw(runs), public=frame.public)
+        return list(zip(KEYS, found.packed, strict=False))
 
     key = state.widget_key(slider.knob.name)
     return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}

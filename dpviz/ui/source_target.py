@@ -17,7 +17,7 @@ from dpviz.stories import target_change as story
 from dpviz.stories.panel import number
 from dpviz.stories.target_layers import PICK, thinning
 from dpviz.stories.target_many import Costs, Question
-from dpviz.ui import asking, controls, reading, reproduction, source_target_tasks, state, two_worlds
+from dpviz.ui import address, asking, controls, reading, reproduction, source_target_tasks, state, two_worlds
 from dpviz.ui.background import Job
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.frame import Frame
@@ -178,6 +178,7 @@ def _record(
     params, dataset = params_at(float(state.value(budget))), frame.source.dataset
     what = controls.control(WHAT)
     place = two_worlds.stated_place(frame, shown, dataset.points[row]) if what == "move" else None
+    address.follow([(WHAT.name, str(what)), *two_worlds.link(frame)], key="address-record")
     seen = story.change(dataset.points, dataset.box, params, row, place, _seed(frame, noise))
     wait(done=1, all=1, what="", follow="picture", key="wait-record")
     _say(frame, params, seen)

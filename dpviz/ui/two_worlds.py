@@ -16,7 +16,7 @@ from dpviz.stories.two_worlds_scene import PICK, cloud_scene, pickable, row_of
 from dpviz.ui import controls, state, two_worlds_runs
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.method import Method
+from dpviz.ui.method import Method, as_it_is
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.show import recalled
 from dpviz.ui.wait import wait
@@ -83,7 +83,7 @@ def link(frame: Frame, *, record: bool = True) -> list[tuple[str, str]]:
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:
     """Return what lets a click on a record of the main picture choose it, while this one of a page's tabs is open."""
-    return pickable if state.value(tab) == CHOICE[0] else lambda scene: scene
+    return pickable if state.value(tab) == CHOICE[0] else as_it_is
 
 
 def follow_click(frame: Frame, picture: LiveState | None, key: str = "picture") -> None:

@@ -30,3 +30,9 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     for name, said in (noisy, ("As published", "leave the record on one line")):
         page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name)).first.click()
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
+    shown = re.compile("[?&]attacked=published")
+    expect(page).to_have_url(shown)  # the tab ran without the picture
+    before = page.url
+    page.get_by_role("slider", name="ε").first.press("ArrowRight")
+    expect(page).not_to_have_url(before, timeout=SLOW)
+    expect(page).to_have_url(shown)  # and the picture without the tab

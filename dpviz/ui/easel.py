@@ -1,0 +1,65 @@
+"""The picture that a session drew last: what came ahead of the page is not run, told, drawn and packed again by it."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpviz.plots import Scene
+from dpviz.plots.scene import pack
+from dpviz.stories import View
+from dpviz.ui.frame import Frame
+from dpviz.ui.method import Method, Runs
+from dpviz.ui.runs import Noise, scalars
+
+_EASEL = "dpviz:easel"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Runs and their pictures; equal names, equal pictures."""
+
+    name: Hashable
+    runs: Runs
+    scenes: tuple[Scene, ...]
+    packed: tuple[bytes, ...]  # as the audience sees them
+
+
+class Easel:
+    """One session's; the thread that draws ahead of the page uses it as well."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._last: Drawn | None = None
+
+    def recall(self, name: Hashable | None) -> Drawn | None:
+        """Return what was drawn last if it has this name; None never has one."""
+        last = self._last
+        return last if last is not None and name is not None and last.name == name else None
+
+    def keep(self, name: Hashable | None, runs: Runs, scenes: Sequence[Scene], *, public: bool) -> Drawn:
+        """Pack pictures for their audience, and hold them if they have a name."""
+        packed = tuple(pack(scene.public() if public else scene) for scene in scenes)
+        drawn = Drawn(name, runs, tuple(scenes), packed)
+        if name is not None:
+            self._last = drawn
+        return drawn
+
+
+def easel() -> Easel:
+    """Return the session's."""
+    kept: Easel = st.session_state.setdefault(_EASEL, Easel())
+    return kept
+
+
+def name_of(frame: Frame, methods: Sequence[Method], noise: Noise, shown: View) -> Hashable | None:
+    """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
+    if noise.seed is None or frame.source.own:
+        return None
+    return (frame.source.key, frame.public, noise.seed, shown, *map(_name, methods))
+
+
+def _name(method: Method) -> Hashable:
+    trail = tuple(scalars(params) for params in method.trail)
+    modules = method.algorithm.__name__, method.story.__name__
+    return (*modules, scalars(method.params), method.name, trail, method.adapt, method.adds)

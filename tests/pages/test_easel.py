@@ -1,0 +1,70 @@
+"""A picture is drawn once: what came ahead, or what is on screen, is not drawn again; what differs is."""
+
+import threading
+
+import pytest
+
+from dpviz.ui import method
+from tests.pages.conftest import PAGES, SOME_KIND, SOME_KNOB
+
+
+@pytest.fixture
+def drawings(monkeypatch):
+    """Return the list of what has been drawn since it was last cleared."""
+    done, draw = [], method._scene
+
+    def counted(*given):
+        done.append(given)
+        return draw(*given)
+
+    monkeypatch.setattr(method, "_scene", counted)
+    return done
+
+
+def ahead(page, place):
+    """Draw ahead of the page at one of the slider's values, in another thread as the server does."""
+    offer, found = page.app.session_state["dpviz:ahead"], []
+    thread = threading.Thread(target=lambda: found.extend(offer.draw(offer.values[place])))
+    thread.start()
+    thread.join()
+    return dict(found)["picture"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_came_ahead_is_drawn_once(open_page, drawings, name):
+    page = open_page(name)
+    drawings.clear()
+    page.run()
+    assert drawings == []  # nothing has moved
+    first = ahead(page, 3)
+    assert len(drawings) == 1
+    assert ahead(page, 3) == first
+    assert len(drawings) == 1
+    assert ahead(page, 5) != first
+    assert len(drawings) == 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_another_picture_is_drawn_and_is_a_fresh_session_s(open_page, drawings, name):
+    label, knob, _, wanted = SOME_KNOB[name]
+    page = open_page(name)
+    before = page.hash
+    drawings.clear()
+    page.set(SOME_KIND.get(name, "slider"), label, wanted)
+    assert len(drawings) == 1
+    assert page.hash == open_page(name, **{knob: str(wanted)}).hash != before
+
+
+def test_the_public_never_gets_what_was_packed_for_the_curator(open_page, name):
+    page = open_page(name)
+    owners = page.packed()["picture"][2]
+    page.set("button_group", "Who is looking", "public")
+    assert page.packed()["picture"][2] == open_page(name, audience="public").packed()["picture"][2] != owners
+
+
+@pytest.mark.parametrize("link", [{"secret": "1"}, {"data": "draw"}])
+def test_secret_noise_and_own_records_are_not_recalled(open_page, drawings, link):
+    page = open_page("convergent_kmeans", **link)
+    drawings.clear()
+    page.run()
+    assert len(drawings) == 1
