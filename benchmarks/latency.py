@@ -22,10 +22,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-import psutil
 
 from benchmarks.latency_scripts import DRAG, SOCKET, WATCH
-from benchmarks.registry import Benchmark, Measure
+from benchmarks.registry import Benchmark, Measure, stolen
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "convergent_kmeans"
@@ -107,10 +106,10 @@ def moves(
     page.get_by_role("slider", name="ε").first.focus()
     taken = []
     for press in range(WARM_UP + count):
-        before = _stolen()
+        before = stolen()
         page.keyboard.press("ArrowRight")
         times = page.wait_for_function("dpvizTimes.frame && {...dpvizTimes}", timeout=WAIT_MS).json_value()
-        times["stolen"] = _stolen() - before
+        times["stolen"] = stolen() - before
         if press >= WARM_UP:
             taken.append(times)
         page.wait_for_timeout(rest_ms)
@@ -217,11 +216,6 @@ def start() -> Measure:
     with browsing() as page:
         seconds = [start_seconds(page) for _ in range(STARTS)]
     return Measure(1e3 * max(seconds), f"{1e3 * np.median(seconds):.0f} ms", f"slowest of {STARTS}{_load()}")
-
-
-def _stolen() -> float:
-    """Return the processor time, s, that the machine's host has given to others so far; 0 where nobody counts it."""
-    return float(getattr(psutil.cpu_times(), "steal", 0.0))
 
 
 def _load() -> str:

@@ -32,7 +32,8 @@ import numpy as np
 import psutil
 
 from benchmarks.load_client import LostError, Session
-from benchmarks.load_server import Watch, running, stolen
+from benchmarks.load_server import Watch, running
+from benchmarks.registry import stolen
 
 OUTPUT = Path(__file__).with_suffix(".json")
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+import psutil
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -55,3 +57,8 @@ def typical(action: Callable[[int], object], n_seeds: int) -> Typical:
 def slope(action: Callable[[int], object], few: int, many: int) -> float:
     """Return the time of one iteration, ms: (t(many) - t(few)) / (many - few), so that set-up cancels."""
     return (milliseconds(lambda: action(many)) - milliseconds(lambda: action(few))) / (many - few)
+
+
+def stolen() -> float:
+    """Return the processor time, s, that the machine's host has given to others so far; 0 where nobody counts it."""
+    return float(getattr(psutil.cpu_times(), "steal", 0.0))
