@@ -1,7 +1,7 @@
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
 const SCALE = 2; // pixels of a PNG for each of the SVG's
-const PATIENCE_MS = 10000; // for an imported picture to be drawn
+const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
 const instances = new WeakMap(); // parentElement -> Export
 const done = new Set(); // imports that were answered
 
@@ -20,6 +20,13 @@ export function standing(picture) {
   if (!picture) return { frame: 0, off: [], dark: false };
   const off = [...picture.querySelectorAll('.chip[data-layer][aria-pressed="false"]')].map((chip) => chip.dataset.layer);
   return { frame: Number(picture.dataset.dpvizFrame) || 0, off, dark: picture.classList.contains("dark") };
+}
+
+/** Go on when the page has followed a picture that came ahead of it: the page makes the files. */
+function whenFollowed(key, then, end = Date.now() + PATIENCE_MS) {
+  const ahead = "dpvizAhead" in (findPicture(key)?.dataset ?? {});
+  if (ahead && Date.now() < end) setTimeout(() => whenFollowed(key, then, end), 50);
+  else then();
 }
 
 function split(bytes) {
@@ -112,7 +119,9 @@ class Export {
   ask(format) {
     this.asked = Date.now() % 1e9 + 1;
     this.say("The file is being made.");
-    this.trigger("want", { format, number: this.asked, ...standing(findPicture(this.options.picture)) });
+    const { picture } = this.options;
+    const number = this.asked;
+    whenFollowed(picture, () => this.trigger("want", { format, number, ...standing(findPicture(picture)) }));
   }
 
   async receive({ problem, name, type, raster }, body) {

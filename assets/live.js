@@ -41,6 +41,7 @@ class Live extends Tools {
     this.ahead = new Ahead();
     this.aheadSlider = null; // the slider that has moved it, and
     this.aheadMove = 0; // number of the slider's move that this picture shows ahead of the page
+    this.awaited = 0; // number of the last move: until the page has followed it, files of the picture wait
     this.pending = false; // new data not drawn yet: the picture had no size
     this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -118,7 +119,10 @@ class Live extends Tools {
     });
     on(window, "dpviz:moving", ({ detail }) => {
       const { ahead } = this.options;
-      if (ahead && detail.slider === ahead.slider) detail.wait(this.ahead.follow(ahead.address, detail));
+      if (!ahead || detail.slider !== ahead.slider) return;
+      this.awaited = detail.number;
+      this.root.dataset.dpvizAhead = "";
+      detail.wait(this.ahead.follow(ahead.address, detail));
     });
     on(document, "dpviz:ahead", ({ detail }) => this.updateAhead(detail));
     on(this.motion, "change", () => this.schedule());
@@ -169,6 +173,7 @@ class Live extends Tools {
     const sameHeight = this.options.height === options.height;
     if (!first && isOthers(options, this.options)) { location.reload(); return; }
     this.options = options;
+    if ((options.ahead?.move ?? Infinity) >= this.awaited) delete this.root.dataset.dpvizAhead;
     this.root.dataset.dpvizKey = options.key;
     if (first) this.isolated = this.reported = options.selected ?? null;
     this.picks = Math.max(this.picks, options.picks ?? 0);

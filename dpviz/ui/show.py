@@ -72,9 +72,9 @@ def show(
             if not shown.surface:  # it has no records: nothing to select, nowhere to draw
                 options |= {"inspect": _inspecting(frame, method.story, run, shown)}
                 options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
+            keep(Shown(frame.source, (method,), (run.told,), (scene,), noise, shown, frame.public, address))
             done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
             turning.follow(done)
-            keep(Shown(frame.source, (method,), (run.told,), (scene,), noise, shown, frame.public, address))
             _recolored(frame, method, run)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
