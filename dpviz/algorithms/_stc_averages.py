@@ -61,7 +61,11 @@ class CellSums:
 
 def used_blocks(records: Chunks, box: Box, ball: Ball) -> Iterator[Points]:
     """Yield blocks (b, d) of `records`, clipped into the public `box` and projected into the ball, in its unit."""
-    return (unit_projected(ball.to_unit(box.clip(block))) for block in records.blocks())
+    return (_used(block, box, ball) for block in records.blocks())
+
+
+def _used(points: Points, box: Box, ball: Ball) -> Points:
+    return unit_projected(ball.to_unit(box.clip(points)))
 
 
 @remembering(REMEMBERED)
@@ -75,7 +79,7 @@ def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
 
     def use(first: int) -> None:
         rows = slice(first, first + CACHED_ROWS)
-        unit[rows] = unit_projected(ball.to_unit(box.clip(checked[rows])))
+        unit[rows] = _used(checked[rows], box, ball)
         data[rows] = ball.from_unit(unit[rows])
 
     on_all_cores(use, range(0, len(checked), CACHED_ROWS))

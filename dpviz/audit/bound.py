@@ -44,6 +44,11 @@ class EpsilonBound:
     other_scores: FloatArray  # (n_estimating,) in the world of the neighbour
 
     @property
+    def level(self) -> float:
+        """The error allowed at one end of one event, at `confidence`."""
+        return _beta(self.confidence, self.n_events, self.n_looks)
+
+    @property
     def ceiling(self) -> float:
         """The most that so many runs can show: an event that always happens in one world and never in the other."""
         return self.lower_at(self.confidence, ((self.n_estimating, 0),))

@@ -1,5 +1,6 @@
 """Reading an audit: misreadings, formulas with its counts, papers."""
 
+import math
 from collections.abc import Sequence
 
 from dpviz.audit.events import chances
@@ -52,7 +53,12 @@ PAPERS = (
     ),
     Paper(
         "Nasr et al. 2023, Tight Auditing of Differentially Private Machine Learning",
-        (("several events", "the error is shared among all events that were chosen beforehand"),),
+        (
+            (
+                "audits with several events",
+                "here the error is shared among all of them, half of the runs having chosen them",
+            ),
+        ),
     ),
     KAIROUZ,
 )
@@ -60,7 +66,8 @@ PAPERS = (
 WORDS = {
     BUDGET: SYMBOLS[BUDGET],
     "N": "runs that estimate, in each world: those that did not choose the event",
-    "K": "events that were chosen beforehand",
+    "K": "events that the other half of the runs chooses",
+    "L": "looks at the runs, fixed beforehand",
     r"\alpha": "error allowed at one end of one event",
     "a,\\ b": "how often the event happened where it is likely, and in the other world",
     "p_-,\\ p_+": "least and greatest chance that fits",
@@ -71,7 +78,7 @@ WORDS = {
 def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
     """Return how the counts become a measured ε; what was counted on real records is not the `public`'s."""
     bound, confidence = audited.bound, tex(audited.bound.confidence)
-    n, level = bound.n_estimating, (1.0 - bound.confidence) / (2.0 * bound.n_events * bound.n_looks)
+    n, level = bound.n_estimating, bound.level
     looks = rf" \cdot {bound.n_looks}" if bound.n_looks > 1 else ""
     found = [
         Formula(
@@ -94,7 +101,7 @@ def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
         return tuple(found)
     if bound.events:
         found += _measured(audited, level)
-    if audited.is_proved:
+    if audited.is_proved and math.isfinite(audited.limit.epsilon):
         found.append(attackers_share(audited.limit.epsilon, audited.limit.delta))
     return tuple(found)
 

@@ -108,7 +108,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
                 high / low,
             )
         )
-    if one.standing is Standing.SAME:
+    if one.standing is Standing.SAME and math.isfinite(row["proved_epsilon"]):
         found.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
     return tuple(found)
 

@@ -176,3 +176,25 @@ def test_a_coreset_shrinks_the_plane_and_hardly_eight_dimensions():
     assert len(coreset(wide, 0.05).representatives) > 4000
     assert len(coreset(plane, 0.0).representatives) == 5000
     assert len(coreset(np.zeros((50, 2)), 0.01).representatives) == 1
+
+
+@pytest.mark.parametrize("kind", ["spread", "tied", "equal"])
+@pytest.mark.parametrize(("search", "m", "d"), [("likely_neighbors", 900, 6), ("plane_neighbors", 3000, 2)])
+def test_quick_searches_give_the_means_of_the_tree(search, m, d, kind, monkeypatch):
+    rng = np.random.default_rng(3)
+    both = {
+        "spread": rng.uniform(-0.5, 0.5, (m + 60, d)) / np.sqrt(d),
+        "tied": rng.integers(-2, 3, (m + 60, d)) / 8,
+        "equal": np.full((m + 60, d), 0.125),
+    }[kind]
+    source, targets = both[:m], both[m:]
+    by_tree = averages.nearest_means(source, targets, 30)
+    asked, quick = [], getattr(averages, search)
+    monkeypatch.setattr(averages, "THREADED", 1)
+    monkeypatch.setattr(averages, "QUICK", range(1, 1001))
+    monkeypatch.setattr(averages, search, lambda *given: asked.append(1) or quick(*given))
+    found = averages.nearest_means(source, targets, 30)
+    assert asked
+    assert np.array_equal(np.sort(found.nonprivate_neighbors), np.sort(by_tree.nonprivate_neighbors))
+    assert found.nonprivate_means == pytest.approx(by_tree.nonprivate_means, abs=1e-14)
+    assert found.nonprivate_distances == pytest.approx(by_tree.nonprivate_distances, abs=1e-14)

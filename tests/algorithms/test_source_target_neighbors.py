@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dpviz.algorithms import _stc_averages as averages
 from dpviz.algorithms import _stc_neighbors as neighbors
-from dpviz.algorithms._stc_averages import nearest_means
 from dpviz.algorithms._stc_neighbors import likely_neighbors
 
 KINDS = ("uniform", "blobs", "tied", "equal", "constant", "tiny", "shifted", "outside", "far")
@@ -91,18 +89,3 @@ def test_errors_that_are_left_out_lose_neighbours(monkeypatch):
     monkeypatch.setattr(neighbors, "NEAREST", 300)
     with pytest.raises(ValueError, match="out of bounds"):
         likely_neighbors(ring, targets, 40)
-
-
-@pytest.mark.parametrize("kind", ["uniform", "blobs", "tied", "equal"])
-def test_means_are_those_of_the_tree(kind, monkeypatch):
-    source, targets = drawn(kind, 3, 900, 60, 6)
-    by_tree = nearest_means(source, targets, 30)
-    asked = []
-    monkeypatch.setattr(averages, "THREADED", 1)
-    monkeypatch.setattr(averages, "QUICK", range(1, 1001))
-    monkeypatch.setattr(averages, "likely_neighbors", lambda *given: asked.append(1) or likely_neighbors(*given))
-    found = nearest_means(source, targets, 30)
-    assert asked
-    assert np.array_equal(np.sort(found.nonprivate_neighbors), np.sort(by_tree.nonprivate_neighbors))
-    assert found.nonprivate_means == pytest.approx(by_tree.nonprivate_means, abs=1e-14)
-    assert found.nonprivate_distances == pytest.approx(by_tree.nonprivate_distances, abs=1e-14)

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dpviz.algorithms import _stc_averages as averages
 from dpviz.algorithms import _stc_plane as plane
-from dpviz.algorithms._stc_averages import nearest_means
 from dpviz.algorithms._stc_plane import plane_neighbors
 
 KINDS = ("uniform", "blobs", "tied", "equal", "constant", "tiny", "shifted", "outside", "far")
@@ -88,18 +86,3 @@ def test_a_reach_that_is_too_short_loses_neighbours(monkeypatch):
     least = np.sort(cdist(targets, source), axis=1)[:, :40]
     found = plane_neighbors(source, targets, 40).nonprivate_distances
     assert (found > 1.001 * least).any(axis=1).sum() > 20
-
-
-@pytest.mark.parametrize("kind", ["uniform", "blobs", "tied", "equal"])
-def test_means_are_those_of_the_tree(kind, monkeypatch):
-    source, targets = drawn(kind, 3, 3000, 60)
-    by_tree = nearest_means(source, targets, 30)
-    asked = []
-    monkeypatch.setattr(averages, "THREADED", 1)
-    monkeypatch.setattr(averages, "QUICK", range(1, 1001))
-    monkeypatch.setattr(averages, "plane_neighbors", lambda *given: asked.append(1) or plane_neighbors(*given))
-    found = nearest_means(source, targets, 30)
-    assert asked
-    assert np.array_equal(np.sort(found.nonprivate_neighbors), np.sort(by_tree.nonprivate_neighbors))
-    assert found.nonprivate_means == pytest.approx(by_tree.nonprivate_means, abs=1e-14)
-    assert found.nonprivate_distances == pytest.approx(by_tree.nonprivate_distances, abs=1e-14)
