@@ -3,6 +3,7 @@
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box, unit_records
+from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
@@ -31,6 +32,7 @@ __all__ = [
     "as_points",
     "attacker_odds",
     "check_params",
+    "compiled",
     "fingerprint",
     "frozen",
     "knob",
