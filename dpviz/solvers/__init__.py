@@ -3,7 +3,7 @@
 from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
-from dpviz.solvers.flow import flow_line
+from dpviz.solvers.flow import flow_lines
 from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.merge import MergeTree, merge_tree
@@ -88,7 +88,7 @@ __all__ = [
     "draw_in_zone",
     "draws_ahead",
     "features",
-    "flow_line",
+    "flow_lines",
     "geometric_median",
     "hard_moments",
     "label_moments",

@@ -6,7 +6,6 @@ rim, with no other critical point inside.
 """
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +16,7 @@ from dpviz.solvers.flow import flow, settle
 from dpviz.solvers.merge import merge_tree
 from dpviz.solvers.mixture import Mixture
 from dpviz.solvers.saddles import Landscape, landscape
+from dpviz.solvers.traps import Traps
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is looked at; ours
@@ -25,27 +25,6 @@ RADII = tuple(
     16.0 * 0.5**i for i in range(14)
 )  # squared, in units of the curvature at the minimum; tried in turn; ours
 RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the whole rim (a parabola falls by 0.5); ours
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Traps:
-    """Where a point is certain to end in a minimum: one ellipsoid for each of L minima."""
-
-    middles: FloatArray  # (D, L) of the whitened minima, one column each
-    whiteners: FloatArray  # (D, D L) roots of the Hessians of -ln p there, side by side: axis by axis, minima inside
-    radii: FloatArray  # (L,) squared, in units of the curvature; 0: no trap
-    rims: FloatArray  # (L,) a point must be denser than this, ln p
-
-    def caught(self, places: Points, density: FloatArray) -> Labels:
-        """Return the minimum (n,) that each of `places` (n, D), of ln p `density` (n,), is certain of, or -1."""
-        found = np.full(len(places), -1, dtype=np.intp)
-        dense = np.flatnonzero(density > self.rims.min())
-        if not len(dense):
-            return found
-        white = (places[dense] @ self.whiteners).reshape(len(dense), *self.middles.shape) - self.middles
-        inside = (np.square(white, out=white).sum(axis=1) < self.radii) & (density[dense, None] > self.rims)
-        found[dense] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
-        return found
 
 
 def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
@@ -79,7 +58,7 @@ def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, che
 
 
 def _labelled(mixture: Mixture, rows: Points, sure: Traps) -> Labels:
-    places, labels, _ = flow(mixture, rows, watch=lambda _, where, density: sure.caught(where, density))
+    places, labels, _ = flow(mixture, rows, sure)
     left = np.flatnonzero(labels < 0)
     labels[left] = ends_of(mixture, places[left])
     return labels

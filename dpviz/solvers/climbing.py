@@ -11,7 +11,9 @@ import numpy as np
 from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.descent import CONVERGED, axes, solved, unit_lengths
 from dpviz.solvers.flow import FLAT
-from dpviz.solvers.mixture import FEW_AXES, Mixture
+from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.plane import known_at
+from dpviz.solvers.plane_climb import ARRIVED, STUCK, WALKING, climb_steps
 from dpviz.solvers.step_rules import CLOSE, BoolArray
 
 CLIMB_STEPS = 32  # most steps of one walk; ours
@@ -34,29 +36,38 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
     for count in range(CLIMB_STEPS):
         if not len(active):
             break
-        local = mixture.quick_at(places[active])
         if count in MEETINGS:
-            first = _met(places[active], local.metric, active, follows)
-            active, local = active[first], local.rows(first)
-        here = axes(local)
-        shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
-        falling = (here.curvatures < 0).sum(axis=1)
-        shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
-        moves = shares * here.slopes
-        length = np.sqrt(np.vecdot(moves, moves))
-        close = (falling == 1) & (length < CLOSE)
-        near[active[close]] = True
-        shares *= np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None]
-        step = here.step(shares)
-        lost[active] = np.where(falling > 0, 0, lost[active] + 1)
-        moving = ~close & np.isfinite(step).all(axis=1) & (lost[active] < LOST)
+            active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
+        at = places[active]
+        if mixture.plane is None:
+            steps, became = _steps(mixture.quick_at(at), lost, active)
+        else:
+            steps, became = climb_steps(known_at(mixture.plane, at), lost, active, FLAT, CLOSE, LONGEST_STEP, LOST)
+        near[active[became == ARRIVED]] = True
+        moving = became == WALKING
         active = active[moving]
-        places[active] += step[moving]
+        places[active] += steps[moving]
     active = np.flatnonzero(near)
     active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
     found = np.zeros(len(starts), dtype=bool)
     found[active] = _polish(mixture, places, active)
     return places[follows], found[follows], follows
+
+
+def _steps(local: Local, lost: Labels, active: Labels) -> tuple[FloatArray, Labels]:
+    """Return the step (w, D) of each of the `active` walks (w,), and what it is now (w,); count in `lost` (m,)."""
+    here = axes(local)
+    shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
+    falling = (here.curvatures < 0).sum(axis=1)
+    shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
+    moves = shares * here.slopes
+    length = np.sqrt(np.vecdot(moves, moves))
+    arrived = (falling == 1) & (length < CLOSE)
+    shares *= np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None]
+    steps = here.step(shares)
+    lost[active] = np.where(falling > 0, 0, lost[active] + 1)
+    walking = np.isfinite(steps).all(axis=1) & (lost[active] < LOST)
+    return steps, np.where(arrived, ARRIVED, np.where(walking, WALKING, STUCK))
 
 
 def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labels:

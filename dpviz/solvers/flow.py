@@ -7,39 +7,41 @@ into standard deviations; a step with more than TOLERANCE, or with a lower densi
 FEW_AXES, where -log p is convex, a rational function stands for e^z: eigenvectors would cost most of the time there.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers.descent import CONVERGED, axes, descend, length_of, solved
 from dpviz.solvers.mixture import Mixture
-from dpviz.solvers.step_rules import BoolArray
-from dpviz.solvers.walkers import exact_step, is_safe, walkers_at
+from dpviz.solvers.plane import flow_down, flow_lines_from
+from dpviz.solvers.step_rules import BoolArray, step_rules
+from dpviz.solvers.traps import Traps
+from dpviz.solvers.walkers import Walkers, drift
 
 NEWTON_STEPS = 5  # from a safe place; what takes longer is left to the slow descent; ours
+NO_TRAPS = frozen(np.empty((8, 0)))  # rows of no traps at all
 FLOW_STEPS = 400  # most steps; ours
 FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is degenerate: no index can be told; ours
 FIRST_STEP = 0.1  # standard deviations from a saddle to where its descents start; halved while f does not fall; ours
 
-Watch: TypeAlias = Callable[[Labels, Points, FloatArray], Labels]  # (rows, places, ln p) -> certain minimum, or -1
 
-
-def flow(mixture: Mixture, starts: Points, *, watch: Watch | None = None) -> tuple[Points, Labels, BoolArray]:
+def flow(mixture: Mixture, starts: Points, traps: Traps | None = None) -> tuple[Points, Labels, BoolArray]:
     """Follow the flow from `starts` (n, D) to where Newton's method is safe.
 
-    Return the places (n, D), what `watch` said (n,), and which places are safe (n,). A start that `watch` is certain of
-    stops there with its label; the others have -1.
+    Return the places (n, D), which of `traps` each is in (n,), and which places are safe (n,). A start stops in the
+    first trap it comes to, the row of its minimum; the others have -1.
     """
+    if mixture.plane is not None:
+        none = np.empty(0, dtype=np.intp)
+        rows = NO_TRAPS if traps is None else traps.rows()
+        return flow_down(mixture.plane, starts, rows, none, none, FLOW_STEPS, step_rules())
     places, labels = np.array(starts), np.full(len(starts), -1, dtype=np.intp)
     active, ended = np.arange(len(starts)), np.zeros(len(starts), dtype=bool)
     if not len(active):
         return places, labels, ended
-    walkers = walkers_at(mixture, places)
+    walkers = Walkers(mixture, places)
     for _ in range(FLOW_STEPS):
-        if watch is not None:
-            labels[active] = watch(active, walkers.places, walkers.log_density)
+        if traps is not None:
+            labels[active] = traps.caught(walkers.places, walkers.log_density)
         ended[active] = walkers.safe()
         go = (labels[active] < 0) & ~ended[active]
         if not go.any():
@@ -99,12 +101,21 @@ def beside(mixture: Mixture, saddles: Points) -> FloatArray:
     return np.asarray(sides)
 
 
-def flow_line(mixture: Mixture, start: FloatArray, *, reach: float = 0.15, most: int = 300) -> Points:
-    """Return a finely stepped flow line (m, D) from `start` (D,) to near a minimum of f, for a picture."""
-    path = [np.array(start, dtype=np.float64)]
-    for _ in range(most):
-        here = mixture.at(path[-1][None])
-        if is_safe(here, length_of(here.gradient, solved(here.metric, here.gradient)))[0]:
+def flow_lines(mixture: Mixture, starts: Points, *, n_steps: int, reach: float, end: float) -> FloatArray:
+    """Return flow lines from `starts` (m, D) for a picture, as (m, n_steps, D), NaN after their end.
+
+    Each step solves the flow of the local quadratic exactly, at most `reach` standard deviations far, and more where
+    everything is farther away than ten steps. A line ends before a step shorter than `end` standard deviations.
+    """
+    if mixture.plane is not None:
+        return flow_lines_from(mixture.plane, starts, n_steps, reach, end)
+    places, active = np.array(starts), np.arange(len(starts))
+    made = np.full((len(starts), n_steps, mixture.d), np.nan)
+    for step in range(n_steps):
+        made[active, step] = places
+        moves, length = drift(mixture, places, reach)
+        moving = length > end
+        active, places = active[moving], (places + moves)[moving]
+        if not len(active):
             break
-        path.append(path[-1] + exact_step(here, np.array([reach]))[0][0])
-    return np.stack(path)
+    return made

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, as_points, frozen
 from dpviz.solvers.mixture_checks import checked_covariances, checked_weights, cholesky
-from dpviz.solvers.plane_moments import PlaneTable, plane_log_density, plane_rows
-from dpviz.solvers.quick_tables import QuickTables, quick_tables
+from dpviz.solvers.plane import gaussians, known_at
+from dpviz.solvers.plane_density import log_density_at
+from dpviz.solvers.quick_tables import quadratic_table
 
 FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
@@ -60,7 +61,8 @@ class Mixture:
     precisions: FloatArray = field(repr=False)  # (K, D, D) P_k
     log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
     middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
-    _tables: list[QuickTables] = field(repr=False)  # one, made when it is first asked for: many mixtures never are
+    plane: FloatArray | None = field(repr=False)  # (6, K) for `dpviz.solvers.plane`, in two dimensions
+    _quadratic: list[FloatArray | None] = field(repr=False)  # one, made when first asked for: many mixtures never are
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
         """Check the parameters and keep what every evaluation needs."""
@@ -69,7 +71,7 @@ class Mixture:
         shares = checked_weights(weights, n_components)
         spreads = checked_covariances(covariances, n_components, d)
         lower = cholesky(spreads)
-        whiteners = np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape))
+        whiteners = np.asarray(np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape)), dtype=np.float64)
         precisions = whiteners.transpose(0, 2, 1) @ whiteners
         log_roots = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
         with np.errstate(divide="ignore"):
@@ -86,17 +88,16 @@ class Mixture:
         }
         for name, array in made.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
-        object.__setattr__(self, "_tables", [])
+        plane = frozen(gaussians(centers, whiteners, log_scales)) if d == 2 else None
+        object.__setattr__(self, "plane", plane)
+        object.__setattr__(self, "_quadratic", [])
 
     @property
     def quadratic(self) -> FloatArray | None:
         """Coefficients (D^2 + D + 1, K) of ln(pi_k N_k); None where they would lose too many digits."""
-        return self._made_tables().quadratic
-
-    @property
-    def plane(self) -> PlaneTable | None:
-        """The table of `plane_rows`: in two dimensions, where there is a `quadratic`."""
-        return self._made_tables().plane
+        if not self._quadratic:
+            self._quadratic.append(quadratic_table(self.means - self.middle, self.precisions, self.log_scales))
+        return self._quadratic[0]
 
     @property
     def n_components(self) -> int:
@@ -129,7 +130,8 @@ class Mixture:
 
     def at(self, points: ArrayLike) -> Local:
         """Return log-density, gradient, metric R and spread S at `points` (n, D)."""
-        return self._in_portions(self._at, self._rows(points))
+        rows = self._rows(points)
+        return self._in_portions(self._at, rows) if self.plane is None else _unrolled(known_at(self.plane, rows))
 
     def _at(self, rows: Points) -> Local:
         logs, white = self._log_terms(rows)
@@ -143,10 +145,10 @@ class Mixture:
 
     def quick_at(self, points: Points) -> Local:
         """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
+        if self.plane is not None:
+            return _unrolled(known_at(self.plane, points))
         if self.quadratic is None:
             return self.at(points)
-        if self.plane is not None:
-            return _unrolled(plane_rows(self.plane, points.T, self._quiet_rows(self.plane.moments)))
         if self.d > LOOPED_AXES:
             return self._in_portions(self._quick_by_products, points)
         # Components are rows: sums over them run along whole rows of points.
@@ -168,30 +170,13 @@ class Mixture:
                 spread[:, i, j] = spread[:, j, i] = entry
         return Local(top + np.log(total), gradient, metric, spread)
 
-    def quick_rows(self, places: FloatArray) -> FloatArray:
-        """Return `quick_at` for `places` (2, n) in the plane as rows (9, n): ln p, gradient, R and S (11, 12, 22)."""
-        if self.plane is not None:
-            return plane_rows(self.plane, places, self._quiet_rows(self.plane.moments))
-        here = self.quick_at(places.T)
-        upper = [each.reshape(-1, 4)[:, [0, 1, 3]].T for each in (here.metric, here.spread)]
-        return np.concatenate([here.log_density[None], here.gradient.T, *upper])
-
     def quick_log_density(self, points: Points) -> FloatArray:
         """Return ln p (n,) to the digits of `quick_log_terms`; `points` (n, D) are not checked."""
         if self.plane is not None:
-            return plane_log_density(self.plane, points, self._quiet_rows(self.plane.logs))
+            return log_density_at(self.plane, points)
         rows = max(min(CHUNK, QUIET_PRODUCT // (self.n_components * (self.d**2 + self.d + 1))), 16)
         parts = [log_sum_rows(self.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
         return np.concatenate(parts) if parts else np.empty(0)
-
-    def _quiet_rows(self, table: FloatArray) -> int:
-        """Return how many points fit into one quiet product with `table`."""
-        return max(QUIET_PRODUCT // table.size, 16)
-
-    def _made_tables(self) -> QuickTables:
-        if not self._tables:
-            self._tables.append(quick_tables(self.means, self.middle, self.precisions, self.log_scales))
-        return self._tables[0]
 
     def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
         """Return what `evaluate` gives on `rows` (n, D), few enough at a time for quiet products."""
@@ -253,10 +238,10 @@ class Mixture:
             return self.log_scales[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white), white
 
 
-def _unrolled(rows: FloatArray) -> Local:
-    """Return rows (9, n) of `plane_rows` point by point."""
-    metric, spread = (rows[[i, i + 1, i + 1, i + 2]].T.reshape(-1, 2, 2) for i in (3, 6))
-    return Local(rows[0], np.ascontiguousarray(rows[1:3].T), metric, spread)
+def _unrolled(known: FloatArray) -> Local:
+    """Return what is `known_at` places (n, 9) of the plane."""
+    metric, spread = (known[:, [i, i + 1, i + 1, i + 2]].reshape(-1, 2, 2) for i in (3, 6))
+    return Local(known[:, 0].copy(), known[:, 1:3].copy(), metric, spread)
 
 
 def quiet_product(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -15,6 +15,12 @@ CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newt
 TINY = 1e-300  # what can be divided by
 
 BoolArray: TypeAlias = NDArray[np.bool_]
+StepRules: TypeAlias = tuple[float, float, float, float, float]
+
+
+def step_rules() -> StepRules:
+    """Return TOLERANCE, RELATIVE, LEAST, LONGEST_REACH and CLOSE: machine code reads no names of other files."""
+    return TOLERANCE, RELATIVE, LEAST, LONGEST_REACH, CLOSE
 
 
 def allowed_error(length: FloatArray) -> FloatArray:

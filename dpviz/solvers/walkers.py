@@ -1,53 +1,21 @@
 """Walkers down a landscape of any dimension: each step solves the flow of the local quadratic exactly; see `flow`."""
 
-from collections.abc import Callable
-from typing import Protocol
-
 import numpy as np
 
 from dpviz.core import FloatArray, Points
 from dpviz.solvers.descent import eigen, length_of, solved
 from dpviz.solvers.mixture import FEW_AXES, Local, Mixture
-from dpviz.solvers.plane_walkers import PlaneWalkers, plane_step, plane_steps_length
 from dpviz.solvers.step_rules import CLOSE, LONGEST_REACH, BoolArray, allowed_error, floored, next_reach
 
 CONVEX = 0.8  # of R: where S has less along its steepest axis, -log p counts as convex; ours
 LONGEST_TIME = 1e6  # of one rational step, over the largest curvature; ours
 
 
-class Walkers(Protocol):
+class Walkers:
     """Points on their way down; those that are not kept are forgotten."""
 
-    @property
-    def places(self) -> Points:
-        """Where they are (n, D)."""
-        ...
-
-    @property
-    def log_density(self) -> FloatArray:
-        """How high they are: ln p (n,)."""
-        ...
-
-    def keep(self, which: BoolArray) -> None:
-        """Forget all others."""
-        ...
-
-    def safe(self) -> BoolArray:
-        """Say where Newton's method is safe (n,)."""
-        ...
-
-    def advance(self) -> None:
-        """Take one step each, or make the next one shorter."""
-        ...
-
-
-def walkers_at(mixture: Mixture, starts: Points) -> Walkers:
-    """Return walkers that stand at `starts` (n, D)."""
-    return PlaneWalkers(mixture, starts) if mixture.d == 2 else _SpaceWalkers(mixture, starts)
-
-
-class _SpaceWalkers:
     def __init__(self, mixture: Mixture, starts: Points) -> None:
+        """Stand at `starts` (n, D)."""
         self.mixture, self.places = mixture, np.array(starts)
         self.here, self.reach = mixture.quick_at(self.places), np.full(len(starts), LONGEST_REACH)
         self.rise = self.here.gradient  # see `_solved`
@@ -55,16 +23,20 @@ class _SpaceWalkers:
 
     @property
     def log_density(self) -> FloatArray:
+        """How high they are: ln p (n,)."""
         return self.here.log_density
 
     def keep(self, which: BoolArray) -> None:
+        """Forget all others."""
         self.places, self.here, self.reach = self.places[which], self.here.rows(which), self.reach[which]
         self.length, self.rise = self.length[which], self.rise[which]
 
     def safe(self) -> BoolArray:
+        """Say where Newton's method is safe (n,)."""
         return is_safe(self.here, self.length)
 
     def advance(self) -> None:
+        """Take one step each, or make the next one shorter."""
         move, foretold, used = _step(self.here, self.reach, self.rise)
         trial = self.places + move
         there = self.mixture.quick_at(trial)
@@ -78,17 +50,14 @@ class _SpaceWalkers:
         self.reach = next_reach(used, error, good)
 
 
-def drift(mixture: Mixture, places: Points, reach_at: Callable[[FloatArray], FloatArray]) -> tuple[Points, FloatArray]:
+def drift(mixture: Mixture, places: Points, reach: float) -> tuple[Points, FloatArray]:
     """Return the flow's steps (n, D) from `places` (n, D), and how long each is in standard deviations (n,).
 
-    None is longer than `reach_at(ln p)` (n,).
+    None is longer than `reach`, except far away from everything, where that is a small step: a tenth of the way there.
     """
-    if mixture.d == 2:
-        known = mixture.quick_rows(places.T)
-        move = plane_step(known, reach_at(known[0]))[0]
-        return move.T, plane_steps_length(known, move)
     here = mixture.quick_at(places)
-    moves = exact_step(here, reach_at(here.log_density))[0]
+    far = 0.1 * np.sqrt(np.maximum(-2.0 * here.log_density, 0.0))
+    moves = exact_step(here, np.maximum(reach, far))[0]
     return moves, length_of(moves, _dot(here.metric, moves))
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers import Mixture, basins_by_lattice, lattice_basins
-from dpviz.solvers.walkers import drift
+from dpviz.solvers import Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.view import Projection
 
 LABELLED = 48  # cells a side whose basin is computed
@@ -149,26 +148,8 @@ def ellipses(shown: Mixture) -> FloatArray:
 
 
 def paths(mixture: Mixture, starts: Points) -> FloatArray:
-    """Return the flow lines dx/dt = grad log p from `starts` (m, D) as (m, p, D), NaN after their end.
-
-    Each step solves the flow of the local quadratic exactly, at most PATH_REACH standard deviations far.
-    """
-    places = np.array(starts)
-    made = np.full((len(places), PATH_STEPS, mixture.d), np.nan)
-    active = np.arange(len(places))
-    for step in range(PATH_STEPS):
-        made[active, step] = places
-        moves, length = drift(mixture, places, _path_reach)
-        moving = length > PATH_END
-        active, places = active[moving], (places + moves)[moving]
-        if not len(active):
-            break
-    return made
-
-
-def _path_reach(log_density: FloatArray) -> FloatArray:
-    # Far away from everything a standard deviation is a small step: go a tenth of the distance there.
-    return np.asarray(np.maximum(PATH_REACH, 0.1 * np.sqrt(np.maximum(-2.0 * log_density, 0.0))))
+    """Return the flow lines dx/dt = grad log p from `starts` (m, D) as (m, p, D), NaN after their end."""
+    return flow_lines(mixture, starts, n_steps=PATH_STEPS, reach=PATH_REACH, end=PATH_END)
 
 
 def flow_starts(d: int) -> FloatArray:

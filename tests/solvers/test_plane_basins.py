@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.solvers import Mixture, assign_basins, basins_by_lattice, lattice_basins, packing, sphere_packing
-from dpviz.solvers.plane_basins import COARSER
 
 CELLS = 48
 HALF_DIAGONAL = 0.5 * np.sqrt(2.0) * 2.0 / CELLS  # of a cell, in the mixture's units
@@ -41,13 +40,13 @@ def test_labels_are_those_of_the_flow_but_next_to_borders(seed):
     """A wrong label is within half a diagonal of a cell from its border; that area holds few points.
 
     A label is given where a middle at most that far has it, so that the border passes between: twice as far for the
-    lattice, which a coarser one helps.
+    lattice, where such a middle may have its own label from another.
     """
     mixture = drawn(seed)
     points = np.random.default_rng(seed).uniform(-1.0, 1.0, (3000, 2))
     cells = lattice_basins(mixture, CELLS)
     for places, labels, reach in (
-        (middles(), cells.ravel(), COARSER * HALF_DIAGONAL),
+        (middles(), cells.ravel(), 2.0 * HALF_DIAGONAL),
         (points, basins_by_lattice(mixture, points, cells), HALF_DIAGONAL),
     ):
         wrong = np.flatnonzero(assign_basins(mixture, places) != labels)
