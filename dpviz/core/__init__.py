@@ -4,7 +4,7 @@ from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_po
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box, unit_records
 from dpviz.core.compiled import compiled
-from dpviz.core.geometry import voronoi_borders
+from dpviz.core.geometry import level_curves, voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
@@ -37,6 +37,7 @@ __all__ = [
     "frozen",
     "knob",
     "knobs",
+    "level_curves",
     "unit_projected",
     "unit_records",
     "voronoi_borders",

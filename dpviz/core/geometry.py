@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial import Voronoi
 
 from dpviz.core.arrays import FloatArray
+from dpviz.core.compiled import compiled
 
 FEW_CENTERS = 16  # up to here all borders of all pictures are cut out of lines at once; beyond it one diagram each
 SHORTEST = 1e-9  # of the square: a shorter border is one of four centers on a circle, where borders only touch
@@ -78,3 +79,49 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
     most = int(kept.sum(axis=1).max(initial=0))
     order = np.argsort(~kept, axis=1, kind="stable")[:, :most]  # borders first
     return np.asarray(np.take_along_axis(made, order[..., None], axis=1))
+
+
+# Corners of a cell counted around: low left, low right, high right, high left; side i joins corners i and i + 1.
+_ROWS, _COLUMNS = (0, 0, 1, 1, 0), (0, 1, 1, 0, 0)
+
+
+@compiled
+def level_curves(values: FloatArray, levels: FloatArray, xs: FloatArray, ys: FloatArray) -> FloatArray:
+    """Return the curves where `values` (y, x) on a lattice of `xs` and `ys` have each of `levels` (m,).
+
+    Marching squares: straight pieces between the sides of cells, as (m, 3 p, 2) of a, b and NaN, filled up with NaN to
+    the most pieces. In a cell whose corners alternate there are two: of its first two sides and of its last two.
+    """
+    counts = np.zeros(len(levels), dtype=np.intp)
+    for m in range(len(levels)):
+        for row in range(len(ys) - 1):
+            for column in range(len(xs) - 1):
+                counts[m] += _n_crossed(values, levels[m], row, column) // 2
+    made = np.full((len(levels), 3 * max(counts.max(), 1), 2), np.nan)
+    for m in range(len(levels)):
+        place = 0
+        for row in range(len(ys) - 1):
+            for column in range(len(xs) - 1):
+                found = 0
+                if _n_crossed(values, levels[m], row, column) > 0:
+                    for side in range(4):
+                        y, x = row + _ROWS[side], column + _COLUMNS[side]
+                        next_y, next_x = row + _ROWS[side + 1], column + _COLUMNS[side + 1]
+                        here, there = values[y, x], values[next_y, next_x]
+                        if (here > levels[m]) != (there > levels[m]):
+                            share = (levels[m] - here) / (there - here)
+                            made[m, place + found % 2, 0] = (1.0 - share) * xs[x] + share * xs[next_x]
+                            made[m, place + found % 2, 1] = (1.0 - share) * ys[y] + share * ys[next_y]
+                            found += 1
+                            if found % 2 == 0:
+                                place += 3
+    return made
+
+
+@compiled
+def _n_crossed(values: FloatArray, level: float, row: int, column: int) -> int:
+    """Return how many sides of a cell cross a level: none, two or all four."""
+    low_left, low_right = values[row, column] > level, values[row, column + 1] > level
+    high_left, high_right = values[row + 1, column] > level, values[row + 1, column + 1] > level
+    crossed = int(low_left != low_right) + int(low_right != high_right)
+    return crossed + int(high_right != high_left) + int(high_left != low_left)

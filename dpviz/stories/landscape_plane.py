@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.core import FloatArray, Labels, Points, frozen, level_curves
 from dpviz.solvers import Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.view import Projection
 
@@ -100,42 +100,8 @@ def contour_levels() -> FloatArray:
 
 
 def contours(found: Relief, levels: FloatArray, plane: Projection) -> FloatArray:
-    """Return the curves where the density has `levels` (m,), as (m, p, 2) of pieces a, b, NaN: marching squares."""
-    xs, ys = found.middles, lattice(plane, CELLS)[:, 0, 1]
-    numbers, pieces = _pieces(found.log_share, levels, xs, ys)
-    order = np.argsort(numbers, kind="stable")
-    counts = np.bincount(numbers, minlength=len(levels))
-    within = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
-    made = np.full((len(levels), max(int(counts.max(initial=0)), 1), 3, 2), np.nan)
-    made[numbers[order], within, :2] = pieces[order]
-    return made.reshape(len(levels), -1, 2)
-
-
-# Corners of a cell counted around: low left, low right, high right, high left; side i joins corners i and i + 1.
-_ROWS, _COLUMNS = np.array([0, 0, 1, 1, 0]), np.array([0, 1, 1, 0, 0])
-
-
-def _pieces(values: FloatArray, levels: FloatArray, xs: FloatArray, ys: FloatArray) -> tuple[Labels, FloatArray]:
-    """Return each straight piece's level (s,) and ends (s, 2, 2); there are two in a cell whose corners alternate."""
-    over = values > levels[:, None, None]
-    below, left = over[:, :, :-1] != over[:, :, 1:], over[:, :-1] != over[:, 1:]  # which edges each level crosses
-    sides = np.stack([below[:, :-1], left[:, :, 1:], below[:, 1:], left[:, :, :-1]])  # (4, levels, rows, columns)
-    crossed = sides.any(axis=0)
-    numbers, rows, columns = np.nonzero(crossed)
-    sides = sides[:, crossed]  # (4, s): two of each cell, or all four
-    twice = np.flatnonzero(sides.all(axis=0))
-    first, last = sides.argmax(axis=0), 3 - sides[::-1].argmax(axis=0)
-    last[twice] = 1
-    # The second piece of a cell of four goes from its third side to its fourth.
-    cells = np.concatenate([np.arange(len(numbers)), twice])
-    side = np.stack([np.append(first, np.full(len(twice), 2)), np.append(last, np.full(len(twice), 3))])  # (2, s)
-    numbers, rows, columns = numbers[cells], rows[cells], columns[cells]
-    y, x = rows + _ROWS[side], columns + _COLUMNS[side]
-    next_y, next_x = rows + _ROWS[side + 1], columns + _COLUMNS[side + 1]
-    here, there = values[y, x], values[next_y, next_x]
-    share = np.clip((levels[numbers] - here) / np.where(here == there, 1.0, there - here), 0.0, 1.0)
-    ends = [(1 - share) * at[i] + share * at[j] for at, i, j in ((xs, x, next_x), (ys, y, next_y))]
-    return numbers, np.stack(ends, axis=-1).swapaxes(0, 1)
+    """Return the curves where the density has `levels` (m,), as (m, p, 2) of pieces a, b, NaN."""
+    return level_curves(found.log_share, levels, found.middles, lattice(plane, CELLS)[:, 0, 1].copy())
 
 
 def ellipses(shown: Mixture) -> FloatArray:
