@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.ui import ahead, asking, profile
+from dpviz.ui import ahead, asking, profile, ready
 from dpviz.ui.headers import SecurityHeaders
 
 if problem := profile.problem():
@@ -31,3 +31,5 @@ if get_script_run_ctx(suppress_warning=True) is not None:
     from dpviz.ui.main import run
 
     run()
+else:
+    ready.make()

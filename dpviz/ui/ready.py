@@ -1,0 +1,21 @@
+"""What is made before the first visitor comes: the home page's small pictures, and with them the machine code."""
+
+import threading
+
+from dpviz.ui.thumbnails import SITTERS, address
+
+PATIENCE = 3.0  # seconds of silence
+TOLD = "Making machine code, once after an installation or a change: up to half a minute."
+
+
+def make() -> None:
+    """Draw all of the small pictures, and say on the terminal what is going on if that takes a while."""
+    told = threading.Timer(PATIENCE, print, (TOLD,), {"flush": True})
+    told.daemon = True
+    told.start()
+    try:
+        for sitter in SITTERS:
+            for dark in (False, True):
+                address(sitter, dark=dark)
+    finally:
+        told.cancel()
