@@ -1,4 +1,4 @@
-"""Lloyd's step: nearest center by one matrix product a chunk, sums by one pass an axis. All of it is exact.
+"""Lloyd's step: nearest centers, sums by one pass an axis. All of it is exact.
 
 Everything here returns exact statistics: nothing of it may be published as it is.
 """
@@ -12,11 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from dpviz.core import Centers, Counts, FloatArray, Labels, Points
+from dpviz.solvers.winners import nearness, winners
 
 THREADED_ROWS = 32_768  # from here on the chunks are shared among the cores; below, threads cost more than they give
-CHUNK = 2048  # records a product for few centers, a quarter of it for many; the scores stay in the cache
-FEW_CENTERS = 16  # up to here a running least over whole chunks beats a search in each record's scores; ours
-FEW_WEIGHTS = 128  # k (d + 1) up to which a product of CHUNK records is too small to start BLAS threads; ours
+CHUNK = 512  # records a product; the scores stay in the cache
+FEW_CENTERS = 16  # up to here, and FEW_WEIGHTS, one score after the other beats products of matrices; ours
+FEW_WEIGHTS = 128  # k d; ours
 FEW_AXES = 3  # up to here sums are made axis by axis, beyond it by one sparse product; ours
 
 
@@ -46,56 +47,41 @@ class LloydRun:
 def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie.
 
-    argmin_i |c_i|^2 - 2 x . c_i: |x|^2 does not change the order. No temporary is larger than (CHUNK, k).
+    For few centers score by score (see `winners`), for many by products of matrices: argmin_i |c_i|^2 - 2 x . c_i.
     Every product has the same shape, filled up with zeros: a matrix library may round another shape differently,
     and a record's cluster must not hang on how many others there are.
     """
     if len(centers) == 1:
         return np.zeros(len(points), dtype=np.intp)
+    slopes, offsets = nearness(centers)
+    if len(centers) <= FEW_CENTERS and slopes.size <= FEW_WEIGHTS:
+
+        def assign_rows(rows: slice) -> None:
+            labels[rows] = winners(points[rows], slopes, offsets)
+    else:
+        weights = np.concatenate([-slopes, -offsets[:, None]], axis=1)  # (k, d + 1)
+
+        def assign_rows(rows: slice) -> None:
+            _assign_many(points[rows], weights, labels[rows])
+
     labels = np.empty(len(points), dtype=np.intp)
-    offsets = np.einsum("ij,ij->i", centers, centers)  # (k,)
-    weights = np.concatenate([-2.0 * centers, offsets[:, None]], axis=1)  # (k, d + 1)
-    few = len(centers) <= FEW_CENTERS and weights.size <= FEW_WEIGHTS
-    assign_rows = _assign_few if few else _assign_many
     workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1  # asking costs as much as many a call
     if workers == 1:
-        assign_rows(points, weights, labels)
+        assign_rows(slice(None))
         return labels
-    # Whole chunks for each worker: the same products as alone, so the same bits. NumPy lets go of the interpreter.
+    # Whole chunks for each worker: the same products as alone, so the same bits. Both ways let go of the interpreter.
     share = -(-len(points) // (CHUNK * workers)) * CHUNK
-    parts = [slice(first, first + share) for first in range(0, len(points), share)]
-    list(_pool().map(lambda part: assign_rows(points[part], weights, labels[part]), parts))
+    list(_pool().map(assign_rows, [slice(first, first + share) for first in range(0, len(points), share)]))
     return labels
-
-
-def _assign_few(points: Points, weights: FloatArray, labels: Labels) -> None:
-    """Write each point's nearest of few centers into `labels`: center by center, a chunk of points at once."""
-    scores, padded = np.empty((len(weights), CHUNK)), np.zeros((weights.shape[1], CHUNK))
-    padded[-1] = 1.0  # a last row of ones lets the product add the offsets
-    less, nearest = np.empty(CHUNK, dtype=np.bool_), np.empty(CHUNK, dtype=np.uint8)
-    number = less.view(np.uint8)
-    for first in range(0, len(points), CHUNK):
-        rows = min(CHUNK, len(points) - first)
-        padded[:-1, :rows] = points[first : first + rows].T
-        np.matmul(weights, padded, out=scores)
-        least = scores[0]
-        nearest[:] = 0
-        for i in range(1, len(scores)):
-            np.less(scores[i], least, out=less)
-            np.multiply(number, np.uint8(i), out=number)
-            np.maximum(nearest, number, out=nearest)  # a later center that is nearer has the larger number
-            np.minimum(least, scores[i], out=least)
-        labels[first : first + rows] = nearest[:rows]
 
 
 def _assign_many(points: Points, weights: FloatArray, labels: Labels) -> None:
     """Write each point's nearest center into `labels`, chunk by chunk."""
-    most = CHUNK // 4
-    scores, padded = np.empty((most, len(weights))), np.zeros((most, weights.shape[1]))
+    scores, padded = np.empty((CHUNK, len(weights))), np.zeros((CHUNK, weights.shape[1]))
     padded[:, -1] = 1.0
     slopes = np.ascontiguousarray(weights.T)
-    for first in range(0, len(points), most):
-        rows = min(most, len(points) - first)
+    for first in range(0, len(points), CHUNK):
+        rows = min(CHUNK, len(points) - first)
         padded[:rows, :-1] = points[first : first + rows]
         np.matmul(padded, slopes, out=scores)
         np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])

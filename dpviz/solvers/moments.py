@@ -12,10 +12,10 @@ import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, compiled, frozen
 from dpviz.solvers.mixture import Mixture, quiet_product
+from dpviz.solvers.winners import winners
 
 MOMENT_ROWS = 2048  # records at a time; ours
 FEW_FEATURES = 10  # of phi, up to which scores are made beside each other and not by a product of matrices; ours
-BLOCK = 64  # records beside each other: what is kept of them stays in the cache; ours
 KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
 KEPT = 8  # dimensions whose indices of a matrix's upper half are remembered: every pass of a run wants them; ours
 
@@ -90,42 +90,18 @@ def scores(mixture: Mixture) -> FloatArray:
 def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
     coefficients = np.ascontiguousarray(scores(mixture))
+    slopes = np.ascontiguousarray(coefficients.T)
     total = np.zeros((mixture.n_components, len(coefficients)))
     labels: list[Labels] = []
     for portion in data.portions():
         if len(coefficients) <= FEW_FEATURES:
-            won = _winners(portion, coefficients)
+            won = winners(portion, slopes, np.zeros(len(slopes)))
         else:
             won = quiet_product(portion, coefficients).argmax(axis=1)
         total += label_moments(portion, won, mixture.n_components)
         if data.labelled:
             labels.append(won)
     return total, data.held(labels)
-
-
-@compiled
-def _winners(portion: FloatArray, coefficients: FloatArray) -> Labels:
-    """Return the first component (n,) with the highest score, phi (n, F) times `coefficients` (F, K)."""
-    n, n_features, n_components = len(portion), coefficients.shape[0], coefficients.shape[1]
-    found, phi = np.empty(n, dtype=np.intp), np.zeros((n_features, BLOCK))
-    score, best, winner = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
-    for start in range(0, n, BLOCK):
-        size = min(BLOCK, n - start)
-        for j in range(size):
-            for f in range(n_features):
-                phi[f, j] = portion[start + j, f]
-        best[:], winner[:] = -np.inf, 0
-        for k in range(n_components):
-            score[:] = 0.0
-            for f in range(n_features):
-                coefficient = coefficients[f, k]
-                for j in range(BLOCK):
-                    score[j] += coefficient * phi[f, j]
-            for j in range(BLOCK):
-                better = score[j] > best[j]
-                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
-        found[start : start + size] = winner[:size]
-    return found
 
 
 @compiled

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dpviz.core import Centers, FloatArray, Labels, Points, frozen
 from dpviz.core.remembered import remembering
 from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
+from dpviz.solvers.winners import Level, nearness, winners_by_boxes, winners_of_some
 
 # Along each axis, by the number of axes: blocks, and cells within a block. Powers of two place a record exactly.
 SIDES = {1: (64, 64), 2: (16, 4), 3: (4, 4)}
@@ -16,7 +17,6 @@ WORTH_ROWS = 16_000  # from here on the lattice costs less than it saves; ours
 MOST_CENTERS = 32  # beyond that nearly every cell has a border in it
 ROUNDING = 1e-12  # of the largest score: far above what adding up d products loses
 REMEMBERED = 4
-OPEN = 255  # no center's number
 
 
 class Members(Protocol):
@@ -62,31 +62,33 @@ class Nearest:
         """Return who is nearest to which of `centers` (k, d), without a look at records that nobody asks for."""
         if self.lattice is None or len(centers) > MOST_CENTERS:
             return assign(self.points, centers)
-        return _CellMembers(self.points, self.lattice, centers, self.lattice.decided(centers).cells)
+        return self._by_cells(self.lattice, centers).nonprivate_members
 
     def partition(self, centers: Centers) -> Partition:
         """Return the clusters of `centers` (k, d) and their sums; whole cells are added as one, so last bits differ."""
         k, lattice = len(centers), self.lattice
-        if lattice is None or k > MOST_CENTERS:
-            labels = frozen(assign(self.points, centers))
-            return Partition(
-                labels, cluster_sums(self.points, labels, k), cluster_totals(squared_lengths(self.points), labels, k)
-            )
-        found = lattice.decided(centers)
-        rows = lattice.records_in(found.cells == OPEN)
-        unsure = self.points[rows]
-        groups: Labels = np.concatenate([found.blocks, found.inner, assign(unsure, centers)])
-        parts = (lattice.blocks.moments, lattice.cells.moments[:, found.parts], _moments(unsure))
-        totals = [cluster_totals(each, groups, OPEN + 1)[:k] for each in np.concatenate(parts, axis=1)]
-        members = _CellMembers(self.points, lattice, centers, found.cells)
-        return Partition(members, ClusterSums(totals[0], np.stack(totals[2:], axis=1)), totals[1])
+        if lattice is not None and k <= MOST_CENTERS:
+            return self._by_cells(lattice, centers)
+        labels = frozen(assign(self.points, centers))
+        return Partition(
+            labels, cluster_sums(self.points, labels, k), cluster_totals(squared_lengths(self.points), labels, k)
+        )
+
+    def _by_cells(self, lattice: "_Lattice", centers: Centers) -> Partition:
+        slopes, offsets = nearness(centers)
+        margin = ROUNDING * (1.0 - 4.0 * offsets.min())
+        found, totals = winners_by_boxes(
+            lattice.blocks, lattice.cells, lattice.records, self.points, slopes, offsets, margin
+        )
+        members = _CellMembers(self.points, lattice.cell_of, centers, found)
+        return Partition(members, ClusterSums(totals[:, 0].copy(), totals[:, 2:].copy()), totals[:, 1].copy())
 
     def opening(self, centers: Centers) -> Partition:
         """Return `partition(centers)` of centers that many runs start from: it is made once."""
         found, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
         if self.lattice is None or len(centers) > MOST_CENTERS:
             return Partition(found, sums, squares)
-        return Partition(_CellMembers(self.points, self.lattice, centers, found), sums, squares)
+        return Partition(_CellMembers(self.points, self.lattice.cell_of, centers, found), sums, squares)
 
 
 def nearest_among(points: Points) -> Nearest:
@@ -110,81 +112,25 @@ class _CellMembers:
     """What cells say of their records; a record of an open cell is looked at alone."""
 
     points: Points
-    lattice: "_Lattice"
+    cell_of: Labels  # (n,)
     centers: Centers
     found: NDArray[np.uint8]  # (m,) each cell's center, or OPEN
 
-    def __getitem__(self, rows: Any) -> NDArray[np.uint8]:
-        labels: NDArray[np.uint8] = self.found.take(self.lattice.cell_of[rows])
-        unsure = np.flatnonzero(labels == OPEN)
-        points = self.points[rows][unsure] if isinstance(rows, slice) else self.points[np.asarray(rows)[unsure]]
-        labels[unsure] = assign(points, self.centers)
-        return labels
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Level:
-    """Boxes of one size that hold records, in the order of the boxes around them."""
-
-    middles: FloatArray  # (d, m)
-    half: float  # of a box's side
-    moments: FloatArray  # (2 + d, m) of each one's records: their number, sum of |x|^2, and sums by coordinate
-    first: Labels  # (m + 1,) where each one's parts begin: boxes of the next size, or records
-
-    def decided(self, centers: Centers, middles: FloatArray) -> NDArray[np.uint8]:
-        """Return the center that is nearest in all of a box around `middles` (d, b), OPEN where it may be several.
-
-        |x - c_j|^2 - |x - c_i|^2 is linear in x: from the middle to a corner it changes by half a side along each axis
-        times 2 |c_j - c_i|.
-        """
-        offsets = np.einsum("ij,ij->i", centers, centers)
-        scores = (-2.0 * centers) @ middles + offsets[:, None]  # (k, b)
-        nearest, least = scores.argmin(axis=0), scores.min(axis=0)
-        changes = 2.0 * self.half * np.abs(centers[:, None] - centers).sum(axis=2)  # (k, k)
-        np.fill_diagonal(changes, -np.inf)  # no center is in its own way
-        scores -= changes.take(nearest, axis=1)
-        sure = scores.min(axis=0) - least > ROUNDING * (1.0 + 4.0 * offsets.max())
-        return np.where(sure, nearest, OPEN).astype(np.uint8)
-
-    def parts_of(self, chosen: NDArray[np.bool_]) -> Labels:
-        """Return the parts of the boxes `chosen` (m,), in order."""
-        first = self.first[:-1][chosen]
-        counts = self.first[1:][chosen] - first
-        ends = np.cumsum(counts)
-        return np.asarray(np.repeat(first - ends + counts, counts) + np.arange(counts.sum()), dtype=np.intp)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """Centers by blocks and cells, OPEN where there may be several."""
-
-    blocks: NDArray[np.uint8]  # (b,)
-    parts: Labels  # (p,) the cells of open blocks
-    inner: NDArray[np.uint8]  # (p,) theirs
-    cells: NDArray[np.uint8]  # (m,) of all cells
+    def __getitem__(self, rows: Any) -> Any:
+        n = len(self.points)
+        chosen = np.arange(*rows.indices(n)) if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        labels = winners_of_some(self.found, self.cell_of, chosen.ravel(), self.points, *nearness(self.centers))
+        return labels.reshape(chosen.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattice:
     """It does not hold the records, so that it can be remembered for no longer than they live."""
 
-    blocks: _Level
-    cells: _Level
+    blocks: Level
+    cells: Level
     records: Labels  # (n,) in the order of their cells
     cell_of: Labels  # (n,) each record's
-
-    def decided(self, centers: Centers) -> _Found:
-        """Ask the blocks, then the cells of those that a border may cross."""
-        blocks = self.blocks.decided(centers, self.blocks.middles)
-        parts = self.blocks.parts_of(blocks == OPEN)
-        inner = self.cells.decided(centers, self.cells.middles.take(parts, axis=1))
-        cells = np.repeat(blocks, np.diff(self.blocks.first))
-        cells[parts] = inner
-        return _Found(blocks, parts, inner, cells)
-
-    def records_in(self, chosen: NDArray[np.bool_]) -> Labels:
-        """Return the records of the cells `chosen` (m,)."""
-        return self.records[self.cells.parts_of(chosen)]
 
 
 @remembering(REMEMBERED)
@@ -224,8 +170,10 @@ def _lattice(points: Points) -> _Lattice | None:
     return _Lattice(blocks, cells, frozen(records.astype(small)), frozen(cell_of.astype(np.uint16)))
 
 
-def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Labels) -> _Level:
-    return _Level(frozen((steps + 0.5) / side), 0.5 / side, frozen(moments), frozen(first))
+def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Labels) -> Level:
+    rows = (np.ascontiguousarray(each.T) for each in ((steps + 0.5) / side, moments))
+    middles, sums = map(frozen, rows)
+    return Level(middles, 0.5 / side, sums, frozen(first))
 
 
 def _moments(points: Points) -> FloatArray:
