@@ -85,7 +85,8 @@ def ground_layers(told: Context, stage: Stage, groups: Colors, stops: tuple[Leve
         depth = found.highest - plane.d * np.log(2.0) - top
         line = {"xy": land.contours(found, -np.array([stop.height for stop in stops]) - depth, plane)[:, None]}
         layers.append(Layer("Level", Kind.LINES, Role.RELEASED, RELEASED, line, rows, size=2.0, isolate=False))
-    curves = land.contours(found, land.contour_levels(), plane)[None]
+    pieces = land.contours(found, land.contour_levels(), plane).reshape(-1, 3, 2)
+    curves = pieces[np.isfinite(pieces[:, 0, 0])].reshape(1, 1, -1, 2)  # they look alike: one line, not filled up
     layers.append(
         Layer(
             "Contours", Kind.LINES, Role.REFERENCE, RELEASED, {"xy": curves}, everywhere(stage), size=1.0, isolate=False
