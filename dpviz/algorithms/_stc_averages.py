@@ -125,7 +125,7 @@ def _means(source: Points, neighbors: Labels) -> Points:
     chooser = sparse.csr_matrix(
         (np.ones(neighbors.size), neighbors.ravel(), begins), shape=(len(neighbors), len(source))
     )
-    return np.asarray(chooser @ source) / neighbors.shape[1]
+    return np.asarray(chooser @ source / neighbors.shape[1])
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:

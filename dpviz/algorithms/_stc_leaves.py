@@ -6,8 +6,7 @@ is 0. Places that no point fills are infinitely far, and so are boxes without po
 
 Squared distances from points and from their boxes add up the same axes in the same order. Every step rounds the larger
 of two numbers to no less than the smaller, so a box is never farther than a point in it, to the bit: what is passed by
-is not nearer, and answers are those of a look at all points, whatever the leaves are. All within the file is curator
-only where it is about records.
+is not nearer, and answers are those of a look at all points, whatever the leaves are. Curator only.
 """
 
 import numpy as np
@@ -20,6 +19,7 @@ FAN = 16  # leaves of a branch, and branches looked at together; ours
 AXES = 4
 SAMPLE = 128  # points that tell which axis is the widest
 ROOM = 2  # candidates for each place before the farther ones are put away; ours
+RANGES = 64  # by which leaves are put in order; ours
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # of Shell's sort; Ciura 2001
 
 
@@ -27,29 +27,30 @@ GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # of Shell's sort; Ciura 2001
 def halved(columns: FloatArray, order: Labels, parts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Sort the points `order` of each of `parts` (p, 2) so that halves lie together, until they are of `most` points.
 
-    A part is halved at the median of its widest axis, between leaves, and between branches while it holds more than
-    one. `columns` are (d, n). Returns where the parts that are made begin and end, (q, 2).
+    A part is halved at the median of its widest axis, between leaves, and between branches where it holds several.
+    `columns` are (d, n). Returns where the parts that are made begin and end, (q, 2).
     """
     made = np.empty((len(order) // WIDTH + 64, 2), np.int64)  # one part for each leaf at most, beside those to halve
-    made[: len(parts)] = parts
-    done, held = 0, len(parts)  # made[:done] are small enough; made[done:held] are not looked at yet
+    done, held = 0, len(parts)  # made[:done] are small enough, made[done:held] are not looked at yet
+    for i in range(held):
+        made[i, 0], made[i, 1] = parts[i, 0], parts[i, 1]
     keys = np.empty(len(order))
     while done < held:
-        first, last = made[held - 1]
+        first, last = made[held - 1, 0], made[held - 1, 1]
         if last - first <= max(most, WIDTH):
-            made[held - 1] = made[done]
-            made[done] = first, last
+            made[held - 1, 0], made[held - 1, 1] = made[done, 0], made[done, 1]
+            made[done, 0], made[done, 1] = first, last
             done += 1
             continue
         leaves = (last - first + WIDTH - 1) // WIDTH
         half = leaves // 2 if leaves <= FAN else (leaves // 2 + FAN - 1) // FAN * FAN
         cut = first + half * WIDTH
-        some, column = order[first:last], columns[_widest(columns, order[first:last])]
+        some = order[first:last]
+        column = columns[_widest(columns, some)]
         for i in range(len(some)):
             keys[i] = column[some[i]]
-        _select(keys, some, 0, len(some) - 1, cut - first)
-        made[held - 1] = first, cut
-        made[held] = cut, last
+        _select(keys[: len(some)], some, cut - first)
+        made[held - 1, 1], made[held, 0], made[held, 1] = cut, cut, last
         held += 1
     return made[:done]
 
@@ -69,29 +70,32 @@ def _widest(columns: FloatArray, some: Labels) -> int:
 
 
 @compiled
-def _select(keys: FloatArray, places: Labels, first: int, last: int, at: int) -> None:
+def _select(keys: FloatArray, places: Labels, at: int) -> None:
     """Move the key that belongs to position `at` there, the smaller ones before it, each with its place."""
-    while first < last:
-        one, two, three = keys[first], keys[(first + last) // 2], keys[last]
+    while len(keys) > 1:
+        one, two, three = keys[0], keys[len(keys) // 2], keys[-1]
         pivot = max(min(one, two), min(max(one, two), three))
-        upper = _parted(keys, places, first, last, pivot)
-        if at < upper:
-            last = upper - 1
-        else:
-            first = _parted(keys, places, upper, last, np.nextafter(pivot, np.inf))  # those equal to the pivot
-            if at < first:
-                return
+        lower = _parted(keys, places, pivot, False)
+        if at < lower:
+            keys, places = keys[:lower], places[:lower]
+            continue
+        keys, places, at = keys[lower:], places[lower:], at - lower
+        equal = _parted(keys, places, pivot, True)
+        if at < equal:
+            return
+        keys, places, at = keys[equal:], places[equal:], at - equal
 
 
 @compiled
-def _parted(keys: FloatArray, places: Labels, first: int, last: int, pivot: float) -> int:
-    """Move keys below `pivot` before the others, without a branch to be guessed; return where the others begin."""
-    for i in range(first, last + 1):
+def _parted(keys: FloatArray, places: Labels, pivot: float, equal: bool) -> int:
+    """Move keys below `pivot`, or `equal` to it, before the others without a branch to be guessed; return how many."""
+    found = 0
+    for i in range(len(keys)):
         key, place = keys[i], places[i]
-        keys[i], places[i] = keys[first], places[first]
-        keys[first], places[first] = key, place
-        first += key < pivot
-    return first
+        keys[i], places[i] = keys[found], places[found]
+        keys[found], places[found] = key, place
+        found += (key < pivot) | (equal & (key == pivot))
+    return found
 
 
 @compiled
@@ -197,22 +201,25 @@ def nearest_places(
     keys, mine = np.empty(room + WIDTH), np.empty(room + WIDTH, np.int64)
     bounds, leaves = np.empty(len(blocks)), np.empty(len(blocks), np.int64)
     longest = max(len(keys), len(blocks))
-    ranked, ranks, starts = np.empty(longest), np.empty(longest, np.int64), np.empty(longest + 1, np.int64)
+    ranked, ranks, starts = np.empty(longest), np.empty(longest, np.int64), np.empty(t + RANGES + 2, np.int64)
     for i in range(len(queries)):
         x = queries[i]
         for c in range(len(outer)):
             _from_boxes(x, outer[c], to_branches[c * FAN : (c + 1) * FAN])
-        own, held, listed, limit = _least(to_branches), 0, 0, np.inf
+        own = _least(to_branches)
+        held, listed = i - i, i - i  # 0, but not as a constant: it would make functions of its own
+        limit = np.inf
         _from_boxes(x, boxes[own], to_leaves)
         while held <= t:
             leaf = _least(to_leaves)
             if to_leaves[leaf] == np.inf:
                 break
             to_leaves[leaf] = np.inf
-            held = _held(x, blocks[own * FAN + leaf], (own * FAN + leaf) * WIDTH, limit, to_points, keys, mine, held)
+            _from_points(x, blocks[own * FAN + leaf], to_points)
+            held = _taken(to_points, (own * FAN + leaf) * WIDTH, limit, keys, mine, held)
         if held > t:
-            _select(keys, mine, 0, held - 1, t)
-            held, limit = t + 1, keys[t]
+            _select(keys[:held], mine[:held], t)
+            held, limit = t + 1, float(keys[t])
         for turn in range(-1, len(boxes)):
             branch = turn if turn >= 0 else own
             if turn >= 0:
@@ -223,60 +230,57 @@ def nearest_places(
                 if to_leaves[leaf] < limit:
                     bounds[listed], leaves[listed] = to_leaves[leaf], branch * FAN + leaf
                     listed += 1
-        _ranked(bounds, leaves, listed, ranked, ranks, starts)
+        _ranked(bounds, leaves, listed, RANGES, ranked, ranks, starts)
         for s in range(listed):
             if not ranked[s] < limit:
                 continue
             leaf = ranks[s]
-            held = _held(x, blocks[leaf], leaf * WIDTH, limit, to_points, keys, mine, held)
+            _from_points(x, blocks[leaf], to_points)
+            if not _any_below(to_points, limit):
+                continue
+            held = _taken(to_points, leaf * WIDTH, limit, keys, mine, held)
             if held > room or (held > t and limit == np.inf):
-                _select(keys, mine, 0, held - 1, t)
-                held, limit = t + 1, keys[t]
-        _select(keys, mine, 0, held - 1, t)
-        _ranked(keys, mine, t + 1, ranked, ranks, starts)
+                _select(keys[:held], mine[:held], t)
+                held, limit = t + 1, float(keys[t])
+        _select(keys[:held], mine[:held], t)
+        _ranked(keys, mine, t + 1, t + 1, ranked, ranks, starts)
         _sorted(ranked, ranks, t + 1)
-        distances[i] = np.sqrt(ranked[: t + 1])
-        places[i] = ranks[:t]
+        for j in range(t + 1):
+            distances[i, j] = np.sqrt(ranked[j])
+        for j in range(t):
+            places[i, j] = ranks[j]
         for k in range(means.shape[1]):
             total = 0.0
-            for place in ranks[:t]:
-                total += blocks[place // WIDTH, k // AXES, k % AXES * WIDTH + place % WIDTH]
+            for j in range(t):
+                total += blocks[ranks[j] // WIDTH, k // AXES, k % AXES * WIDTH + ranks[j] % WIDTH]
             means[i, k] = total / t
 
 
 @compiled
-def _held(
-    x: FloatArray,
-    leaf: FloatArray,
-    first: int,
-    limit: float,
-    to_points: FloatArray,
-    keys: FloatArray,
-    places: Labels,
-    held: int,
-) -> int:
-    """Append the leaf's points nearer than `limit` to the `held` candidates; return how many there are then."""
-    _from_points(x, leaf, to_points)
-    if _any_below(to_points, limit):
-        for j in range(WIDTH):
-            keys[held], places[held] = to_points[j], first + j
-            held += to_points[j] < limit
+def _taken(values: FloatArray, first: int, limit: float, keys: FloatArray, places: Labels, held: int) -> int:
+    """Append a leaf's squared distances below `limit` to the `held` candidates; return how many there are then."""
+    for j in range(WIDTH):
+        keys[held], places[held] = values[j], first + j
+        held += values[j] < limit
     return held
 
 
 @compiled
-def _ranked(keys: FloatArray, places: Labels, n: int, ranked: FloatArray, ranks: Labels, starts: Labels) -> None:
-    """Write n `keys` and their `places` in the order of n ranges of equal width, in no order within a range."""
+def _ranked(
+    keys: FloatArray, places: Labels, n: int, ranges: int, ranked: FloatArray, ranks: Labels, starts: Labels
+) -> None:
+    """Write n `keys` and their `places` in the order of `ranges` of equal width, in no order within a range."""
     low, high = np.inf, -np.inf
     for i in range(n):
         low, high = min(low, keys[i]), max(high, keys[i])
-    scale = (n - 1) / (high - low) if high > low else 0.0
+    scale = (ranges - 1) / (high - low) if high > low else 0.0
     if scale == np.inf:
         scale = 0.0
-    starts[: n + 1] = 0
+    for i in range(ranges + 1):
+        starts[i] = 0
     for i in range(n):
         starts[int((keys[i] - low) * scale) + 1] += 1
-    for i in range(n):
+    for i in range(ranges):
         starts[i + 1] += starts[i]
     for i in range(n):
         part = int((keys[i] - low) * scale)
