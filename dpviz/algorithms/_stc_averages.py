@@ -11,10 +11,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.algorithms._stc_cells import likely_cells
-from dpviz.algorithms._stc_groups import on_all_cores
-from dpviz.algorithms._stc_neighbors import likely_neighbors
-from dpviz.algorithms._stc_plane import plane_neighbors
+from dpviz.algorithms._stc_search import Leaves, likely_cells, nearest_records, on_all_cores
 from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, unit_projected
 from dpviz.core.remembered import remembering
 from dpviz.data import BLOCK_ROWS, Chunks
@@ -22,13 +19,7 @@ from dpviz.data import BLOCK_ROWS, Chunks
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
 CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
-THREADED = 500_000  # query rows times neighbours from which all cores search; rows are searched alone: the same bits
-GROUPED_ROWS, GROUPED_AXES = 4096, 4  # from these on matrix products find cells faster than a tree does; ours
-LEAF, TARGET_LEAF = 64, 32  # points of a tree's leaf, of records and of targets; ours, by measurement
-QUICK = range(100, 1001)  # neighbours for each target that are found faster without a tree; ours
-MANY_RECORDS = 500_000  # up to here they are; ours
-MANY_AXES, WIDE_LEAF = 6, 128  # from so many axes on a search looks into more leaves than it passes by; ours
-FEW_AXES = 2  # up to here t neighbours lie together in any order of the leaves, and sorting does not pay; ours
+TARGET_LEAF = 32  # points of the tree's leaf: which target wins a tie hangs on it
 CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
 REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
 
@@ -118,16 +109,23 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
         missing = (t - m) * np.linalg.norm(targets, axis=1)
         distances = (cdist(targets, source).sum(axis=1) + missing) / t
         return NearestMeans(mean, distances, np.repeat(np.arange(m, dtype=np.intp)[None], len(targets), axis=0))
-    found, neighbors = _nearest(source, targets, t)
+    nearest = nearest_records(source, targets, t)
+    found, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
     distances = found[:, :t].mean(axis=1)
     tied = np.flatnonzero(found[:, t] <= found[:, t - 1] * (1.0 + NEAR_TIE) + TINY)
     if len(tied):
         for rows, chosen, spread in _ordered(source, targets[tied], t, found[tied, t - 1]):
-            neighbors[tied[rows]], distances[tied[rows]] = chosen, spread
+            neighbors[tied[rows]], distances[tied[rows]], means[tied[rows]] = chosen, spread, _means(source, chosen)
+    return NearestMeans(means, distances, neighbors)
+
+
+def _means(source: Points, neighbors: Labels) -> Points:
+    """Return the means (r, d) of the records `neighbors` (r, t), added up in their order."""
+    begins = np.arange(0, neighbors.size + 1, neighbors.shape[1])
     chooser = sparse.csr_matrix(
-        (np.ones(neighbors.size), neighbors.ravel(), np.arange(0, neighbors.size + 1, t)), shape=(len(targets), m)
+        (np.ones(neighbors.size), neighbors.ravel(), begins), shape=(len(neighbors), len(source))
     )
-    return NearestMeans(np.asarray(chooser @ source) / t, distances, neighbors)
+    return np.asarray(chooser @ source / neighbors.shape[1])
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:
@@ -142,11 +140,11 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
     A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
     others are.
     """
-    tree = cKDTree(targets, leafsize=TARGET_LEAF)
+    leaves = Leaves.of(targets)
     labels: list[Labels] = []
     counts, sums = np.zeros(len(targets)), np.zeros(targets.shape)
     for block in blocks:
-        found = _nearest_cells(block, tree)
+        found = _nearest_cells(block, targets, leaves)
         counts += np.bincount(found, minlength=len(targets))
         for axis, column in enumerate(block.T):
             sums[:, axis] += np.bincount(found, weights=column, minlength=len(targets))
@@ -155,67 +153,17 @@ def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: b
     return CellSums(np.concatenate(labels) if labels else np.empty(0, dtype=np.intp), counts, sums)
 
 
-def _nearest(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
-    """Return distances (r, t + 1) and records (r, t) of the nearest, equally far ones in any order."""
-    m, d = source.shape
-    if len(targets) * t < THREADED or t not in QUICK or m > MANY_RECORDS or 2 < d < MANY_AXES or d < 2:
-        return _nearest_by_tree(source, targets, t)
-    likely = (plane_neighbors if d == 2 else likely_neighbors)(source, targets, t + 1)
-    found, neighbors = likely.nonprivate_distances, likely.nonprivate_records[:, :t].copy()
-    unsure = likely.nonprivate_unsure
-    if len(unsure):
-        found[unsure], neighbors[unsure] = _nearest_by_tree(source, targets[unsure], t)
-    return found, neighbors
+def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
+    """Return the nearest target for each record; where several are, a tree decides.
 
-
-def _nearest_by_tree(source: Points, targets: Points, t: int) -> tuple[FloatArray, Labels]:
-    """Return distances (r, t + 1) and records (r, t) of the nearest, ties as a tree meets them."""
-    large, d = len(targets) * t >= THREADED, source.shape[1]
-    leaf = LEAF if d < MANY_AXES else WIDE_LEAF
-    records, rows = _order(source, leaf, large and d > FEW_AXES), _order(targets, TARGET_LEAF, large)
-    tree = cKDTree(source[records], leafsize=leaf, balanced_tree=False)
-    answer = tree.query(targets[rows], k=t + 1, workers=_workers(len(targets) * t))
-    found, neighbors = np.empty((len(targets), t + 1)), np.empty((len(targets), t), dtype=np.intp)
-    found[rows], neighbors[rows] = answer[0], records[np.asarray(answer[1])[:, :t]]
-    return found, neighbors
-
-
-def _nearest_cells(source: Points, tree: cKDTree) -> Labels:
-    """Return the nearest target in `tree` for each record; where several are, the tree decides.
-
-    That tree must not depend on the records, not even on how many they are: only the order of the queries may, and
-    which records it is asked about, because the others have one target that is nearer than all by more than rounding.
+    That tree must not depend on the records, not even on how many they are: only which records it is asked about may,
+    because the others have one target that is nearer than all by more than rounding.
     """
-    if len(source) < GROUPED_ROWS or source.shape[1] < GROUPED_AXES:
-        return _searched(source, tree)
-    found = likely_cells(source, tree.data)
+    found = likely_cells(source, leaves)
     labels, close = found.nonprivate_labels, found.nonprivate_close
-    labels[close] = _searched(source[close], tree)
+    if len(close):
+        labels[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(source[close])[1]
     return labels
-
-
-def _searched(source: Points, tree: cKDTree) -> Labels:
-    """Return the nearest target for each record, all by the tree."""
-    records = _order(source, LEAF, 100 * len(source) >= THREADED)
-    answer = tree.query(source[records], k=1, workers=_workers(100 * len(source)))
-    labels = np.empty(len(source), dtype=np.intp)
-    labels[records] = answer[1]
-    return labels
-
-
-def _order(points: Points, leaf: int, large: bool) -> Labels:
-    """Return points in the order of a tree's leaves, if it is `large` work that is searched in it.
-
-    A search visits neighbours of what the last one visited, and finds them in the processor's cache: it saves up to a
-    third of the time.
-    """
-    if not large:
-        return np.arange(len(points))
-    return np.asarray(cKDTree(points, leafsize=leaf, balanced_tree=False, compact_nodes=False).indices)
-
-
-def _workers(work: int) -> int:
-    return -1 if work >= THREADED else 1
 
 
 def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:
