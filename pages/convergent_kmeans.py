@@ -79,14 +79,7 @@ def side_by_side(epsilon: float) -> tuple[Method, Method]:
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     if chosen == "published":
-        epsilon = controls.log_slider(
-            budget,
-            note=story.variation,
-            marks=story.PAPER_RANGE,
-            left=story.VARIATION[0],
-            right=story.VARIATION[1],
-            hint=story.PAPER_HINT,
-        )
+        epsilon = controls.log_slider(budget, note=story.variation, marks=story.PAPER_RANGE, **story.PAPER_WORDS)
         counts = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
         slider = Slider(budget, lambda each: (published(each, counts),))
         moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}

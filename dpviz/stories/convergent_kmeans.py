@@ -75,11 +75,11 @@ PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
     (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
 )
-PAPER_HINT = "Triangles: the paper's experiments."
-VARIATION = (
-    "anywhere in the zone",
-    "near the mean",
-)  # where a center is drawn at a small ε per step, and at a large one
+PAPER_WORDS = {  # of a slider of the budget of a step: what it does at its ends, and what its triangles are
+    "left": "anywhere in the zone",
+    "right": "near the mean",
+    "hint": "Triangles: the paper's experiments.",
+}
 
 
 def variation(epsilon: float) -> str:

@@ -14,8 +14,10 @@ from dpviz.words import spoken, translated
 Leaf = LaplaceEvent | GaussianEvent | PureEvent
 
 # What `_kind` makes of the labels of events, listed here so that they can be translated.
-KINDS = ("Cell counts", "Counts", "Final counts", "Iteration", "Level", "Mean of the blocks' centers", "Moments")
-KINDS += ("Number of records", "Round a pick", "Second moments", "Sums", "Swap")
+KINDS = (
+    *("Cell counts", "Counts", "Final counts", "Iteration", "Level", "Mean of the blocks' centers", "Moments"),
+    *("Number of records", "Round a pick", "Second moments", "Sums", "Swap"),
+)
 MOST_TERMS = 5  # of a written sum
 STEP = rf"\varepsilon_{{\text{{{spoken('step')}}}}}"
 CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"

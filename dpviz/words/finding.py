@@ -71,7 +71,8 @@ class Texts(ast.NodeTransformer):
         filled = [part for part in node.values if isinstance(part, ast.FormattedValue)]
         for part in node.values:
             if isinstance(part, ast.Constant):
-                in_tag = (in_tag or "<" in part.value) and part.value.rfind("<") >= part.value.rfind(">")
+                words = str(part.value)
+                in_tag = (in_tag or "<" in words) and words.rfind("<") >= words.rfind(">")
             elif isinstance(part, ast.FormattedValue):
                 if not in_tag and not _is_code(text):  # an attribute's value is a name
                     self.said.update(id(choice) for choice in _choices(part.value))
