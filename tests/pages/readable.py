@@ -100,8 +100,14 @@ UNSEEN = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
 
 
 def readable(places: dict[str, tuple[str, dict[str, str], bool]]) -> dict[str, list[str]]:
-    """Return all that is read at each place, {place: texts}."""
-    return {place: list(_place(place, *asked)) for place, asked in places.items()}
+    """Return all that is read at each place, {place: texts}, and what the components' scripts say."""
+    from dpviz.ui.live import PARTS
+    from dpviz.ui.served import script
+    from dpviz.words.finding import SPOKEN
+
+    sent = [script("live", *PARTS), *(script(name, "spoken") for name in ("epsilon", "export", "share", "wait"))]
+    said = [json.loads(text) for each in sent for text in SPOKEN.findall(each)]
+    return {"scripts": said, **{place: list(_place(place, *asked)) for place, asked in places.items()}}
 
 
 def _place(place: str, page: str, query: dict[str, str], works: bool) -> Iterator[str]:

@@ -93,11 +93,6 @@ def test_every_page_and_entrance_is_looked_at():
     assert {page for page, _, _ in PLACES.values()} >= {path.stem for path in ROOT.glob("pages/*.py")} - {"home"} | {""}
 
 
-def test_scripts_speak_it(everywhere):
-    _, there = everywhere
-    assert there.keys() == PLACES.keys()
-
-
 @pytest.mark.slow
 def test_long_work_speaks_it(tmp_path):
     check(*spoken(SLOW, tmp_path, "--slow"))
