@@ -4,8 +4,9 @@ import streamlit as st
 
 from dpviz.stories import audit as story
 from dpviz.ui import audit, audit_table, frame, panel, shown, state
+from dpviz.ui.main import ACROSS
 
-page = frame.start("Audit", story.TERMS)
+page = frame.start(ACROSS["audit"], story.TERMS)
 shown.keep(None)  # no story's picture is on screen
 question = audit.ask(page)
 with page.picture:

@@ -4,8 +4,9 @@ import streamlit as st
 
 from dpviz.stories import compare as story
 from dpviz.ui import compare, frame, shown
+from dpviz.ui.main import ACROSS
 
-page = frame.start("Compare", story.TERMS)
+page = frame.start(ACROSS["compare"], story.TERMS)
 shown.keep(None)  # no story's picture is on screen
 question = compare.ask(page)
 if page.public:

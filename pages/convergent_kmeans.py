@@ -17,6 +17,7 @@ from dpviz.ui.method import Method, along
 from dpviz.ui.show import Slider, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+MODES = dict(KNOBS["mode"].choices)
 
 chosen = state.value(family.METHOD)
 page = frame.start(algorithm.TITLE, kmeans_family.TERMS if chosen in BASELINES else story.TERMS)
@@ -43,14 +44,14 @@ proved = common["start"] == "packing" and not page.source.dataset.bounds_from_da
 def repaired(epsilon: float) -> Method:
     """Describe convergent k-means with a proved budget for the whole run."""
     params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-    return Method(algorithm, story, params, "Repaired" if chosen == "both" else "", adapt=adapt)
+    return Method(algorithm, story, params, MODES["repaired"] if chosen == "both" else "", adapt=adapt)
 
 
 def published(step: float, counts: float) -> Method:
     """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
     budgets = {"epsilon_per_iteration": step, "epsilon_counts": counts}
     params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-    return Method(algorithm, story, params, "As published" if chosen == "both" else "", adapt=adapt)
+    return Method(algorithm, story, params, MODES["published"] if chosen == "both" else "", adapt=adapt)
 
 
 def baseline(epsilon: float) -> Method:
@@ -78,14 +79,7 @@ def side_by_side(epsilon: float) -> tuple[Method, Method]:
 def epsilon_and_picture() -> None:
     """What ε moves, and nothing else, so that the picture answers at once."""
     if chosen == "published":
-        epsilon = controls.log_slider(
-            budget,
-            note=story.variation,
-            marks=story.PAPER_RANGE,
-            left="anywhere in the zone",
-            right="near the mean",
-            hint="Triangles: the paper's experiments.",
-        )
+        epsilon = controls.log_slider(budget, note=story.variation, marks=story.PAPER_RANGE, **story.PAPER_WORDS)
         counts = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
         slider = Slider(budget, lambda each: (published(each, counts),))
         moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}

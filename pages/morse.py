@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.algorithms import morse as algorithm
-from dpviz.core import Knob, knobs
+from dpviz.core import knobs
 from dpviz.stories import morse as story
 from dpviz.ui import controls, frame, morse, outcomes, reading, reproduction, state, two_worlds
 from dpviz.ui.deployments import DEPLOYMENTS
@@ -15,20 +15,6 @@ from dpviz.ui.show import Slider, show
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
 KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
-TABLES = (reproduction.FOLDER / "morse.json").is_file()
-TAB = Knob(
-    "below",
-    "choice",
-    "runs",
-    "Under the picture",
-    "",
-    choices=(
-        ("runs", "Many runs"),
-        two_worlds.CHOICE,
-        *([("reproduction", "Reproduction")] if TABLES else []),
-        reading.CHOICE,
-    ),
-)
 
 page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
 chosen: dict[str, Any] = {}
@@ -37,18 +23,14 @@ with page.first:
 with page.more:
     for name in ("n_clusters", "n_components", "n_iterations"):
         chosen[name] = controls.control(KNOBS[name])
-    with st.expander("Calibration"):
-        for name in ("delta", "calibration", "adjacency", "estimator"):
-            chosen[name] = controls.control(KNOBS[name])
-        if chosen["calibration"] == "published" and chosen["adjacency"] != "replace":
-            st.caption("The paper's noise is for changing one record, whatever is chosen here.")
+    chosen |= morse.calibration(KNOBS)
     noise = frame.seeds(page, start=False)
     view = frame.view(page)
 look = morse.look(page, chosen["n_components"])
 view = morse.raised(page, view)
 link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
 link += two_worlds.link(page)
-adapt = two_worlds.adapter(TAB)
+adapt = two_worlds.adapter(morse.TAB)
 proved = not page.source.dataset.bounds_from_data
 
 
@@ -70,7 +52,7 @@ def epsilon_and_picture() -> None:
     note = shown if proved else story.not_established
     epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
     slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
-    moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (TAB.name, str(state.value(TAB)))]
+    moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (morse.TAB.name, str(state.value(morse.TAB)))]
     picture = show(page, slider, epsilon, noise, view, moved)
     morse.follow_click(picture)
     two_worlds.follow_click(page, picture)
@@ -87,12 +69,12 @@ def many() -> None:
     morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
 
 
-what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), "Released peak")
+what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), morse.PEAK)
 tabs = {
     "runs": many,
     "worlds": lambda: two_worlds.worlds(page, what, noise, view),
     "reproduction": lambda: reproduction.tables("morse"),
 }
 with page.more_pictures:
-    reading.fill(TAB, "morse", tabs)
+    reading.fill(morse.TAB, "morse", tabs)
 frame.show_problems(page.problems)  # what came up in the open tab

@@ -11,7 +11,7 @@ from dpviz.ui import controls, frame, nd_laplace, nd_laplace_tabs, state, two_wo
 from dpviz.ui.method import Method
 from dpviz.ui.show import Slider, recalled, show
 
-page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider="Each person")
+page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider=story.INSIDER)
 with page.first:
     unit, measure, domain = nd_laplace.draw_first(page)
 with page.more:
@@ -67,6 +67,6 @@ with page.slider:
     epsilon_and_picture()
 
 with page.more_pictures:
-    asked = two_worlds.Asked(now, "Draw of this record", record=None, radius=measure.radius)
+    asked = two_worlds.Asked(now, nd_laplace_tabs.DRAW, record=None, radius=measure.radius)
     nd_laplace_tabs.below(page, method, recall, asked, noise, view)
 frame.show_problems(page.problems)  # what came up in the open tab

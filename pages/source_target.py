@@ -9,6 +9,7 @@ from dpviz.algorithms import source_target as algorithm
 from dpviz.stories import source_target as story
 from dpviz.ui import (
     controls,
+    epsilon,
     frame,
     outcomes,
     reading,
@@ -61,7 +62,7 @@ def budget_and_picture() -> None:
     rho = budget.name == "rho"
     asked = params_at(float(state.value(budget)))
     note = story.allowance(words_of(page.source), asked) if proved else story.not_established
-    value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else HINT)
+    value = controls.log_slider(budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else epsilon.HINT)
     slider = Slider(budget, lambda each: (method(each),))
     link = [
         *source_target_data.link(page.source),
@@ -73,7 +74,6 @@ def budget_and_picture() -> None:
     source_target.follow_click(page, picture)
 
 
-HINT = "Triangles mark real deployments."
 with page.slider:
     budget_and_picture()
 
@@ -83,7 +83,7 @@ def stand() -> outcomes.Stand:
     return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
 
 
-now = two_worlds.Asked(lambda: method(float(state.value(budget))), "Point of S′", record=source_target.RECORD)
+now = two_worlds.Asked(lambda: method(float(state.value(budget))), source_target.POINT, record=source_target.RECORD)
 tabs = {
     "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
     "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),

@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = {
+    "words": -2,  # the cellar, below dpviz/__init__.py, which stands on -1: there before any module is loaded
     "core": 0,
     "mechanisms": 1,
     "solvers": 1,
@@ -207,6 +208,7 @@ BROKEN = {
         "up from floor 0 to 2",
     ),
     "up, by name": ("dpviz/core/run.py", "importlib.import_module('dpviz.plots')", "up from floor 0 to 2"),
+    "up, from the words": ("dpviz/words/finding.py", "from dpviz.core import Box", "up from floor -2 to 0"),
     "up, from the root": ("dpviz/__init__.py", "from dpviz.core import Box", "up from floor -1 to 0"),
     "neighbour below": ("dpviz/mechanisms/noise.py", "from dpviz.accounting import Event", "neighbour on floor 1"),
     "attack knows algorithm": ("dpviz/attacks/guess.py", "from dpviz.algorithms import dpm", "neighbour on floor 2"),
@@ -259,6 +261,8 @@ def test_each_broken_rule_is_reported_once(name: str) -> None:
         ("app.py", "import dpviz.ui.main"),
         ("dpviz/core/box.py", "x = 1\n" * 300),
         ("dpviz/__init__.py", '__version__ = "0.1.0"'),
+        ("dpviz/__init__.py", "from dpviz.words.loading import install"),
+        ("dpviz/core/knobs.py", "from dpviz.words import spoken"),
     ],
 )
 def test_what_is_allowed_is_not_reported(path: str, source: str) -> None:

@@ -19,6 +19,7 @@ from dpviz.accounting import (
     zcdp_rho_for,
 )
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.words import named
 
 PAPER = "Schnapp & Sabato, Differentially Private Source-Target Clustering"
 SHOWN_DELTA = 1e-5  # at which a run under zCDP is also stated as (epsilon, delta); ours
@@ -137,7 +138,8 @@ def noise_bound(scheme: Scheme, gamma: float) -> float:
 
 def events_of(scheme: Scheme) -> tuple[Event, ...]:
     """Return what was done: one release of noisy numbers, its true sensitivity and its noise."""
-    what = f"{scheme.n_averages} averages" if scheme.method == "nas" else "counts and sums of disjoint cells"
+    nas = scheme.method == "nas"
+    what = named(f"{scheme.n_averages} averages") if nas else named("counts and sums of disjoint cells")
     scale = noise_scale(scheme)
     if scheme.noise == "gaussian":
         return (GaussianEvent(what, l2_sensitivity(scheme, published=False), scale),)

@@ -50,6 +50,7 @@ from dpviz.solvers import (
     streamed,
     transition_points,
 )
+from dpviz.words import spoken
 
 TITLE = "Morse processing"
 
@@ -122,7 +123,7 @@ class Params:
         "Mixture",
         "How the private mixture is made.",
         choices=(
-            ("dpmog_hard", "DPMoG-hard"),
+            ("dpmog_hard", spoken("DPMoG-hard")),
             ("dpmog", "DPMoG (soft)"),
             ("dplloyd_mog", "DPLloyd-MoG"),
             ("dpcube", "DPCube"),

@@ -36,7 +36,12 @@ class AuditEvent:
     @property
     def words(self) -> str:
         """The event as a formula."""
-        return f"{self.statistic} {'>' if self.above else '<'} {self.threshold:.4g}"
+        return f"{self.statistic} {self.side}"
+
+    @property
+    def side(self) -> str:
+        """The side of the threshold that the event is."""
+        return f"{'>' if self.above else '<'} {self.threshold:.4g}"
 
 
 def chances(n_runs: int, beta: float) -> Chances:

@@ -24,6 +24,7 @@ from dpviz.experiments.audit_pairs import (
     farthest_places,
     own_pair,
 )
+from dpviz.words import spoken
 
 CATALOGUE: Mapping[str, ModuleType] = MappingProxyType({**algorithms.CATALOGUE, **baselines.CATALOGUE})
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
@@ -225,4 +226,4 @@ def _words(method: str, choices: Fields, params: Any) -> str:
     for knob in knobs(CATALOGUE[method].Params):
         if knob.kind == "choice" and (knob.name in choices or knob.name in SHOWN):
             parts.append(dict(knob.choices)[getattr(params, knob.name)])
-    return ", ".join(parts) or "default"
+    return ", ".join(parts) or spoken("default")

@@ -11,6 +11,7 @@ from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stops
 from dpviz.stories.telling import Telling
+from dpviz.words import spoken
 
 BAR = 0.72  # of a column's width
 FILLS = {  # opacity; of anything else FULL
@@ -31,7 +32,7 @@ class CostLine:
     iteration: FloatArray  # (p,)
     nonprivate_cost: FloatArray  # (p,) total, box units squared
     when: FloatArray  # (n_frames,)
-    unit: str = "iteration"
+    unit: str = spoken("iteration")
 
 
 def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
@@ -56,7 +57,7 @@ def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops
         alt=f"Line chart of the clustering cost after each {line.unit}, for this run and for Lloyd's algorithm.",
         caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
         x=Axis(line.unit, view=(-0.3, last + 0.3), whole=True),
-        y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
+        y=Axis(spoken("cost"), view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
         axes_public=False,  # the axes end at exact costs and at Lloyd's number of iterations
         layers=layers,
         frames=stops.frames,
@@ -70,7 +71,7 @@ def ledger_chart(
     rows: Sequence[LedgerRow],
     *,
     proved: bool,
-    unit: str = "iteration",
+    unit: str = spoken("iteration"),
     opening: str = OPENING,
     symbol: str = "ε",
     note: str = "",
@@ -97,12 +98,12 @@ def ledger_chart(
         layers.append(
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
-    spoken = "epsilon" if symbol == "ε" else symbol
+    read = spoken("epsilon") if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
     return Scene(
         title=f"Budget per {unit}",
-        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken} {number(total)}.",
+        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {read} {number(total)}.",
         caption=f"{verb} {symbol} = {number(total)}.{opening}{note}",
         x=Axis(unit, view=(-0.6, last + 0.6), whole=True),
         y=Axis(symbol, view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),

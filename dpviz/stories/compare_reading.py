@@ -60,6 +60,7 @@ PAPERS = (
     KAIROUZ,
 )
 
+FLOOR = "that of the floor"  # in a formula
 WORDS = {
     BUDGET: SYMBOLS[BUDGET],
     "r": "cost as a multiple of the floor",
@@ -94,7 +95,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
     found = [
         Formula(
             "Cost of the median run",
-            r"r = \frac{\sum_i \min_j |x_i - c_j|^2}{\text{that of the floor}}",
+            rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{FLOOR}}}}}",
             rf"r = \frac{{{tex(row['inertia'])}}}{{{tex(row['floor_inertia'])}}}",
             float(row["inertia_ratio"]),
         ),

@@ -75,6 +75,11 @@ PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
     (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
 )
+PAPER_WORDS = {  # of a slider of the budget of a step: what it does at its ends, and what its triangles are
+    "left": "anywhere in the zone",
+    "right": "near the mean",
+    "hint": "Triangles: the paper's experiments.",
+}
 
 
 def variation(epsilon: float) -> str:
@@ -225,7 +230,8 @@ def _alt(told: Context, clock: Clock) -> str:
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
         f"{told.words.title}: {told.params.n_clusters} cluster centers over {clock.n_steps} iterations of convergent "
-        f"k-means, {told.params.mode} mode, with their sampling zones. Released centers at {places}."
+        f"k-means, {'repaired' if told.repaired else 'published'} mode, with their sampling zones. "
+        f"Released centers at {places}."
     )
 
 

@@ -11,6 +11,7 @@ from dpviz.stories.convergent_kmeans import ZONE_EXPONENT
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
+from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -116,7 +117,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             r"b = \frac{1}{\varepsilon_c}",
             rf"b = \frac{{1}}{{{tex(count.epsilon)}}}",
             count.scale,
-            "records",
+            spoken("records"),
         ),
         Formula(
             "Noise of a sum, on each axis of the unit box",
@@ -164,7 +165,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             "times, at most",
             "Lu & Shen, algorithm 1: the score varies by at most 1.21 in a zone",
         ),
-        noise_of(final, "Noise of a final count", source="Lu & Shen, algorithm 1", unit="records"),
+        noise_of(final, "Noise of a final count", source="Lu & Shen, algorithm 1", unit=spoken("records")),
         *some(_ratio(it, release)),
     )
 

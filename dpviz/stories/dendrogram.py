@@ -81,7 +81,7 @@ def chart(told: Context, frames: tuple[Frame, ...], start_frame: int, heights: F
     left = min(float(curves[:, :, 0].min(initial=-0.2)), float((-heights / LOG10).min()))
     lanes = tuple(f"peak {int(told.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
     lost = tree.n_unreachable
-    without = f" No pass was found to {lost} part{'s' if lost > 1 else ''}: dashed, joined last." if lost else ""
+    without = f" No pass was found to {lost} {'parts' if lost > 1 else 'part'}: dashed, joined last." if lost else ""
     return Scene(
         title="Dendrogram",
         alt=_alt(told),

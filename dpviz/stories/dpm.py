@@ -15,7 +15,7 @@ from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, dpm_layers, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.dpm_context import Context, Yardstick, contents, ratio
-from dpviz.stories.dpm_layers import PHASES, clock_of
+from dpviz.stories.dpm_layers import NAMES, PHASES, clock_of
 from dpviz.stories.dpm_many import outcome
 from dpviz.stories.dpm_plane import Plane
 from dpviz.stories.ledger import LedgerRow, _label
@@ -23,6 +23,7 @@ from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.stage import Clock
 from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words
+from dpviz.words import named, spoken
 
 __all__ = [
     "TERMS",
@@ -134,7 +135,7 @@ def ledger_chart(told: Context) -> Scene:
     """Return what each level spends, from the release's events."""
     last = told.cells.n_levels + 1
     opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="level", opening=opening)
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("level"), opening=opening)
 
 
 def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
@@ -143,7 +144,7 @@ def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
     Everything but the averages is pure epsilon in its events. In repaired mode the averages get what is left of
     epsilon, in published mode their share.
     """
-    words = {"number of records": "Number of records", "count of level 0": "Counts"}
+    words = {named("number of records"): "Number of records", named("count of level 0"): "Counts"}
     found: list[LedgerRow] = []
     for event in told.result.events:
         label = _label(event)
@@ -151,7 +152,7 @@ def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
         if isinstance(parts[0], GaussianEvent):
             continue
         epsilon = getattr(parts[0], "epsilon", None) or parts[0].sensitivity / parts[0].scale  # type: ignore[attr-defined]
-        if label.startswith(("splits of level", "counts of level")):
+        if label.startswith(named(("splits of level", "counts of level"))):
             level = int(label.rsplit(" ", 1)[1])
             is_split = label.startswith("splits")
             # The sides of a level's cuts are counted under the next level's name.
@@ -267,7 +268,9 @@ def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
         counts = f" {n_tried - n_refused} applied, {n_refused} refused."
         for phase in PHASES:
             detail = DETAILS[phase].format(least=number(tree.minimum_count))
-            stops.append(Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count")))
+            stops.append(
+                Frame(f"Level {level + 1} of {clock.n_steps}: {NAMES[phase]}", detail + counts * (phase == "count"))
+            )
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 
 
@@ -276,7 +279,7 @@ def _alt(told: Context) -> str:
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
         f"{told.words.title}: {told.k} clusters that DPM found by cutting the box on {told.cells.n_levels} levels, "
-        f"{told.params.calibration} calibration. Released centers at {places}."
+        f"{'published' if told.published else 'repaired'} calibration. Released centers at {places}."
     )
 
 

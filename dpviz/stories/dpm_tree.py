@@ -10,6 +10,7 @@ from dpviz.stories.dpm_context import Context, about, place, reason, titles
 from dpviz.stories.dpm_layers import PICK
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
+from dpviz.words import spoken
 
 ROOM = 0.5  # levels left free above the root and below the deepest leaf
 
@@ -63,7 +64,7 @@ def tree_chart(told: Context) -> Scene:
         hint="Click a node to look into it.",
         x=Axis("", view=(-0.7, n_leaves - 0.3), ticks=False),
         y=Axis(
-            "level",
+            spoken("level"),
             view=(-deepest - ROOM, ROOM),
             values=(0.0, -1.0),
             whole=True,
@@ -112,10 +113,23 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     where = told.words.feature_names[axis]
     low = 0.98 * float(score.min(initial=1.0 + split.weights.emptiness_weight))
     charts = (
-        ("emptiness", "Emptiness and centreness", (0.0, 1.0), _bars("Emptiness", at, empty, split, axis, seen=SECRET)),
-        ("score", "Score", (low, float(score.max(initial=low))), _bars("Score", at, score, split, axis, seen=SECRET)),
+        (
+            "emptiness",
+            spoken("share"),
+            "Emptiness and centreness",
+            (0.0, 1.0),
+            _bars("Emptiness", at, empty, split, axis, seen=SECRET),
+        ),
+        (
+            "score",
+            spoken("score"),
+            "Score",
+            (low, float(score.max(initial=low))),
+            _bars("Score", at, score, split, axis, seen=SECRET),
+        ),
         (
             "chance",
+            spoken("chance"),
             "Chance of the cut",
             (0.0, float(chances.max(initial=0.0)) or 1.0),
             _bars("Chance", at, chances, split, axis, seen=SECRET_NOISE),
@@ -132,7 +146,7 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
                 caption="",
                 x=x,
                 y=Axis(
-                    name if name != "emptiness" else "share",
+                    label,
                     view=(ends[0], ends[0] + 1.08 * (ends[1] - ends[0]) + 1e-9),
                 ),
                 axes_public=False,
@@ -141,7 +155,7 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
                 scrubber=False,
             ),
         )
-        for name, title, ends, bars in charts
+        for name, label, title, ends, bars in charts
     )
 
 

@@ -144,7 +144,7 @@ def cut_frames(told: Context) -> tuple[Frame, ...]:
             detail = "No pass was found between some of these parts: they are joined last."
         else:
             detail = f"{joined} where a pass has at least {share(heights[n - k - 1])} of the highest peak's density."
-        frames.append(Frame(f"{k} cluster{'s' if k > 1 else ''}", detail))
+        frames.append(Frame(f"{k} {'clusters' if k > 1 else 'cluster'}", detail))
     return tuple(frames)
 
 
@@ -171,7 +171,7 @@ def level_frames(stops: tuple[Level, ...]) -> tuple[Frame, ...]:
     frames = []
     for stop in stops:
         n = len(np.unique(stop.islands[stop.islands != NO_GROUP]))
-        islands = f"{n} island{'s' if n != 1 else ''}"
+        islands = f"{n} {'islands' if n != 1 else 'island'}"
         frames.append(Frame(f"Level: {share(stop.height)} of the highest peak", f"{stop.what}: {islands}."))
     return tuple(frames)
 

@@ -17,6 +17,7 @@ from dpviz.stories.laplace_context import Context, placed, plane_of
 from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
+from dpviz.words import spoken
 
 MOST_GROUPS = 24
 BAND = (10.0, 90.0)  # percentiles of the runs
@@ -110,12 +111,21 @@ def helper_charts(found: Helpers) -> tuple[tuple[str, Scene], ...]:
         ),
         (
             "silhouettes",
-            _curve("Silhouette", ks, curves.silhouette, curves.by_silhouette, k, "silhouette", "Highest is best."),
+            _curve(
+                "Silhouette", ks, curves.silhouette, curves.by_silhouette, k, spoken("silhouette"), "Highest is best."
+            ),
         ),
         (
             "gap",
             _curve(
-                "Gap statistic", ks, curves.gap, curves.by_gap, k, "gap", "First within one error of the next.", error
+                "Gap statistic",
+                ks,
+                curves.gap,
+                curves.by_gap,
+                k,
+                spoken("gap"),
+                "First within one error of the next.",
+                error,
             ),
         ),
         (

@@ -11,6 +11,7 @@ from dpviz.mechanisms import corner_probability, inside_probability, log_density
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.laplace_context import Context
 from dpviz.stories.panel import Fact, number, odds, small_odds
+from dpviz.words import spoken
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -89,7 +90,7 @@ def profile_chart(told: Context) -> Scene:
     scaled = np.linspace(0.0, DIMENSIONS[-1] * 1.5, BINS)
     layers = tuple(
         Layer(
-            f"{d} feature{'s' if d > 1 else ''}: mean {told.measure.words(d * per)}",
+            f"{d} {'features' if d > 1 else 'feature'}: mean {told.measure.words(d * per)}",
             Kind.LINES,
             Role.CLUSTER,
             Audience.NOISE,
@@ -108,12 +109,12 @@ def profile_chart(told: Context) -> Scene:
         caption="The density of places falls with distance, but there are more places far away: r to the power n - 1. "
         "So the mean is n/ε, and hardly any release stays near.",
         x=Axis(
-            "distance",
+            spoken("distance"),
             "% of the range" if shares else told.measure.unit,
             (0.0, float(scaled[-1])),
             (0.0, 100.0 * per if shares else per),
         ),
-        y=Axis("density", view=(0.0, 0.6), ticks=False),
+        y=Axis(spoken("density"), view=(0.0, 0.6), ticks=False),
         layers=layers,
         equal=False,
         scrubber=False,

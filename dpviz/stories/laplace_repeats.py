@@ -15,6 +15,7 @@ from dpviz.stories.laplace_context import Context, placed, plane_of
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
+from dpviz.words import spoken
 
 MOST = 50  # releases of one record
 TRIED = (1, 2, 3, 5, 8, 13, 20, 30, 50)
@@ -81,7 +82,9 @@ def budget_facts(told: Context, n_releases: int) -> tuple[Fact, ...]:
         return (Fact("Spent", "no limit established", "There is no proof for this run.", True),)
     total = attacks.spent(proved.epsilon, n_releases).epsilon * told.measure.radius
     value = f"ε = {number(total)} per {told.measure.said}"
-    return (Fact(f"Spent by {n_releases} release{'s' if n_releases > 1 else ''}", value, "Budgets add up.", True),)
+    return (
+        Fact(f"Spent by {n_releases} {'releases' if n_releases > 1 else 'release'}", value, "Budgets add up.", True),
+    )
 
 
 def error_chart(told: Context, n_releases: int) -> Scene:
@@ -120,7 +123,10 @@ def error_chart(told: Context, n_releases: int) -> Scene:
         caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
         y=Axis(
-            "error", "% of the range" if told.measure.shares else told.measure.unit, (low - 0.1, high + 0.1), log=True
+            spoken("error"),
+            "% of the range" if told.measure.shares else told.measure.unit,
+            (low - 0.1, high + 0.1),
+            log=True,
         ),
         layers=tuple(layers),
         equal=False,

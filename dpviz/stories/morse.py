@@ -38,6 +38,7 @@ from dpviz.stories.panel import Fact, Sentence, number, odds
 from dpviz.stories.search_layers import search_layers
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
+from dpviz.words import spoken
 
 __all__ = [
     "TERMS",
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
-AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
+AGREEMENT = Figure(spoken("agreement"), "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
 
 
@@ -186,7 +187,7 @@ def ledger_chart(told: Context) -> Scene:
     proved = told.result.guarantee.proved
     in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {number(proved.delta)} in all."
     note = f"{in_all} Everything after the mixture is free."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("step"), symbol="ρ", note=note)
 
 
 def sentence(told: Context) -> Sentence:
@@ -195,8 +196,8 @@ def sentence(told: Context) -> Sentence:
     spent = f"At ε = {number(told.params.epsilon)}"
     release, k = told.result.release, told.n_clusters
     many, one = ("", "s") if len(release.kept) == 1 else ("s", "")
-    clusters = f"{k} cluster{'s' if k != 1 else ''}"
-    peaks = f"{told.tree.n_leaves} peak{'s' if told.tree.n_leaves != 1 else ''}"
+    clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
+    peaks = f"{told.tree.n_leaves} {'peaks' if told.tree.n_leaves != 1 else 'peak'}"
     made = f"{spent}, {len(release.kept)} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
     if k < told.params.n_clusters:
         made += f" ({told.params.n_clusters} were asked for)"

@@ -13,6 +13,7 @@ from dpviz.core import Adjacency, Budget
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some, steps_of
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
+from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -128,7 +129,7 @@ def _tight(it: Known) -> tuple[Formula, ...]:
     filled = rf"({d} + 1)({d} + 2)" if replaced else rf"1 + {d} + {d} \cdot {d + 1} / 2"
     mu = gdp_mu(_budget(it))
     return (
-        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source="ours"),
+        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source=spoken("ours")),
         Formula(
             "Noise of every number released",
             r"\sigma = \frac{\sqrt{r\,\tau}}{\mu(\varepsilon, \delta)}",

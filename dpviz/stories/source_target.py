@@ -94,7 +94,9 @@ def frames(told: Context) -> tuple[Frame, ...]:
         noise = f"Each coordinate gets noise of ± {number(release.scale)} diameters of the ball."
         released = Frame(f"3: S′, {r} means", "All of them are released.")
     k = len(release.selected)
-    chosen = f"{k} target{'s' if k != 1 else ''} become centers beside S′. That costs no privacy: S is not looked at."
+    chosen = (
+        f"{k} {'targets' if k != 1 else 'target'} become centers beside S′. That costs no privacy: S is not looked at."
+    )
     return (Frame("0: given", given), averaged, Frame("2: noise", noise), released, Frame("4: new centers", chosen))
 
 

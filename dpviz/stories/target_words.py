@@ -9,6 +9,7 @@ from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.target_context import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
 from dpviz.stories.view import Projection, Words
+from dpviz.words import spoken
 
 FIRST_AID = "First-aid points"
 TERMS = (
@@ -39,7 +40,7 @@ def sentence(told: Context) -> Sentence:
     most = center_facts.limit(guarantee.proved, guarantee.published)
     spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
     k, r = len(told.result.release.selected), told.step.n_averages
-    centers = f"{k} new center{'s' if k != 1 else ''}"
+    centers = f"{k} new {'centers' if k != 1 else 'center'}"
     means = f"{told.n_released} of {r} means" if params.method == "nna" else f"{r} noisy means"
     made = f"{spent}, {means} stand for the secret source, and {centers} are placed beside them"
     cost, floor = _costs(told)
@@ -126,8 +127,8 @@ def caption(told: Context, plane: Projection) -> str:
 def _new(told: Context, k: int) -> str:
     """Say what is asked, in the words of the pair that the page opens with where it is that one."""
     if told.words.title == FIRST_AID:
-        return f"{k} first-aid point{'s' if k != 1 else ''} go when some residents are secretly paramedics"
-    return f"{k} new center{'s' if k != 1 else ''} go when those who serve already are secret"
+        return f"{k} first-aid {'points' if k != 1 else 'point'} go when some residents are secretly paramedics"
+    return f"{k} new {'centers' if k != 1 else 'center'} go when those who serve already are secret"
 
 
 def _costs(told: Context) -> tuple[float, float]:
@@ -142,7 +143,7 @@ def _times(cost: float, floor: float) -> str:
 
 
 def _noise_facts(told: Context) -> tuple[Fact, ...]:
-    release, law = told.result.release, "scale" if told.params.noise == "laplace" else "standard deviation"
+    release, law = told.result.release, spoken("scale") if told.params.noise == "laplace" else "standard deviation"
     if release.threshold is None:
         off, unit = number(release.scale * diameter(told)), unit_of_cost(told.words)
         return (Fact("Noise of a mean", f"± {off}{unit}", f"On each coordinate ({law}).", True),)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.ui import hiding, state
-from dpviz.ui.epsilon import epsilon_slider
+from dpviz.ui.epsilon import HINT, epsilon_slider
 
 LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
 WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
@@ -97,7 +97,7 @@ def log_slider(
     marks: Sequence[tuple[float, str, str]] = (),
     left: str = "more privacy",
     right: str = "more accuracy",
-    hint: str = "Triangles mark real deployments.",
+    hint: str = HINT,
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
     if hiding.hides(knob.name):

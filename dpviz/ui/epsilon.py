@@ -19,7 +19,8 @@ class _Memory:
     ignored: float | None
 
 
-_EPSILON = served("epsilon")
+_EPSILON = served("epsilon", "spoken")
+HINT = "Triangles mark real deployments."
 
 
 def epsilon_slider(
@@ -33,7 +34,7 @@ def epsilon_slider(
     right: str = "more accuracy",
     help: str = "",
     note: Sequence[str] = (),
-    hint: str = "Triangles mark real deployments.",
+    hint: str = HINT,
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 

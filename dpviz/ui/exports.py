@@ -14,6 +14,7 @@ from dpviz.ui.live import wrap
 from dpviz.ui.profile import takes_files
 from dpviz.ui.served import served
 from dpviz.ui.shown import latest
+from dpviz.words import spoken
 
 KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
@@ -24,7 +25,7 @@ WHOLE = (
 )
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
 NOTHING = "There is no picture to export. The page says why."
-_EXPORT = served("export")
+_EXPORT = served("export", "spoken")
 _PAGE = "dpviz:page"
 _PENDING = "dpviz:import"
 _LEAP = "dpviz:leap"
@@ -66,7 +67,7 @@ def _land(name: str, pages: Mapping[str, Any]) -> None:
     del st.session_state[_LEAP]
     for key in _PICKER if records else ():
         st.session_state.pop(key, None)
-    state.open_anew(query, "link")
+    state.open_anew(query, spoken("link"))
 
 
 def take_over(wanted: config.Config) -> None:
@@ -76,7 +77,7 @@ def take_over(wanted: config.Config) -> None:
     query = dict(wanted.query)
     if wanted.is_drawn:
         query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), wanted.sheet)
-    state.open_anew(query, "file")
+    state.open_anew(query, spoken("file"))
     if wanted.is_drawn and wanted.sheet is None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = wanted

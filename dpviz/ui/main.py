@@ -43,5 +43,7 @@ def _settle() -> None:
     gc.freeze()
 
 
-if __name__ == "__main__":  # the name under which Streamlit runs a script
-    run()
+if __name__ == "__main__":  # the name under which Streamlit runs a script; as a module it may speak another language
+    from dpviz.ui import main
+
+    main.run()

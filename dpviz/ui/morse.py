@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,12 +16,13 @@ from dpviz.stories.dendrogram import lanes
 from dpviz.stories.landscape_stage import Look
 from dpviz.stories.morse_runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share
 from dpviz.stories.panel import number
-from dpviz.ui import asking, controls, morse_tasks, state
+from dpviz.ui import asking, controls, morse_tasks, reading, reproduction, state, two_worlds
 from dpviz.ui.background import Answers, Job
 from dpviz.ui.frame import PITCH, YAW, Frame
 from dpviz.ui.listed import listed
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
+from dpviz.words import spoken
 
 CHART_HEIGHT = 340
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -46,9 +48,33 @@ RELIEF = Knob(
     choices=(("flat", "Flat"), ("surface", "Surface")),
 )
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
+TAB = Knob(
+    "below",
+    "choice",
+    "runs",
+    "Under the picture",
+    "",
+    choices=(
+        ("runs", "Many runs"),
+        two_worlds.CHOICE,
+        *([("reproduction", "Reproduction")] if (reproduction.FOLDER / "morse.json").is_file() else []),
+        reading.CHOICE,
+    ),
+)
+PEAK = "Released peak"  # what two worlds are told apart by
 TILT = replace(PITCH, default=50)  # valleys are seen from higher up
 _CLICK = "dpviz:morse-click"
 _SEED = "dpviz:morse-seed"
+
+
+def calibration(known: Mapping[str, Knob]) -> dict[str, Any]:
+    """Draw the knobs of the noise, and say what the published one does not follow; returns what was chosen."""
+    with st.expander("Calibration"):
+        names = ("delta", "calibration", "adjacency", "estimator")
+        chosen = {name: controls.control(known[name]) for name in names}
+        if chosen["calibration"] == "published" and chosen["adjacency"] != "replace":
+            st.caption("The paper's noise is for changing one record, whatever is chosen here.")
+    return chosen
 
 
 def look(frame: Frame, n_components: int) -> Look:
@@ -59,7 +85,7 @@ def look(frame: Frame, n_components: int) -> Look:
             if frame.source.dataset.d > 1:
                 controls.control(RELIEF, width="content")
         if moves == "search":
-            names = ["automatic", *(f"component {i}" for i in range(1, n_components + 1))]
+            names = [spoken("automatic"), *(f"component {i}" for i in range(1, n_components + 1))]
             left, right = st.columns(2)
             with left:
                 controls.picked(FIRST, names)

@@ -44,6 +44,9 @@ TAB = Knob(
 )
 
 
+DRAW = "Draw of this record"  # what two worlds are told apart by
+
+
 def link() -> list[tuple[str, str]]:
     """Return which tab is open, and what its clusters are found by, for the link."""
     return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link()]

@@ -9,7 +9,8 @@ from dpviz.stories import Fact, Sentence
 from dpviz.stories.glossary import GLOSSARY
 from dpviz.stories.label import Label, Statement
 
-LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
+ONLY = "curator only"
+LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 

@@ -15,6 +15,7 @@ from dpviz.ui.gallery import gallery_button
 from dpviz.ui.profile import REFUSED, takes_files
 from dpviz.ui.sheet import Sheet
 from dpviz.ui.upload_form import Form
+from dpviz.words import spoken
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
@@ -140,7 +141,7 @@ def _from_shelf(name: str, shelf: Shelf) -> Source:
         min(limits.maximum, MOST_RECORDS),
         FEWEST_RECORDS,
         limits.maximum,
-        unit="records",
+        unit=spoken("records"),
     )
     knobs = [replace(knob, name=f"data_{knob.name}") for knob in shelf.knobs(name)]
     with st.expander("Size and shape"):

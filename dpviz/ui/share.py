@@ -34,7 +34,7 @@ EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own se
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
-_SHARE = served("share")
+_SHARE = served("share", "spoken")
 
 
 def fit() -> None:
@@ -74,7 +74,8 @@ def _contents() -> None:
     if drawn is None:
         st.caption(TOO_LONG)
     else:
-        st.html(f'<img class="dpviz-qr" src="{drawn}" alt="QR code of {escape(link[:60])}…">')
+        words = f"QR code of {link[:60]}…"
+        st.html(f'<img class="dpviz-qr" src="{drawn}" alt="{escape(words)}">')
     controls.control(SIZE)
     if state.value(SIZE) != before:
         st.rerun(scope="app")

@@ -48,6 +48,7 @@ TAB = Knob(
     ),
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")
+POINT = "Point of S′"  # what two worlds are told apart by
 LOOKING = ("record", "worlds")  # tabs that look at one record
 WHAT = Knob(
     "change",
