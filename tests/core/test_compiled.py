@@ -1,5 +1,6 @@
 """Loops in machine code: the same numbers as Python gives, kept for the next start, quiet about divisions by zero."""
 
+import ast
 import subprocess
 import sys
 import warnings
@@ -23,6 +24,36 @@ def total(values):
 
 print(total(np.arange(5.0)), len(total.stats.cache_hits), total.stats.cache_path is not None)
 """
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def borrowed(source: str) -> set[str]:
+    """Return the names that compiled functions use and that come from other files of the app."""
+    tree = ast.parse(source)
+    imported = {
+        name.asname or name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpviz")
+        for name in node.names
+    }
+    used = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and any(
+            isinstance(each, ast.Name) and each.id == "compiled" for each in function.decorator_list
+        ):
+            used |= {node.id for line in function.body for node in ast.walk(line) if isinstance(node, ast.Name)}
+    return imported & used
+
+
+def test_a_compiled_function_needs_no_other_file() -> None:
+    """Machine code is kept until its own file changes: what it takes from another one would stay as it was."""
+    sources = [path.read_text("utf-8") for path in ROOT.glob("dpviz/**/*.py")]
+    assert sum("@compiled" in source for source in sources) > 4
+    assert not set().union(*map(borrowed, sources))
+    head = "from dpviz.core import compiled\nfrom dpviz.solvers.other import STEP\n@compiled\ndef f(x):\n    "
+    assert borrowed(head + "return x * STEP\n") == {"STEP"}
 
 
 @compiled
@@ -59,12 +90,11 @@ def test_machine_code_is_kept_where_it_can_be(tmp_path: Path, writable: bool) ->
     if not writable:
         (tmp_path / "__pycache__").write_text("", encoding="utf-8")
         home.write_text("", encoding="utf-8")
-    root = str(Path(__file__).parents[2])
     told = []
     for _ in range(2):
         ran = subprocess.run(
             [sys.executable, str(script)],
-            env={"PYTHONPATH": root, "HOME": str(home), "PATH": "", "NUMBA_CACHE_DIR": ""},
+            env={"PYTHONPATH": str(ROOT), "HOME": str(home), "PATH": "", "NUMBA_CACHE_DIR": ""},
             capture_output=True,
             text=True,
             check=True,
