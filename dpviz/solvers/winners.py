@@ -2,6 +2,8 @@
 
 A score is added up feature by feature in the order they have, so that a record's winner does not hang on how many
 others there are. For nearest centers the scores are 2 c . x - |c|^2: |x|^2 does not change their order.
+
+Winners and moments of records are exact: nothing of it may be published as it is.
 """
 
 from typing import NamedTuple
