@@ -73,31 +73,31 @@ def winners_by_boxes(
     cells look at their records, `numbers` in the order of cells.
     """
     k, d = slopes.shape
-    changes, scores = np.empty((k, k)), np.empty(k)
+    changes, scores = np.zeros((k, k)), np.empty(k)
     for i in range(k):
         for j in range(k):
-            changes[i, j] = np.abs(slopes[i] - slopes[j]).sum()
+            for f in range(d):
+                changes[i, j] += abs(slopes[i, f] - slopes[j, f])
     found, totals = np.empty(len(cells.middles), dtype=np.uint8), np.zeros((k, 2 + d))
     for block in range(len(blocks.middles)):
-        inside = slice(blocks.first[block], blocks.first[block + 1])
-        sure = _sure(blocks.middles[block], blocks.half, slopes, offsets, changes, margin, scores)
-        found[inside] = sure
+        sure = _sure(blocks.middles, block, blocks.half, slopes, offsets, changes, margin, scores)
         if sure != OPEN:
-            totals[sure] += blocks.moments[block]
-            continue
-        for cell in range(inside.start, inside.stop):
-            sure = _sure(cells.middles[cell], cells.half, slopes, offsets, changes, margin, scores)
+            _add(totals, sure, blocks.moments, block)
+        for cell in range(blocks.first[block], blocks.first[block + 1]):
             found[cell] = sure
             if sure != OPEN:
-                totals[sure] += cells.moments[cell]
                 continue
-            for number in numbers[cells.first[cell] : cells.first[cell + 1]]:
-                record = records[number]
-                winner = _winner(record, slopes, offsets, scores)
+            found[cell] = _sure(cells.middles, cell, cells.half, slopes, offsets, changes, margin, scores)
+            if found[cell] != OPEN:
+                _add(totals, found[cell], cells.moments, cell)
+                continue
+            for place in range(cells.first[cell], cells.first[cell + 1]):
+                record = numbers[place]
+                winner = _winner(records, record, slopes, offsets, scores)
                 square = 0.0
                 for f in range(d):
-                    square += record[f] * record[f]
-                    totals[winner, 2 + f] += record[f]
+                    square += records[record, f] * records[record, f]
+                    totals[winner, 2 + f] += records[record, f]
                 totals[winner, 0] += 1.0
                 totals[winner, 1] += square
     return found, totals
@@ -117,18 +117,18 @@ def winners_of_some(
     for i in range(len(rows)):
         labels[i] = found[cell_of[rows[i]]]
         if labels[i] == OPEN:
-            labels[i] = _winner(records[rows[i]], slopes, offsets, scores)
+            labels[i] = _winner(records, rows[i], slopes, offsets, scores)
     return labels
 
 
 @compiled
-def _winner(record: FloatArray, slopes: FloatArray, offsets: FloatArray, scores: FloatArray) -> int:
-    """Return the first highest score; write all into `scores` (k,)."""
+def _winner(records: Points, row: int, slopes: FloatArray, offsets: FloatArray, scores: FloatArray) -> int:
+    """Return the first highest score at a row of `records`; write all into `scores` (k,)."""
     winner = 0
     for k in range(len(offsets)):
         score = offsets[k]
-        for f in range(len(record)):
-            score += slopes[k, f] * record[f]
+        for f in range(records.shape[1]):
+            score += slopes[k, f] * records[row, f]
         scores[k] = score
         winner = k if score > scores[winner] else winner
     return winner
@@ -136,7 +136,8 @@ def _winner(record: FloatArray, slopes: FloatArray, offsets: FloatArray, scores:
 
 @compiled
 def _sure(
-    middle: FloatArray,
+    middles: FloatArray,
+    box: int,
     half: float,
     slopes: FloatArray,
     offsets: FloatArray,
@@ -145,8 +146,14 @@ def _sure(
     scores: FloatArray,
 ) -> int:
     """Return the score that wins all over a box, or OPEN."""
-    winner = _winner(middle, slopes, offsets, scores)
+    winner = _winner(middles, box, slopes, offsets, scores)
     for k in range(len(offsets)):
         if k != winner and not scores[winner] - scores[k] - half * changes[winner, k] > margin:
             return OPEN
     return winner
+
+
+@compiled
+def _add(totals: FloatArray, winner: int, moments: FloatArray, box: int) -> None:
+    for column in range(totals.shape[1]):
+        totals[winner, column] += moments[box, column]
