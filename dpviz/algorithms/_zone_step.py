@@ -1,12 +1,13 @@
 """One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.algorithms._zone_chances import Chance
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.solvers import (
@@ -15,20 +16,15 @@ from dpviz.solvers import (
     Members,
     Nearest,
     Partition,
-    ZoneDraw,
     centered_sums,
     cluster_costs,
-    controller_angle,
-    draws_ahead,
     means,
     noisy_means,
     past_controller,
     placed_in_zone,
     su_split,
-    zone_offset,
 )
 
-AT_ONCE = 8  # iterations whose zones are drawn together: each law costs a hundred small steps, however many they are
 ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
 
 
@@ -101,41 +97,14 @@ class _Stand:
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chance:
-    """What one iteration draws whatever the records are."""
-
-    noise_rng: np.random.Generator  # of the noisy counts and sums, whose scale it may not know yet
-    gamma: FloatArray  # (k,) NaN with orientation "future"
-    lam: FloatArray  # (k,)
-    turns: FloatArray | None  # (k, d) directions that the controller is turned to; none with orientation "future"
-    draw: ZoneDraw
-
-
-def chances(problem: Problem, *, rng: np.random.Generator) -> Iterator[Chance]:
-    """Yield what each iteration draws, some iterations at once: the numbers are those of one after the other."""
-    k, d, past = problem.n_clusters, problem.nearest.points.shape[1], problem.orientation == "past"
-    for first in range(0, problem.n_iterations, AT_ONCE):
-        some = min(AT_ONCE, problem.n_iterations - first)
-        noise_rngs, zone_rngs, sample_rngs = zip(*(each.spawn(3) for each in rng.spawn(some)), strict=True)
-        uniforms = np.empty((some, k, 2))
-        turns: list[FloatArray | None] = [None] * some
-        for i, zone_rng in enumerate(zone_rngs):
-            uniforms[i] = zone_rng.random((k, 2))
-            turns[i] = zone_rng.standard_normal((k, d)) if past else None
-        lam = zone_offset(uniforms[..., 0])
-        gamma = controller_angle(uniforms[..., 1]) if d > 1 else np.zeros((some, k))
-        draws = draws_ahead(lam, problem.temperature, d, sample_rngs)
-        yield from map(Chance, noise_rngs, gamma if past else np.full((some, k), np.nan), lam, turns, draws)
-
-
 def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
     """Do steps 1 to 5 of one iteration, for all clusters at once; `clusters` are those of `centers`."""
     gamma, lam = chance.gamma, chance.lam
     sums, squares = clusters.sums, clusters.nonprivate_squares
     exact = means(sums, centers)
     if problem.repaired:
-        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rng=chance.noise_rng)
+        rngs = [chance.noise.child(part).generator() for part in range(2)]
+        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs)
     else:
         stand = _exact_stand(exact, problem.epsilon, iteration)
     far_point = 2.0 * stand.mean - centers  # Y
@@ -176,14 +145,14 @@ def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) ->
 
 
 def _noisy_stand(
-    sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rng: np.random.Generator
+    sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rngs: Sequence[np.random.Generator]
 ) -> _Stand:
-    """Release noisy counts and centered sums, and stand on their means."""
+    """Release noisy counts and centered sums, by a generator each, and stand on their means."""
     k, d = centers.shape
     split = su_split(epsilon, d)
     count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count)
     total = LaplaceEvent("sums", sensitivity=BOX_MIDDLE, scale=BOX_MIDDLE / split.sum_per_axis, n_coordinates=d)
-    count_rng, sum_rng = rng.spawn(2)
+    count_rng, sum_rng = rngs
     noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
     noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
     mean = noisy_means(noisy_counts, noisy_sums, centers, count_scale=count.scale)

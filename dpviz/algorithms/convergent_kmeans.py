@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.algorithms._zone_step import Problem, ZoneStep, chances, finish, lengths, zone_step
+from dpviz.algorithms._zone_chances import chances
+from dpviz.algorithms._zone_step import Problem, ZoneStep, finish, lengths, zone_step
 from dpviz.core import (
     Adjacency,
     Box,
@@ -178,7 +179,9 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     centers = _start(unit, box, params, rng=start_rng)
     problem = _problem(nearest_among(unit), params, rng=plan_rng)
     clusters = problem.nearest.opening(centers)
-    for iteration, chance in enumerate(chances(problem, rng=loop_rng), start=1):
+    shape, past = centers.shape, problem.orientation == "past"
+    drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
+    for iteration, chance in enumerate(drawn, start=1):
         step = zone_step(problem, centers, clusters, iteration, chance)
         if problem.repaired and iteration == problem.n_iterations:
             yield replace(step, outcome="planned")  # never looks at the records for this

@@ -47,6 +47,7 @@ from dpviz.solvers.zones import (
     placed_in_zone,
     sample_in_zone,
     spread_in_zone,
+    tosses,
     zone_density,
     zone_offset,
 )
@@ -118,6 +119,7 @@ __all__ = [
     "streamed",
     "su_iterations",
     "su_split",
+    "tosses",
     "transition_points",
     "unpacked",
     "zone_density",

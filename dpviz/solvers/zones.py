@@ -8,13 +8,12 @@ generator state the result is continuous in epsilon.
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray, frozen
+from dpviz.core import Centers, FloatArray, compiled, frozen
 
 SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
 CELLS = 64  # of the marginal's integration; Simpson's rule in each
@@ -59,10 +58,7 @@ def past_controller(mean: Centers, far: Centers, gamma: FloatArray, sides: Float
     """
     if mean.shape[1] == 1:
         return far
-    axis, length = _unit(far - mean)
-    side = _orthogonal(sides, axis)
-    turned = np.cos(gamma)[:, None] * axis + np.sin(gamma)[:, None] * side
-    return np.asarray(mean + length[:, None] * turned)
+    return _turned(mean, far, gamma, np.ones(len(mean)), sides)
 
 
 def sample_in_zone(
@@ -82,34 +78,34 @@ def draw_in_zone(
 ) -> ZoneSample:
     """Do what `sample_in_zone` does, and return delta and alpha beside the points."""
     lams, epsilons = _checked(len(mean), lam, epsilon)
-    (draw,) = draws_ahead(lams[None], epsilons, mean.shape[1], (rng,))
+    uniforms, sides = tosses(*mean.shape, rng=rng)
+    (draw,) = draws_ahead(lams[None], epsilons, uniforms[None], sides[None])
     return placed_in_zone(mean, controller, draw)
 
 
-def draws_ahead(
-    lam: FloatArray, epsilon: ArrayLike, d: int, rngs: Sequence[np.random.Generator]
-) -> tuple[ZoneDraw, ...]:
-    """Do for the m generators and rows of `lam` (m, k) what `draw_in_zone` does before it looks at a mean.
+def tosses(k: int, d: int, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return all that `draw_in_zone` draws for k zones in d dimensions: uniform numbers (k, 2) and sides (k, d)."""
+    uniforms = rng.random((k, 3))
+    return uniforms[:, :2], _side_directions((k, d), uniforms[:, 2], rng)
+
+
+def draws_ahead(lam: FloatArray, epsilon: ArrayLike, uniforms: FloatArray, sides: FloatArray) -> tuple[ZoneDraw, ...]:
+    """Do for m `tosses`, (m, k, 2) and (m, k, d), and `lam` (m, k) what `draw_in_zone` does before it looks at a mean.
 
     Integrating many zones' laws at once costs hardly more than one zone's.
     """
-    m, k = lam.shape
+    m, k, d = sides.shape
     lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
-    uniforms, sides = np.empty((m, k, 3)), np.empty((m, k, d))
-    for i, rng in enumerate(rngs):
-        uniforms[i] = rng.random((k, 3))
-        sides[i] = _side_directions((k, d), uniforms[i, :, 2], rng)
-    flat = uniforms.reshape(-1, 3)
+    first, second = (uniforms[..., i].ravel() for i in range(2))
     # Remembered: in repaired mode the slider moves the budget, not the laws that zones are drawn by.
-    angle = _known_angles(*(each.tobytes() for each in (lams, epsilons, flat[:, 0]))) if d > 1 else np.zeros(m * k)
-    reach = _reaches(lams, epsilons, angle, flat[:, 1])
+    angle = _known_angles(*(each.tobytes() for each in (lams, epsilons, first))) if d > 1 else np.zeros(m * k)
+    reach = _reaches(lams, epsilons, angle, second)
     return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
 
 
 def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSample:
     """Put what was drawn ahead into the zones between `mean` and `controller` (k, d)."""
-    points = _place(mean, controller, draw.reach, draw.angle, draw.sides)
-    return ZoneSample(points, draw.reach, draw.angle)
+    return ZoneSample(_turned(mean, controller, draw.angle, draw.reach, draw.sides), draw.reach, draw.angle)
 
 
 def spread_in_zone(
@@ -133,7 +129,7 @@ def spread_in_zone(
         np.repeat(each, n_draws, axis=0) for each in (mean, controller, lams, epsilons)
     )
     reach = _reaches(lams, epsilons, angle, uniforms[:, 1])
-    return _place(means, controllers, reach, angle, sides).reshape(k, n_draws, d)
+    return _turned(means, controllers, angle, reach, sides).reshape(k, n_draws, d)
 
 
 def clamped_laplace(
@@ -184,15 +180,6 @@ def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArra
     return lams, epsilons
 
 
-def _place(mean: Centers, controller: Centers, reach: FloatArray, angle: FloatArray, sides: FloatArray) -> Centers:
-    """Return S + delta |X - S| (cos(alpha) axis + sin(alpha) side), one point a row."""
-    axis, length = _unit(controller - mean)
-    turned = axis
-    if mean.shape[1] > 1:
-        turned = np.cos(angle)[:, None] * axis + np.sin(angle)[:, None] * _orthogonal(sides, axis)
-    return np.asarray(mean + (reach * length)[:, None] * turned)
-
-
 def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return a random direction (k, d) to leave the axis by; in the plane only its side matters, a random sign."""
     if shape[1] > 2:
@@ -200,19 +187,40 @@ def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.rando
     return np.where(uniforms < 0.5, -1.0, 1.0)[:, None] * np.ones(shape)
 
 
-def _unit(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return unit vectors (k, d) and lengths (k,); a zero vector stays zero."""
-    length: FloatArray = np.linalg.norm(vectors, axis=1)
-    return vectors / np.where(length > 0, length, 1.0)[:, None], length
+@compiled
+def _turned(origin: Centers, toward: Centers, angle: FloatArray, reach: FloatArray, sides: FloatArray) -> Centers:
+    """Return S + reach |X - S| (cos(angle) axis + sin(angle) side) for S = `origin` and X = `toward` (k, d).
 
-
-def _orthogonal(sides: FloatArray, axis: FloatArray) -> FloatArray:
-    """Return the unit vectors of `sides` with their part along `axis` removed; exact quarter turns for d = 2."""
-    if axis.shape[1] == 2:
-        sign = np.sign(sides[:, :1])
-        return sign * np.stack([-axis[:, 1], axis[:, 0]], axis=1)
-    along = np.einsum("ij,ij->i", sides, axis)
-    return _unit(sides - along[:, None] * axis)[0]
+    The axis is the unit vector of X - S, a side that of what `sides` (k, d) has across the axis; in the plane only a
+    side's sign counts, for an exact quarter turn of the axis. On a line nothing turns. Where X = S all stays at S.
+    """
+    k, d = origin.shape
+    made, axis, side = np.empty((k, d)), np.empty(d), np.zeros(d)
+    for i in range(k):
+        square = 0.0
+        for f in range(d):
+            axis[f] = toward[i, f] - origin[i, f]
+            square += axis[f] * axis[f]
+        length = math.sqrt(square)
+        if length > 0.0:
+            axis /= length
+        if d == 2:
+            sign = np.sign(sides[i, 0])
+            side[0], side[1] = -sign * axis[1], sign * axis[0]
+        elif d > 2:
+            along = 0.0
+            for f in range(d):
+                along += sides[i, f] * axis[f]
+            square = 0.0
+            for f in range(d):
+                side[f] = sides[i, f] - along * axis[f]
+                square += side[f] * side[f]
+            if square > 0.0:
+                side /= math.sqrt(square)
+        ahead, across = (math.cos(angle[i]), math.sin(angle[i])) if d > 1 else (1.0, 0.0)
+        for f in range(d):
+            made[i, f] = origin[i, f] + reach[i] * length * (ahead * axis[f] + across * side[f])
+    return made
 
 
 def _chord(lam: FloatArray, sin: FloatArray, cos: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ def released(d, epsilon, with_corner, n_runs, seed):
     points = records(d, with_corner)
     sums = ClusterSums(np.full(n_runs, float(len(points))), np.tile(points.sum(axis=0), (n_runs, 1)))
     start = np.full((n_runs, d), 0.5)
-    stand = _zone_step._noisy_stand(sums, start, epsilon, 1, rng=np.random.default_rng(seed))
+    stand = _zone_step._noisy_stand(sums, start, epsilon, 1, rngs=np.random.default_rng(seed).spawn(2))
     return stand.noisy_counts, (stand.mean - 0.5) * np.maximum(stand.noisy_counts, 1.0)[:, None]
 
 
