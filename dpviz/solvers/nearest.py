@@ -77,9 +77,7 @@ class Nearest:
     def _by_cells(self, lattice: "_Lattice", centers: Centers) -> Partition:
         slopes, offsets = nearness(centers)
         margin = ROUNDING * (1.0 - 4.0 * offsets.min())
-        found, totals = winners_by_boxes(
-            lattice.blocks, lattice.cells, lattice.records, self.points, slopes, offsets, margin
-        )
+        found, totals = winners_by_boxes(lattice.blocks, lattice.cells, lattice.records, slopes, offsets, margin)
         members = _CellMembers(self.points, lattice.cell_of, centers, found)
         return Partition(members, ClusterSums(totals[:, 0].copy(), totals[:, 2:].copy()), totals[:, 1].copy())
 
@@ -125,11 +123,11 @@ class _CellMembers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattice:
-    """It does not hold the records, so that it can be remembered for no longer than they live."""
+    """It does not hold the array of records, so that it can be remembered for no longer than that lives."""
 
     blocks: Level
     cells: Level
-    records: Labels  # (n,) in the order of their cells
+    records: Points  # (n, d) a copy in the order of their cells: those of one lie side by side
     cell_of: Labels  # (n,) each record's
 
 
@@ -156,9 +154,9 @@ def _lattice(points: Points) -> _Lattice | None:
     block = np.ravel_multi_index(tuple(steps // n_cells), (n_blocks,) * d)
     cell = np.ravel_multi_index(tuple(steps % n_cells), (n_cells,) * d)
     number = (block * n_cells**d + cell).astype(np.uint16)  # narrow, so that sorting them is quick
-    records = np.argsort(number, kind="stable")
-    held, first = np.unique(number[records], return_index=True)
-    cell_of = np.repeat(np.arange(len(held)), np.diff(first, append=n))[np.argsort(records)]
+    order = np.argsort(number, kind="stable")
+    held, first = np.unique(number[order], return_index=True)
+    cell_of = np.repeat(np.arange(len(held)), np.diff(first, append=n))[np.argsort(order)]
     moments = np.stack([cluster_totals(each, cell_of, len(held)) for each in _moments(points)])
     within = np.stack(np.unravel_index(held % n_cells**d, (n_cells,) * d))  # (d, m)
     around, begins = np.unique(held // n_cells**d, return_index=True)
@@ -166,8 +164,7 @@ def _lattice(points: Points) -> _Lattice | None:
     cells_each = np.diff(begins, append=len(held))
     cells = _level(np.repeat(corner, cells_each, axis=1) * n_cells + within, side, moments, np.append(first, n))
     blocks = _level(corner, n_blocks, np.add.reduceat(moments, begins, axis=1), np.append(begins, len(held)))
-    small = np.int32 if n < np.iinfo(np.int32).max else np.intp
-    return _Lattice(blocks, cells, frozen(records.astype(small)), frozen(cell_of.astype(np.uint16)))
+    return _Lattice(blocks, cells, frozen(points[order]), frozen(cell_of.astype(np.uint16)))
 
 
 def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Labels) -> Level:

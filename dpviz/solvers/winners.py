@@ -58,19 +58,13 @@ def winners(records: Points, slopes: FloatArray, offsets: FloatArray) -> Labels:
 
 @compiled
 def winners_by_boxes(
-    blocks: Level,
-    cells: Level,
-    numbers: Labels,
-    records: Points,
-    slopes: FloatArray,
-    offsets: FloatArray,
-    margin: float,
+    blocks: Level, cells: Level, records: Points, slopes: FloatArray, offsets: FloatArray, margin: float
 ) -> tuple[NDArray[np.uint8], FloatArray]:
     """Return the winner of each cell (m,), OPEN where its records differ, and the winners' moments (k, 2 + d).
 
     A score that is behind by more than `margin` all over a block, or a cell, does not win there: from the middle to a
-    corner a difference of two scores changes by half a side times their slopes' difference along each axis. Only open
-    cells look at their records, `numbers` in the order of cells.
+    corner a difference of two scores changes by half a side times their slopes' difference along each axis. Only the
+    others are looked at within, and only in open cells every record: `records` are in the order of their cells.
     """
     k, d = slopes.shape
     changes, scores = np.zeros((k, k)), np.empty(k)
@@ -79,22 +73,32 @@ def winners_by_boxes(
             for f in range(d):
                 changes[i, j] += abs(slopes[i, f] - slopes[j, f])
     found, totals = np.empty(len(cells.middles), dtype=np.uint8), np.zeros((k, 2 + d))
+    every, near, nearer = np.arange(k), np.empty(k, dtype=np.intp), np.empty(k, dtype=np.intp)
     for block in range(len(blocks.middles)):
-        sure = _sure(blocks.middles, block, blocks.half, slopes, offsets, changes, margin, scores)
-        if sure != OPEN:
-            _add(totals, sure, blocks.moments, block)
+        _scored(blocks.middles, block, every, slopes, offsets, scores)
+        n_near = _left(every, scores, blocks.half, changes, margin, near)
+        if n_near == 1:
+            _add(totals, near[0], blocks.moments, block)
         for cell in range(blocks.first[block], blocks.first[block + 1]):
-            found[cell] = sure
-            if sure != OPEN:
+            if n_near == 1:
+                found[cell] = near[0]
                 continue
-            found[cell] = _sure(cells.middles, cell, cells.half, slopes, offsets, changes, margin, scores)
-            if found[cell] != OPEN:
-                _add(totals, found[cell], cells.moments, cell)
+            _scored(cells.middles, cell, near[:n_near], slopes, offsets, scores)
+            n_nearer = _left(near[:n_near], scores, cells.half, changes, margin, nearer)
+            if n_nearer == 1:
+                found[cell] = nearer[0]
+                _add(totals, nearer[0], cells.moments, cell)
                 continue
-            for place in range(cells.first[cell], cells.first[cell + 1]):
-                record = numbers[place]
-                winner = _winner(records, record, slopes, offsets, scores)
-                square = 0.0
+            found[cell] = OPEN
+            for record in range(cells.first[cell], cells.first[cell + 1]):
+                winner, best, square = 0, -np.inf, 0.0
+                for j in range(n_nearer):
+                    i = nearer[j]
+                    score = offsets[i]
+                    for f in range(d):
+                        score += slopes[i, f] * records[record, f]
+                    if score > best:
+                        winner, best = i, score
                 for f in range(d):
                     square += records[record, f] * records[record, f]
                     totals[winner, 2 + f] += records[record, f]
@@ -114,43 +118,46 @@ def winners_of_some(
 ) -> NDArray[np.uint8]:
     """Return the winners (r,) of `rows` of the records: their cells', and alone where those are open."""
     labels, scores = np.empty(len(rows), dtype=np.uint8), np.empty(len(offsets))
+    every = np.arange(len(offsets))
     for i in range(len(rows)):
         labels[i] = found[cell_of[rows[i]]]
         if labels[i] == OPEN:
-            labels[i] = _winner(records, rows[i], slopes, offsets, scores)
+            _scored(records, rows[i], every, slopes, offsets, scores)
+            labels[i] = _highest(every, scores)
     return labels
 
 
 @compiled
-def _winner(records: Points, row: int, slopes: FloatArray, offsets: FloatArray, scores: FloatArray) -> int:
-    """Return the first highest score at a row of `records`; write all into `scores` (k,)."""
-    winner = 0
-    for k in range(len(offsets)):
-        score = offsets[k]
+def _scored(
+    records: Points, row: int, some: Labels, slopes: FloatArray, offsets: FloatArray, scores: FloatArray
+) -> None:
+    """Write the scores of `some` at a row of `records` into `scores`, (k,) of all."""
+    for i in some:
+        score = offsets[i]
         for f in range(records.shape[1]):
-            score += slopes[k, f] * records[row, f]
-        scores[k] = score
-        winner = k if score > scores[winner] else winner
-    return winner
+            score += slopes[i, f] * records[row, f]
+        scores[i] = score
 
 
 @compiled
-def _sure(
-    middles: FloatArray,
-    box: int,
-    half: float,
-    slopes: FloatArray,
-    offsets: FloatArray,
-    changes: FloatArray,
-    margin: float,
-    scores: FloatArray,
-) -> int:
-    """Return the score that wins all over a box, or OPEN."""
-    winner = _winner(middles, box, slopes, offsets, scores)
-    for k in range(len(offsets)):
-        if k != winner and not scores[winner] - scores[k] - half * changes[winner, k] > margin:
-            return OPEN
-    return winner
+def _highest(some: Labels, scores: FloatArray) -> int:
+    """Return the place among `some` of the first highest score."""
+    highest = 0
+    for j in range(1, len(some)):
+        if scores[some[j]] > scores[some[highest]]:
+            highest = j
+    return highest
+
+
+@compiled
+def _left(some: Labels, scores: FloatArray, half: float, changes: FloatArray, margin: float, left: Labels) -> int:
+    """Write into `left` which of `some` may win in a box with these scores in its middle; return how many."""
+    best, n_left = some[_highest(some, scores)], 0
+    for i in some:
+        if i == best or not scores[best] - scores[i] - half * changes[best, i] > margin:
+            left[n_left] = i
+            n_left += 1
+    return n_left
 
 
 @compiled
