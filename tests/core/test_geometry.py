@@ -155,7 +155,9 @@ def test_borders_of_a_rectangle_are_as_far_from_both_in_its_own_lengths():
 def test_lines_cut_at_once_are_the_borders_of_a_diagram(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     sides = (1.0, float(rng.uniform(0.3, 3.0)))
-    centers = np.clip(rng.uniform(-0.2, 1.2, (3, int(rng.integers(1, 17)), 2)), 0, 1)  # some on walls and in corners
+    centers = np.clip(
+        rng.uniform(-0.2, 1.2, (3, int(rng.integers(1, 2 * seed + 2)), 2)), 0, 1
+    )  # some on walls and in corners
     centers[:, -1] = centers[:, 0]
     cut = voronoi_borders(centers, sides)
     monkeypatch.setattr(geometry, "FEW_CENTERS", 0)
