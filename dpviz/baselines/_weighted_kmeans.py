@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Points
-from dpviz.solvers import assign
+from dpviz.core import Centers, Counts, FloatArray, Points, compiled
+from dpviz.solvers import assign, label_moments
 
 MARGIN = 1.0  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
 KEPT = 4  # starts that go on after one iteration; ours
@@ -26,7 +26,7 @@ class WeightedPath:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
     places: Points  # (m, d)
-    columns: FloatArray  # (d + 1, m) w_j, then w_j x_j for each axis
+    masses: FloatArray  # (m, 1 + d) w_j, then w_j x_j for each axis
     squares: float  # sum_j w_j |x_j|^2
 
 
@@ -36,7 +36,7 @@ class _Run:
 
     centers: tuple[Centers, ...]
     costs: tuple[float, ...]
-    sums: FloatArray  # of the last centers, see `_sums`
+    sums: FloatArray  # (k, 1 + d) of the last centers: the weight of each cluster, then its weighted sum by axis
 
 
 def weighted_kmeans(
@@ -48,7 +48,7 @@ def weighted_kmeans(
     more. An empty cluster stays.
     """
     norms = np.einsum("ij,ij->i", places, places)
-    cells = _Cells(places, weights * np.vstack([np.ones(len(places)), places.T]), float(weights @ norms))
+    cells = _Cells(places, np.column_stack([weights, weights[:, None] * places]), float(weights @ norms))
     runs = [_onward(cells, _begun(cells, start), 1, tolerance) for start in starts]
     runs.sort(key=_last_cost)  # stable: of two equal ones the earlier start goes on
     explored = [_onward(cells, run, EXPLORE, tolerance) for run in runs[:KEPT]]
@@ -62,19 +62,31 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     When every weighted place is taken, the centers that are left are those of `spare` (k, d): two on one place would
     do no more than one.
     """
-    columns = np.ascontiguousarray(places.T)  # (d, m), so that the inner loops run over the places
     chosen = spare.copy()
-    nearest = np.ones(len(places))
+    mass, nearest = np.cumsum(weights), np.full(len(places), np.inf)
     for i in range(len(spare)):
-        mass = np.cumsum(weights * nearest)
         if not mass[-1] > 0:
             break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
-        gaps = columns - chosen[i][:, None]
-        squares = np.einsum("ji,ji->i", gaps, gaps)
-        nearest = squares if i == 0 else np.minimum(nearest, squares)
+        _come_nearer(places, weights, chosen[i], nearest, mass)
     return chosen
+
+
+@compiled
+def _come_nearer(
+    places: Points, weights: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray
+) -> None:
+    """Lower the squared distances `nearest` (m,) to what they are to one more center; add up w nearest in `mass`."""
+    for i in range(len(places)):
+        square = 0.0
+        for f in range(len(center)):
+            square += (places[i, f] - center[f]) ** 2
+        nearest[i] = min(nearest[i], square)
+    total = 0.0
+    for i in range(len(places)):
+        total += weights[i] * nearest[i]
+        mass[i] = total
 
 
 def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
@@ -105,8 +117,8 @@ def _onward(cells: _Cells, run: _Run, most: int, tolerance: float) -> _Run:
     for _ in range(most):
         if len(costs) > 1 and costs[-2] - costs[-1] <= tolerance * costs[-2]:
             break
-        mass = sums[0]
-        centers = np.where((mass > 0)[:, None], (sums[1:] / np.where(mass > 0, mass, 1.0)).T, path[-1])
+        mass = sums[:, :1]
+        centers = np.where(mass > 0, sums[:, 1:] / np.where(mass > 0, mass, 1.0), path[-1])
         sums = _sums(cells, centers)
         path.append(centers)
         costs.append(_cost(cells, centers, sums))
@@ -118,12 +130,10 @@ def _last_cost(run: _Run) -> float:
 
 
 def _sums(cells: _Cells, centers: Centers) -> FloatArray:
-    """Return (d + 1, k): the weight of each cluster, then its weighted sum along each axis."""
-    labels = assign(cells.places, centers)
-    return np.stack([np.bincount(labels, weights=column, minlength=len(centers)) for column in cells.columns])
+    return label_moments(cells.masses, assign(cells.places, centers), len(centers))
 
 
 def _cost(cells: _Cells, centers: Centers, sums: FloatArray) -> float:
     """sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
     norms = np.einsum("ij,ij->i", centers, centers)
-    return max(cells.squares - 2.0 * float(np.einsum("ij,ji->", centers, sums[1:])) + float(norms @ sums[0]), 0.0)
+    return max(cells.squares - 2.0 * float(np.einsum("ij,ij->", centers, sums[:, 1:])) + float(norms @ sums[:, 0]), 0.0)
