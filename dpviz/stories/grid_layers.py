@@ -105,17 +105,15 @@ def alt(told: Told) -> str:
 
 
 def marginal(counts: Counts, shape: tuple[int, ...], axes: tuple[int, ...]) -> FloatArray:
-    """Return the sums of a grid's `counts` (m1 ... md,), C order, over all but one or two `axes`: rows by the last one.
+    """Return the sums of a grid's `counts` (m1 ... md,), C order, over all but one or two `axes`, rows by the last one.
 
     Row 0 is at the low end. One axis gives one row. Numpy's own arrays hold fewer axes than a box may have.
     """
-    place = np.arange(len(counts))
-    columns = [place // math.prod(shape[axis + 1 :]) % shape[axis] for axis in axes]
-    across = shape[axes[0]]
-    flat = columns[0] if len(axes) == 1 else columns[1] * across + columns[0]
-    up = 1 if len(axes) == 1 else shape[axes[1]]
-    sums = np.bincount(flat, weights=counts, minlength=up * across)
-    return sums.astype(np.float64).reshape(up, across)
+    first, last = min(axes), max(axes)
+    between = (shape[first + 1 : last], shape[last : last + 1]) if len(axes) == 2 else ((), ())
+    sides = (shape[:first], (shape[first],), *between, shape[last + 1 :])
+    sums = counts.reshape([math.prod(side) for side in sides]).sum(axis=(0, 2, 4))
+    return np.asarray(sums[None, :, 0] if len(axes) == 1 else sums.T if axes[0] == first else sums)
 
 
 def _grid_layers(told: Told, stage: Stage) -> list[Layer]:
