@@ -35,8 +35,8 @@ from dpviz.solvers.plane_basins import basins_by_lattice, lattice_basins
 from dpviz.solvers.saddles import Candidates, Landscape, TransitionPoint, critical_points, landscape, transition_points
 from dpviz.solvers.start import public_start, start_from
 from dpviz.solvers.strings import Strings
+from dpviz.solvers.zone_law import SCORE_SENSITIVITY
 from dpviz.solvers.zones import (
-    SCORE_SENSITIVITY,
     ZoneDraw,
     ZoneSample,
     clamped_laplace,
