@@ -58,11 +58,18 @@ def withdraw() -> None:
 
 
 async def answer(line: WebSocket) -> None:
-    """Draw what a session's picture asks for, one value's index after the other, as long as it is there."""
+    """Draw what a session's picture asks for, one value's index after the other; who has no session is refused."""
+    token = line.path_params["token"]
+    if token not in _OFFERS:
+        await line.close()
+        return
     await line.accept()
     try:
         async for index in line.iter_text():
-            await line.send_bytes(await _answered(line.path_params["token"], index))
+            if token not in _OFFERS:  # the session has ended
+                await line.close()
+                return
+            await line.send_bytes(await _answered(token, index))
     except WebSocketDisconnect:  # the reader left while the picture was drawn
         return
 

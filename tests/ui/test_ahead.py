@@ -12,6 +12,8 @@ from starlette.websockets import WebSocket
 
 from dpviz.ui import ahead
 
+REFUSED = "refused"
+
 
 def talk(address, questions, *, cut=False):
     """Ask as a browser would, over one line; returns the answers. A line that is cut takes none."""
@@ -26,6 +28,8 @@ def talk(address, questions, *, cut=False):
         return next(events)
 
     async def send(event):
+        if event["type"] == "websocket.close":
+            heard.append(REFUSED)
         if event["type"] == "websocket.send":
             if cut:
                 raise OSError
@@ -84,9 +88,9 @@ def test_what_is_no_index_of_a_value_gets_an_empty_answer(session, index):  # no
     assert drawn != b"", "the line stays open"
 
 
-def test_whoever_has_no_offer_gets_an_empty_answer(session):
+def test_whoever_has_no_session_is_refused_and_no_offer_has_no_answer(session):
     address = ahead.offer((1.0,), lambda _: [("picture", b"x")])
-    assert asked("dpviz-ahead/guessed", 0) == [b""]
+    assert asked("dpviz-ahead/guessed", 0) == [REFUSED]
     ahead.withdraw()
     assert asked(address, 0) == [b""]
     ahead.offer((1.0,), lambda _: [("picture", b"x")])
@@ -97,9 +101,10 @@ def test_whoever_has_no_offer_gets_an_empty_answer(session):
         gc.collect()
         yield 0
 
-    drawn, refused = talk(address, leaving())
+    drawn, last = talk(address, leaving())
     assert drawn != b""
-    assert refused == b""
+    assert last == REFUSED
+    assert asked(address, 0) == [REFUSED]
 
 
 def test_a_reader_who_leaves_while_the_picture_is_drawn_is_no_error(session):  # noqa: ARG001
