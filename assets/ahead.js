@@ -2,28 +2,14 @@
 
 import { readHeader } from "./live_base.js";
 
-const ALIGNMENT = 8;
+const DRAWN = "drawn"; // the server's word after the last picture
 // Streamlit serves this script from below the app's own address, wherever a proxy has put it.
 const BASE = import.meta.url.includes("/_stcore/") ? import.meta.url.split("/_stcore/")[0] : null;
 
-/** The scenes of one answer by their pictures' keys. */
-export function unbundle(buffer) {
-  const { header, body } = readHeader(new Uint8Array(buffer));
-  const scenes = new Map();
-  let at = 0;
-  for (const [key, size] of header.pictures) {
-    scenes.set(key, body.subarray(at, at + size));
-    at += size + ((ALIGNMENT - (size % ALIGNMENT)) % ALIGNMENT);
-  }
-  return scenes;
-}
-
-/** Hand an answer to the pictures; says whether there is one: else the page's rerun brings it. */
-function show(answer, move) {
-  if (answer.byteLength === 0) return false;
-  const scenes = unbundle(answer);
-  document.dispatchEvent(new CustomEvent("dpviz:ahead", { detail: { move: move.number, scenes } }));
-  return true;
+/** Hand a picture to whom it is addressed. */
+function show(message, move) {
+  const { header, body } = readHeader(new Uint8Array(message));
+  document.dispatchEvent(new CustomEvent("dpviz:ahead", { detail: { move: move.number, key: header.picture, body } }));
 }
 
 /** Asks for one picture after the other, over a line of its own; of moves that come in meanwhile only the last is made. */
@@ -62,28 +48,32 @@ export class Ahead {
     const { address, move, give } = this.next;
     this.next = null;
     this.open(address);
-    this.flight = this.ask(String(move.index)).then((answer) => show(answer, move)).catch(() => false).then((drawn) => {
+    this.flight = this.ask(move).catch(() => false).then((drawn) => {
       this.flight = null;
       give(drawn);
       if (this.next) this.start();
     });
   }
 
-  /** The server's answer; nothing where the line is cut. */
-  ask(question) {
+  /** Show the pictures as they come; says whether they all came: else the page's rerun brings them, as where the line is cut. */
+  ask(move) {
     const { line } = this;
     return new Promise((resolve) => {
       const heard = new AbortController();
       const on = (type, handler) => line.addEventListener(type, handler, { signal: heard.signal });
-      const end = (answer) => {
+      const end = (drawn) => {
         heard.abort();
-        resolve(answer);
+        resolve(drawn);
       };
-      on("message", ({ data }) => end(data));
-      on("close", () => end(new ArrayBuffer(0)));
+      on("message", ({ data }) => {
+        if (typeof data === "string") end(data === DRAWN);
+        else show(data, move);
+      });
+      on("close", () => end(false));
+      const question = String(move.index);
       if (line.readyState === WebSocket.CONNECTING) on("open", () => line.send(question));
       else if (line.readyState === WebSocket.OPEN) line.send(question);
-      else end(new ArrayBuffer(0));
+      else end(false);
     });
   }
 }

@@ -192,9 +192,8 @@ class Live extends Tools {
   }
 
   /** Draw what came ahead of the page, unless it came later than that. */
-  updateAhead({ move, scenes }) {
-    const body = scenes.get(this.options.key);
-    if (!body || !this.scene || move < this.aheadMove) return;
+  updateAhead({ move, key, body }) {
+    if (key !== this.options.key || !this.scene || move < this.aheadMove) return;
     this.aheadMove = move;
     this.aheadSlider = this.options.ahead?.slider;
     if (readHeader(body).header.hash !== this.scene.hash) this.load(unpack(body));

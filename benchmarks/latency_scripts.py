@@ -1,16 +1,29 @@
 """What the latency benchmark runs in the page: time stamps of a move, and a hand on the scrubber."""
 
-# Time stamps of the last move, all of the page's own clock.
-WATCH = """picture => {
+# Time stamps of the last move, all of the page's own clock; of two pictures beside each other, the later one's.
+WATCH = """pictures => {
   const times = window.dpvizTimes = {};
+  const waiting = new Set();
   document.addEventListener("keydown", () => {
     for (const name of Object.keys(times)) delete times[name];
+    for (const picture of pictures) waiting.add(picture);
+    times.moved = new Promise((done) => { times.done = done; });
     times.key = performance.now();
   }, { capture: true });
-  new MutationObserver(() => {
+  for (const picture of pictures) new MutationObserver(() => {
+    if (!waiting.delete(picture) || waiting.size > 0) return;
     times.drawn = performance.now();
-    requestAnimationFrame(() => { times.frame = performance.now(); });
+    requestAnimationFrame(() => {
+      times.frame = performance.now();
+      times.done();
+    });
   }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
+}"""
+# Wait without asking in every frame, which would have the browser make frames.
+MOVED = """async () => {
+  await dpvizTimes.moved;
+  const { moved, done, ...times } = dpvizTimes;
+  return times;
 }"""
 # When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
 SOCKET = """
@@ -34,7 +47,7 @@ window.WebSocket = class extends Plain {
       const times = window.dpvizTimes;
       if (!times) return;
       times.first ??= performance.now();
-      if (times.drawn === undefined) times.answer = performance.now();
+      if (times.drawn === undefined) times.answer = performance.now(); // the last of the messages
     });
   }
   send(data) {

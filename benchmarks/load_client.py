@@ -1,6 +1,6 @@
 """A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them.
 
-What the page's own scripts do is done here, too, with their pauses: the picture is fetched ahead of the rerun
+What the page's own scripts do is done here, too, with their pauses: the picture is asked for ahead of the rerun
 (assets/epsilon.js, ahead.js), an open tab follows it when it has rested, and a line that waits looks how far the work
 is (assets/wait.js).
 """
@@ -86,6 +86,7 @@ class Session:
         self.follows: list[float] = []  # s until a tab had followed
         self._fetcher = Fetcher(port)
         self._socket: ClientConnection | None = None
+        self._line: tuple[str, ClientConnection] | None = None  # the picture's, and its address
         self._script = ""
         self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
 
@@ -99,6 +100,7 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._leave()
         await self._fetcher.close()
         if self._socket is not None:
             await self._socket.close()
@@ -173,13 +175,30 @@ class Session:
             return ""
         start = time.monotonic()
         async with asyncio.timeout(PATIENCE):
-            body = await self._fetcher.get(f"{ahead['address']}/{index}")
-        if body is None:
+            pictures = await self._ask_ahead(ahead["address"], index)
+        if "picture" not in pictures:
             return ""
         self.pictures.append(time.monotonic() - start)
-        scene = str(_header(body[_size(body) :])["hash"])
+        scene = str(_header(pictures["picture"])["hash"])
         self._draw(scene)
         return scene
+
+    async def _ask_ahead(self, address: str, index: int) -> dict[str, bytes]:
+        """Ask over the picture's own line, which stays open; returns packed scenes by their pictures' keys."""
+        if self._line is None or self._line[0] != address:
+            await self._leave()
+            self._line = address, await connect(f"ws://localhost:{self.port}/{address}", max_size=None)
+        line = self._line[1]
+        await line.send(str(index))
+        found: dict[str, bytes] = {}
+        while isinstance(message := await line.recv(), bytes):
+            found[_header(message)["picture"]] = message[_size(message) :]
+        return found
+
+    async def _leave(self) -> None:
+        if self._line is not None:
+            await self._line[1].close()
+        self._line = None
 
     def _draw(self, scene: str) -> None:
         """Draw a picture unless it is there, and have the open tab follow."""

@@ -43,7 +43,7 @@ def move(mode: str, n: int) -> Measure:
     def draw() -> None:
         for place in np.unique(places):
             start = time.thread_time() if n < SIZES[-1] else time.process_time()  # many records have two threads
-            offer.draw(offer.values[place])
+            list(offer.draw(offer.values[place]))
             end = time.thread_time() if n < SIZES[-1] else time.process_time()
             taken.append(1e3 * (end - start))
 

@@ -116,7 +116,7 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
     result, release, trace = told.result, told.result.release, told.result.trace
     stage = Stage(project(view, told.words, told.unit), _clock(told))
-    clock = stage.clock
+    clock, stopping = stage.clock, stops(told)
     start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = stand(result)
@@ -143,10 +143,16 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
         y=stage.projection.y,
         axes_public=not stage.projection.nonprivate,
         layers=tuple(layers),
-        frames=frames(told.params, clock),
-        start_frame=clock.frame(0, "sample"),  # the first zones are the widest: the idea at a glance
+        frames=stopping.frames,
+        start_frame=stopping.start_frame,
         group_names=tuple(f"cluster {i + 1}" for i in range(told.params.n_clusters)),
     )
+
+
+def stops(told: Context) -> Stops:
+    """Return the stops of the scrubber; the first zones are the widest: the idea at a glance."""
+    clock = _clock(told)
+    return Stops(frames(told.params, clock), clock.frame(0, "sample"))
 
 
 def _clock(told: Context) -> Clock:
@@ -157,7 +163,7 @@ def cost_chart(told: Context) -> Scene:
     """Return cost against iteration, beside Lloyd's from the same start: the curator's only."""
     clock = _clock(told)
     line = CostLine(np.arange(clock.n_steps + 1.0), _costs(told), clock.when)
-    return charts.cost_chart(told, line, Stops(frames(told.params, clock), clock.frame(0, "sample")))
+    return charts.cost_chart(told, line, stops(told))
 
 
 def ledger_chart(told: Context) -> Scene:

@@ -1,7 +1,7 @@
 """Two runs on the same records beside each other: frames in step, one sentence, and what the difference costs."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,30 @@ from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
 from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.view import View, project
 
+Frames: TypeAlias = tuple[Frame, ...]
+
 TRAIL = "Same noise, every ε"
 
 
 def together(left: Scene, right: Scene) -> tuple[Scene, Scene]:
     """Return both with equally many frames: the shorter one stays at its last, and the left one's words say so."""
-    n_frames = max(len(left.frames), len(right.frames))
-    frames = tuple(_frame(left, right, i) for i in range(n_frames))
-    return replace(_lasting(left, n_frames), frames=frames), _lasting(right, n_frames)
+    first, second = in_step(left.frames, right.frames)
+    return lasting(left, first), lasting(right, second)
+
+
+def in_step(left: Frames, right: Frames) -> tuple[Frames, Frames]:
+    """Return the frames of both when they are stepped together."""
+    n_frames = max(len(left), len(right))
+    return tuple(_frame(left, right, i) for i in range(n_frames)), (*right, *right[-1:] * (n_frames - len(right)))
+
+
+def lasting(scene: Scene, frames: Frames) -> Scene:
+    """Give a picture these frames; those after its last show what that does."""
+    more = len(frames) - len(scene.frames)
+    if more == 0:
+        return replace(scene, frames=frames)
+    layers = tuple(replace(layer, rows=_held(layer.rows, more)) for layer in scene.layers)
+    return replace(scene, layers=layers, frames=frames)
 
 
 def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scene:
@@ -80,20 +96,11 @@ def _ratio(told: Any) -> float:
     return cost / best if best > 0 else float("inf")
 
 
-def _frame(left: Scene, right: Scene, i: int) -> Frame:
-    ours, theirs = left.frames[min(i, len(left.frames) - 1)], right.frames[min(i, len(right.frames) - 1)]
-    if i < len(left.frames) or ours.label == theirs.label:
+def _frame(left: Frames, right: Frames, i: int) -> Frame:
+    ours, theirs = left[min(i, len(left) - 1)], right[min(i, len(right) - 1)]
+    if i < len(left) or ours.label == theirs.label:
         return ours
     return Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail)
-
-
-def _lasting(scene: Scene, n_frames: int) -> Scene:
-    """Repeat the last frame until there are `n_frames`."""
-    more = n_frames - len(scene.frames)
-    if more == 0:
-        return scene
-    layers = tuple(replace(layer, rows=_held(layer.rows, more)) for layer in scene.layers)
-    return replace(scene, layers=layers, frames=(*scene.frames, *(scene.frames[-1],) * more))
 
 
 def _held(rows: NDArray[np.int16], more: int) -> NDArray[np.int16]:

@@ -5,26 +5,31 @@ draw its picture at any of the slider's values, over a line whose address only i
 there first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not
 made twice.
 
+Two pictures beside each other come one after the other: the second is drawn while the browser draws the first.
+
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakValueDictionary
 
 import streamlit as st
-from starlette.concurrency import run_in_threadpool
+from starlette.concurrency import iterate_in_threadpool
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dpviz.plots.scene import ALIGNMENT
 
-Draw = Callable[[float], Sequence[tuple[str, bytes]]]  # a value of the slider -> packed scenes by their pictures' keys
+Picture = tuple[str, bytes]  # its key, and its packed scene
+Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pictures, each as soon as it is drawn
 
 _FOLDER = "dpviz-ahead"
 _OFFER = "dpviz:ahead"
 _MOST_DIGITS = 6  # of a value's index
+_DRAWN = "drawn"  # that was the last picture
+_LATER = "later"  # what is missing comes with the page's rerun
 
 
 class _Offer:
@@ -58,7 +63,10 @@ def withdraw() -> None:
 
 
 async def answer(line: WebSocket) -> None:
-    """Draw what a session's picture asks for, one value's index after the other; who has no session is refused."""
+    """Draw what a session's picture asks for, one value's index after the other; who has no session is refused.
+
+    An answer is a message of bytes for each picture, and a word that ends it.
+    """
     token = line.path_params["token"]
     if token not in _OFFERS:
         await line.close()
@@ -69,33 +77,37 @@ async def answer(line: WebSocket) -> None:
             if token not in _OFFERS:  # the session has ended
                 await line.close()
                 return
-            await line.send_bytes(await _answered(token, index))
+            await line.send_text(await _answered(line, token, index))
     except WebSocketDisconnect:  # the reader left while the picture was drawn
         return
 
 
-async def _answered(token: str, index: str) -> bytes:
-    """Return the pictures; nothing sends the picture the long way."""
+async def _answered(line: WebSocket, token: str, index: str) -> str:
+    """Send the pictures, and return the word after them."""
     offered = _OFFERS.get(token)  # no longer than for one answer, or the session would not end before the line does
     known = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
     if not known or offered is None or offered.draw is None or int(index) >= len(offered.values):
-        return b""
-    return await run_in_threadpool(_drawn, offered.draw, offered.values[int(index)])
+        return _LATER
+    # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
+    async for picture in iterate_in_threadpool(_drawn(offered.draw, offered.values[int(index)])):
+        if picture is None:
+            return _LATER
+        await line.send_bytes(addressed(*picture))
+    return _DRAWN
 
 
-def _drawn(draw: Draw, value: float) -> bytes:
+def _drawn(draw: Draw, value: float) -> Iterator[Picture | None]:
     try:
-        return bundle(draw(value))
+        yield from draw(value)
     except Exception:  # the rerun meets the same and says so on the page
-        return b""
+        yield None
 
 
-def bundle(scenes: Sequence[tuple[str, bytes]]) -> bytes:
-    """Join packed scenes: 4-byte little-endian length, JSON of keys and sizes, each scene on an aligned offset."""
-    text = json.dumps({"pictures": [[key, len(packed)] for key, packed in scenes]}).encode()
+def addressed(key: str, packed: bytes) -> bytes:
+    """Write whose a packed scene is: 4-byte little-endian length, JSON of the picture's key, the scene, aligned."""
+    text = json.dumps({"picture": key}).encode()
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
-    padded = (packed + b"\0" * (-len(packed) % ALIGNMENT) for _, packed in scenes)
-    return b"".join((len(text).to_bytes(4, "little"), text, *padded))
+    return len(text).to_bytes(4, "little") + text + packed
 
 
 ROUTE = WebSocketRoute(f"/{_FOLDER}/{{token}}", answer)

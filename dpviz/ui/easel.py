@@ -1,6 +1,6 @@
 """The picture that a session drew last: what came ahead of the page is not run, told, drawn and packed again by it."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -37,13 +37,15 @@ class Easel:
         last = self._last
         return last if last is not None and name is not None and last.name == name else None
 
-    def keep(self, name: Hashable | None, runs: Runs, scenes: Sequence[Scene], *, public: bool) -> Drawn:
-        """Pack pictures for their audience, and hold them if they have a name."""
-        packed = tuple(pack(scene.public() if public else scene) for scene in scenes)
-        drawn = Drawn(name, runs, tuple(scenes), packed)
+    def paint(self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool) -> Iterator[Drawn]:
+        """Pack pictures for their audience: after each, what there is. Hold them all if they have a name."""
+        drawn = Drawn(name, runs, (), ())
+        for scene in scenes:
+            packed = pack(scene.public() if public else scene)
+            drawn = Drawn(name, runs, (*drawn.scenes, scene), (*drawn.packed, packed))
+            yield drawn
         if name is not None:
             self._last = drawn
-        return drawn
 
 
 def easel() -> Easel:

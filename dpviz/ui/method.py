@@ -1,6 +1,6 @@
 """A method as its page describes it, and the pictures of its runs: alone, or of two beside each other."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -47,20 +47,18 @@ def along(method: Callable[[float], Method]) -> tuple[Any, ...]:
     return tuple(method(epsilon).params for epsilon in TRAIL)
 
 
-def alone(shown: View, runs: Runs) -> tuple[Scene, ...]:
-    """Return each run's scene."""
-    return tuple(_scene(method, run, shown) for method, run in runs)
+def alone(shown: View, runs: Runs) -> Iterator[Scene]:
+    """Draw each run's scene when it is asked for."""
+    return (_scene(method, run, shown) for method, run in runs)
 
 
-def together(shown: View, trails: Sequence[FloatArray | None], runs: Runs) -> tuple[Scene, ...]:
-    """Return the scenes of two that are stepped together, with the trails that there are: ε does not move them."""
-    drawn = zip(alone(shown, runs), runs, trails, strict=True)
-    trailed = [
-        scene if centers is None else pair.with_trail(scene, run.told, shown, centers)
-        for scene, (_, run), centers in drawn
-    ]
-    titled = zip(runs, pair.together(*trailed), strict=True)
-    return tuple(replace(scene, title=method.name) for (method, _), scene in titled)
+def together(shown: View, trails: Sequence[FloatArray | None], runs: Runs) -> Iterator[Scene]:
+    """Draw the scenes of two that are stepped together, with the trails that there are: ε does not move them."""
+    left, right = (method.story.stops(run.told).frames for method, run in runs)
+    drawn = zip(alone(shown, runs), pair.in_step(left, right), runs, trails, strict=True)
+    for scene, frames, (method, run), centers in drawn:
+        trailed = scene if centers is None else pair.with_trail(scene, run.told, shown, centers)
+        yield replace(pair.lasting(trailed, frames), title=method.name)
 
 
 def _scene(method: Method, run: Run, shown: View) -> Scene:

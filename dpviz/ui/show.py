@@ -1,6 +1,6 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
@@ -32,7 +32,7 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 
 KEYS = ("picture", "other")  # of the live pictures
-Draw: TypeAlias = Callable[[Runs], Sequence[Scene]]
+Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ def show_pair(
 ) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
 
-    def draw(runs: Runs) -> tuple[Scene, ...]:
+    def draw(runs: Runs) -> Iterator[Scene]:
         return together(shown, [trail_of(frame, method, noise) for method, _ in runs], runs)
 
     drawn = _drawn(frame, slider, epsilon, noise, shown, draw)
@@ -167,7 +167,8 @@ def _drawn(frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: Vi
     except ValueError as error:
         _refuse(frame, error)
         return None
-    return found or easel().keep(name, runs, draw(runs), public=frame.public)
+    *_, drawn = [found] if found else easel().paint(name, runs, draw(runs), public=frame.public)
+    return drawn
 
 
 def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> Runs:
@@ -190,14 +191,16 @@ def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View
 
     kept = easel()  # the other thread has no session
 
-    def packed(epsilon: float) -> list[tuple[str, bytes]]:
+    def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
         found = kept.recall(name)
-        if found is None:
-            runs = _told(frame, methods, noise)
-            found = kept.keep(name, runs, draw(runs), public=frame.public)
-        return list(zip(KEYS, found.packed, strict=False))
+        if found is not None:
+            yield from zip(KEYS, found.packed, strict=False)
+            return
+        runs = _told(frame, methods, noise)
+        for made, key in zip(kept.paint(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
+            yield key, made.packed[-1]
 
     key = state.widget_key(slider.knob.name)
     return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}

@@ -16,7 +16,7 @@ WHEN_DRAWN = """() => addEventListener("dpviz:drawn", () => {
   const words = document.querySelector(".dpviz-sentence");
   window.dpvizSeen = [words.innerText, getComputedStyle(words).opacity];
 }, { once: true })"""
-# Every line of a short way, and how many answers they brought.
+# Every line of a short way, and how many pictures they brought.
 COUNTED = """const Plain = WebSocket;
   window.dpvizLines = [];
   window.dpvizHeard = 0;
@@ -25,7 +25,7 @@ COUNTED = """const Plain = WebSocket;
       super(...given);
       if (!this.url.includes("/dpviz-ahead/")) return;
       dpvizLines.push(this);
-      this.addEventListener("message", () => { dpvizHeard += 1; });
+      this.addEventListener("message", ({ data }) => { if (typeof data !== "string") dpvizHeard += 1; });
     }
   };"""
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
@@ -83,6 +83,25 @@ def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
     assert len(answer.value) > 1000
     settled(page)
     assert scene_of(picture) == again(page)
+
+
+def test_two_pictures_come_one_after_the_other(page: Page, server: Server) -> None:
+    with page.expect_websocket(is_short_way) as opening:
+        opened(page, server, "mode=both")
+    pictures = [page.locator(f".dpviz-live[data-dpviz-key={key}]") for key in ("picture", "other")]
+    settled(page)
+    before = [int(picture.get_attribute("data-dpviz-drawn") or 0) for picture in pictures]
+    heard: list[str | bytes] = []
+    opening.value.on("framereceived", lambda message: heard.append(message))
+    press(page, pictures[0], "ε", "ArrowRight")
+    settled(page)
+    assert [isinstance(message, bytes) for message in heard] == [True, True, False]
+    assert heard[-1] == "drawn"
+    assert [int(picture.get_attribute("data-dpviz-drawn") or 0) for picture in pictures] == [n + 1 for n in before]
+    shown = [scene_of(picture) for picture in pictures]
+    page.reload()
+    for picture, scene in zip(pictures, shown, strict=True):
+        expect(picture).to_have_attribute("data-dpviz-scene", scene, timeout=SLOW)
 
 
 def test_the_words_follow_when_the_slider_rests_and_are_dimmed_until_then(page: Page, server: Server) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View, pair
+from dpviz.stories import convergent_kmeans as story
 
 
 @pytest.fixture
@@ -26,6 +27,12 @@ def test_both_have_the_same_frames_and_the_shorter_stays_at_its_release(both, sh
                 np.testing.assert_array_equal(new.rows[:known], old.rows)
                 assert (new.rows[known:] == old.rows[-1]).all()
         assert first.frames[: len(order[0].frames)] == order[0].frames
+
+
+def test_the_stops_are_known_before_the_picture(both, show):
+    for told in both:
+        scene, stops = show(told), story.stops(told)
+        assert (scene.frames, scene.start_frame) == (stops.frames, stops.start_frame)
 
 
 def test_the_words_of_the_left_one_tell_what_the_right_one_does_after_it_has_ended(both, show):
