@@ -21,7 +21,7 @@ if problem := profile.problem():
     sys.exit(problem)
 
 app = st.App(
-    "dpviz/ui/main.py",
+    "dpviz/ui/script.py",
     routes=[ahead.ROUTE, asking.ROUTE],
     middleware=[Middleware(SecurityHeaders), Middleware(profile.NoUploads)],
 )

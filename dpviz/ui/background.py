@@ -1,9 +1,12 @@
 """Long work in a process of its own, so that the slider never waits for it.
 
-A thread would share the interpreter with every session's slider; a process does not, and the operating system lets it
-run only when nothing else wants to. Records go through a pipe and stay in memory.
+A thread would share the interpreter with every session's slider; a process does not, the operating system lets it run
+only when nothing else wants to, and it rests while somebody moves a slider. Records go through a pipe and stay in
+memory.
 """
 
+import contextlib
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -11,6 +14,7 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any
 
 import streamlit as st
@@ -61,6 +65,8 @@ class Workshop:
         """Start nothing yet."""
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
+        self._moves: Connection | None = None  # where moves are reported to the process
+        self._reporting = threading.Lock()
         self._sent: OrderedDict[Hashable, None] = OrderedDict()
         self._shared: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._seconds = FIRST_GUESS  # of a job, on average
@@ -89,6 +95,12 @@ class Workshop:
                 while len(self._shared) > REMEMBERED:
                     self._shared.popitem(last=False)
         return _answers(futures)
+
+    def give_way(self) -> None:
+        """Have the work rest for a moment: a reader moves a slider."""
+        with self._reporting, contextlib.suppress(OSError):  # it has ended, or cannot listen just now
+            if self._moves is not None:
+                self._moves.send_bytes(b"move")
 
     def close(self) -> None:
         """Stop the process."""
@@ -122,7 +134,7 @@ class Workshop:
 
     def _send(self, source: Source, job: Job) -> Future[Any]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=worker.settle)
+            self._pool = self._started()
             self._sent.clear()
         if source.key not in self._sent:
             # A job of its own, in nobody's list: a job that is dropped must not take the records with it. One process
@@ -133,6 +145,14 @@ class Workshop:
         made = self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
         made.add_done_callback(self._clocked)
         return made
+
+    def _started(self) -> ProcessPoolExecutor:
+        context = get_context("spawn")
+        theirs, ours = context.Pipe(duplex=False)
+        os.set_blocking(ours.fileno(), False)  # nobody waits for a process that does not listen
+        with self._reporting:
+            self._moves = ours
+        return ProcessPoolExecutor(1, mp_context=context, initializer=worker.settle, initargs=(theirs,))
 
     def _clocked(self, future: Future[Any]) -> None:
         """Learn how long a job takes."""

@@ -1,4 +1,4 @@
-"""The script that Streamlit runs: navigation over the catalogue, so that a new story's page appears by itself."""
+"""Navigation over the catalogue, so that a new story's page appears by itself."""
 
 import gc
 from pathlib import Path
@@ -41,9 +41,3 @@ def _settle() -> None:
     """Take what the libraries have made out of the collector's rounds, once: a full one held pictures up."""
     gc.collect()
     gc.freeze()
-
-
-if __name__ == "__main__":  # the name under which Streamlit runs a script; as a module it may speak another language
-    from dpviz.ui import main
-
-    main.run()

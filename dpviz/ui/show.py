@@ -13,6 +13,7 @@ from dpviz.plots import Scene
 from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
 from dpviz.ui import ahead, controls, drawing, panel, state, turning
+from dpviz.ui.background import workshop
 from dpviz.ui.easel import Drawn, easel, name_of
 from dpviz.ui.epsilon import last_move
 from dpviz.ui.frame import Frame, link, show_problems
@@ -192,6 +193,7 @@ def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View
     kept = easel()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
+        workshop().give_way()
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
         found = kept.recall(name)

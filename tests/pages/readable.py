@@ -116,7 +116,7 @@ def _place(place: str, page: str, query: dict[str, str], works: bool) -> Iterato
     own = asking.workshop
     asking.workshop = lambda: SimpleNamespace(ask=_at_once if works else _not_yet)
     try:
-        app = AppTest.from_file(str(ROOT / ("app.py" if page else "dpviz/ui/main.py")), default_timeout=300)
+        app = AppTest.from_file(str(ROOT / ("app.py" if page else "dpviz/ui/script.py")), default_timeout=300)
         app.query_params.update(query)
         if page:
             app.switch_page(f"pages/{page}.py")

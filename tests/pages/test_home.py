@@ -14,7 +14,7 @@ from dpviz.ui.lessons import LESSONS
 
 from .conftest import ROOT
 
-MAIN = "dpviz/ui/main.py"  # a test of app.py runs it for the first run only, then the page alone
+MAIN = "dpviz/ui/script.py"  # a test of app.py runs it for the first run only, then the page alone
 MOST_BYTES = 900_000  # of all pictures together
 
 

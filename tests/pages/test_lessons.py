@@ -8,7 +8,7 @@ from dpviz.ui.lessons import LESSONS
 
 from .conftest import ROOT, Page
 
-MAIN = "dpviz/ui/main.py"  # a test of app.py runs it for the first run only, then the page alone
+MAIN = "dpviz/ui/script.py"  # a test of app.py runs it for the first run only, then the page alone
 
 
 class LessonPage(Page):
