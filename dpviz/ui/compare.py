@@ -264,7 +264,7 @@ def _follow(picture: LiveState, shown: Sequence[story.Series]) -> None:
     nowhere = key != picture.picked or picture.picked_mark is None
     at = len(one.epsilons) // 2 if nowhere else min(picture.picked_mark or 0, len(one.epsilons) - 1)
     compare_cards.choose(one.key, one.epsilons[at])
-    st.rerun(scope="app")
+    state.run_again()
 
 
 def _switched() -> None:

@@ -64,7 +64,7 @@ def follow_click(chart: LiveState, key: str) -> None:
     seen[key] = chart.pick_count
     if chart.picked_mark != state.value(NODE):
         state.remember(NODE, chart.picked_mark)
-        st.rerun(scope="app")
+        state.run_again()
 
 
 def looked() -> tuple[int, int]:
@@ -95,7 +95,7 @@ def inside(frame: Frame, recall: Recall) -> None:
         names = (CUT_AXIS, *told.words.feature_names)
         feature = controls.picked(ALONG, names) if told.words.box.d > 1 else 0
         if st.session_state.get(_LOOKED) != looked():  # this fragment has moved it: picture and link have to follow
-            st.rerun(scope="app")
+            state.run_again()
         panel.side(panel.facts(f"Subset {node}" if node else "All records", facts(told), public=frame.public))
     if frame.public:
         st.caption("Scores and chances stay secret: they are exact. The drawn cut and the noisy counts are released.")

@@ -250,7 +250,7 @@ def _follow_click(chart: Any, key: str) -> None:
         return
     seen[key] = chart.pick_count
     state.remember(METHOD, "published" if chart.picked in ("past", "future") else chart.picked)
-    st.rerun(scope="app")
+    state.run_again()
 
 
 def _job(name: str, question: Question, n_runs: int, seed: int) -> Job:

@@ -91,6 +91,7 @@ def start(
     more than the public.
     """
     ahead.withdraw()
+    state.begin()
     st.html(STYLE)
     hiding.begin()
     share.fit()

@@ -5,7 +5,7 @@ widget would silently show its default instead of what the link promised. The pi
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -23,6 +23,7 @@ MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
+_SHOWN = "dpviz:problems-shown"
 _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _STAYING = "dpviz:staying"
@@ -96,15 +97,32 @@ def widget_key(name: str) -> str:
 
 def report(problem: str) -> None:
     """Keep one message for the reader, shown by the frame; a link's words in it stay words."""
-    problems: list[str] = st.session_state.setdefault(_PROBLEMS, [])
-    if plain(problem) not in problems:
-        problems.append(plain(problem))
+    _keep(plain(problem))
 
 
 def take_problems() -> list[str]:
-    """Return the messages and forget them."""
+    """Return the messages: those to be shown now, once."""
     problems: list[str] = st.session_state.pop(_PROBLEMS, [])
+    st.session_state.setdefault(_SHOWN, []).extend(problems)
     return problems
+
+
+def begin() -> None:
+    """Begin a run of the whole page, from which the messages of the last one are gone."""
+    st.session_state.pop(_SHOWN, None)
+
+
+def run_again() -> NoReturn:
+    """Run the whole page again, and show the messages that stand on it: they may be from this very run."""
+    for problem in st.session_state.pop(_SHOWN, []):
+        _keep(problem)
+    st.rerun(scope="app")
+
+
+def _keep(problem: str) -> None:
+    problems: list[str] = st.session_state.setdefault(_PROBLEMS, [])
+    if problem not in problems:
+        problems.append(problem)
 
 
 def plain(text: str) -> str:

@@ -114,6 +114,12 @@ def test_a_subset_that_the_tree_does_not_have_is_the_root(open_page):
     assert "All records" in page.text
 
 
+def test_what_is_wrong_with_a_link_is_said_where_its_subset_makes_the_page_run_again(open_page):
+    page = open_page(DPM, node=999, noise_seed="many")
+    assert "The link's noise_seed was 'many'" in "".join(page.warnings)
+    assert not page.run().warnings, "said once"
+
+
 def test_the_public_sees_the_tree_and_no_scores(open_page):
     page = open_page(DPM, audience="public", node="1")
     assert set(page.packed()) == {"picture", "ledger", "tree"}

@@ -149,6 +149,21 @@ def test_problems_are_told_once():
     assert state.take_problems() == []
 
 
+@pytest.mark.usefixtures("session")
+def test_what_stands_on_a_page_that_runs_again_stands_there_afterwards(monkeypatch):
+    monkeypatch.setattr("streamlit.rerun", lambda **_: None)
+    state.begin()
+    state.report("one")
+    assert state.take_problems() == ["one"]
+    state.report("two")
+    state.run_again()
+    state.begin()
+    assert sorted(state.take_problems()) == ["one", "two"]
+    state.begin()  # a run that the reader has asked for
+    state.run_again()
+    assert state.take_problems() == []
+
+
 def test_settings_of_a_file_begin_a_session_anew(session):
     knob = Knob("k", "int", 3, "k", "", 0, 9, 0, 9)
     session.update({"dpviz:values": {"k": 7}, "given:epsilon": 0.3, "other": 1})
