@@ -36,7 +36,9 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
+    unit_records,
 )
+from dpviz.core.remembered import remembering
 from dpviz.data import Chunks, as_chunks
 from dpviz.solvers import (
     MergeTree,
@@ -46,6 +48,7 @@ from dpviz.solvers import (
     assign_clusters,
     critical_points,
     merge_tree,
+    moment_length,
     records,
     streamed,
     transition_points,
@@ -53,6 +56,8 @@ from dpviz.solvers import (
 from dpviz.words import spoken
 
 TITLE = "Morse processing"
+REMEMBERED = 2  # sets of records that are ready for their passes, each with up to
+MOST_REMEMBERED = 2_000_000  # numbers (16 MB) for a pass to add up
 
 __all__ = [
     "PAPER",
@@ -220,7 +225,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 def signed_points(points: ArrayLike, box: Box) -> Points:
     """Return `points` (n, D) clipped into `box` and scaled to [-1, 1]^D, where the released mixture lives."""
-    return 2.0 * box.to_unit(box.clip(as_points(points, n_features=box.d))) - 1.0
+    held = points if isinstance(points, np.ndarray) else as_points(points, n_features=box.d)
+    return 2.0 * unit_records(held, box) - 1.0
 
 
 def assign(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
@@ -269,9 +275,16 @@ def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> I
         yield from lloyd_steps(signed, scheme, begun, steady=steady)
 
 
+@remembering(REMEMBERED)
+def _remembered(points: Points, box: Box) -> Records:
+    """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
+    return records(frozen(signed_points(points, box)))
+
+
 def _records(points: Points | Chunks, box: Box) -> Records:
     """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
     if not isinstance(points, Chunks):
-        return records(signed_points(points, box))
+        few = len(points) * moment_length(box.d) <= MOST_REMEMBERED
+        return _remembered(points, box) if few else records(signed_points(points, box))
     chunks = as_chunks(points, n_features=box.d)
     return streamed(lambda: (signed_points(block, box) for block in chunks.blocks()))

@@ -58,4 +58,4 @@ def remembering(
 
 def _unchanging(array: NDArray[Any]) -> bool:
     """Whether the array owns its memory and is read-only: a view's owner could be written to."""
-    return array.base is None and not array.flags.writeable and type(array) is np.ndarray
+    return type(array) is np.ndarray and array.base is None and not array.flags.writeable

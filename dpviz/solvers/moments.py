@@ -52,7 +52,7 @@ def records(signed: Points) -> Records:
     bare = Records(lambda: (signed,), labelled=True, kept=None)
     if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
         return bare
-    return Records(bare.blocks, labelled=True, kept=tuple(bare.portions()))
+    return Records(bare.blocks, labelled=True, kept=tuple(frozen(portion) for portion in bare.portions()))
 
 
 def streamed(blocks: Callable[[], Iterable[Points]]) -> Records:

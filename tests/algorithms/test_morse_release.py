@@ -19,7 +19,7 @@ from dpviz.algorithms.morse import (
     steps,
     transition_points,
 )
-from dpviz.core import Box, KnobError
+from dpviz.core import Box, KnobError, frozen
 from dpviz.solvers import assign as nearest_center
 
 BASES = ("dpmog_hard", "dpmog", "dplloyd_mog", "dpcube")
@@ -79,6 +79,22 @@ def test_without_noise_it_is_hard_em(d, estimator):
     np.testing.assert_allclose(last.means, means, atol=1e-9)
     np.testing.assert_allclose(last.covariances, covariances, atol=1e-9)
     np.testing.assert_allclose(last.weights, weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("base", ["dpmog_hard", "dpmog"])
+def test_records_that_are_ready_from_an_earlier_run_give_the_same_bits(base):
+    """Records are known again by being the same array, in the same box, and only where nobody can change them."""
+    points, box = data(2)
+    other = Box.cube(-1.0, 2.0, 2)
+    held = frozen(points.copy())
+    for bounds in (box, other, box):
+        fresh = run(points.copy(), bounds, n_components=4, base=base).trace[-1]
+        again = run(held, bounds, n_components=4, base=base).trace[-1]
+        np.testing.assert_array_equal(again.nonprivate_moments, fresh.nonprivate_moments)
+        np.testing.assert_array_equal(again.mixture.means, fresh.mixture.means)
+    before = run(points, box, n_components=4, base=base).trace[-1].nonprivate_moments
+    points[:150] = 0.5
+    assert not np.array_equal(run(points, box, n_components=4, base=base).trace[-1].nonprivate_moments, before)
 
 
 def test_without_noise_dpmog_is_em_and_dplloyd_is_lloyd():
