@@ -50,6 +50,8 @@ SCRUB_SECONDS = 3.0
 REPEAT_MS = 33  # of a key that is held down
 STARTS = 3
 WAIT_MS = 20_000
+SAME_MS = 5_000  # after a move, without another picture: it is the same
+LEAST_OTHERS = 0.75  # of the moves have to bring another one
 SHOWN = ".dpviz-live:is([data-dpviz-key=picture], [data-dpviz-key=other])"
 
 MOST_LATENCY_MS = 100.0  # 95th percentile
@@ -98,7 +100,10 @@ def _opened(page: Any, address: str, query: dict[str, Any], name: str = PAGE) ->
 def moves(
     page: Any, address: str, mode: str, n: int, noise_seed: int, *, count: int = MOVES, rest_ms: int = REST_MS
 ) -> list[dict[str, float]]:
-    """Press the privacy slider's key again and again; return each move's time stamps, and what was `stolen` of it."""
+    """Press the privacy slider's key again and again; return each move's time stamps, and what was `stolen` of it.
+
+    Moves that leave the picture as it was have none: at a tiny ε a release can be clipped to the same as at the next.
+    """
     name, knob, lowest, rest = MODES[mode]
     query = {"data": "blobs", "n": n, "noise_seed": noise_seed, knob: lowest, **rest}
     _opened(page, address, query, name)
@@ -109,11 +114,12 @@ def moves(
     for press in range(WARM_UP + count):
         before = stolen()
         page.keyboard.press("ArrowRight")
-        times = page.evaluate(MOVED)
-        times["stolen"] = stolen() - before
-        if press >= WARM_UP:
-            taken.append(times)
+        times = page.evaluate(MOVED, SAME_MS)
+        if times is not None and press >= WARM_UP:
+            taken.append({**times, "stolen": stolen() - before})
         page.wait_for_timeout(rest_ms)
+    if len(taken) < LEAST_OTHERS * count:
+        raise RuntimeError(f"Only {len(taken)} of {count} moves brought another picture.")
     return taken
 
 

@@ -19,10 +19,12 @@ WATCH = """pictures => {
     });
   }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
 }"""
-# Wait without asking in every frame, which would have the browser make frames.
-MOVED = """async () => {
-  await dpvizTimes.moved;
-  const { moved, done, ...times } = dpvizTimes;
+# Wait without asking in every frame, which would have the browser make frames; nothing after some ms without a picture.
+MOVED = """async (forMs) => {
+  const { moved } = dpvizTimes;
+  const late = new Promise((done) => setTimeout(() => done("late"), forMs));
+  if (await Promise.race([moved, late]) === "late") return null;
+  const { done, moved: _, ...times } = dpvizTimes;
   return times;
 }"""
 # When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
