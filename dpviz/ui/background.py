@@ -108,6 +108,8 @@ class Workshop:
             if self._pool is not None:
                 self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+        with self._reporting:
+            self._moves = None
 
     @property
     def _room(self) -> int:
@@ -149,7 +151,8 @@ class Workshop:
     def _started(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
         theirs, ours = context.Pipe(duplex=False)
-        os.set_blocking(ours.fileno(), False)  # nobody waits for a process that does not listen
+        if os.name == "posix":
+            os.set_blocking(ours.fileno(), False)  # nobody waits for a process that does not listen
         with self._reporting:
             self._moves = ours
         return ProcessPoolExecutor(1, mp_context=context, initializer=worker.settle, initargs=(theirs,))
