@@ -23,6 +23,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.load_http import Fetcher
+from benchmarks.load_line import Line, body_of, header_of
 
 PATIENCE = 60.0  # s for the answer to a move
 EXTRA_SLIDERS = ("Clusters k", "Clusters K", "Centers k", "Levels of cuts τ (0: the rule)")
@@ -86,7 +87,7 @@ class Session:
         self.follows: list[float] = []  # s until a tab had followed
         self._fetcher = Fetcher(port)
         self._socket: ClientConnection | None = None
-        self._line: tuple[str, ClientConnection] | None = None  # the picture's, and its address
+        self._line = Line(port)
         self._script = ""
         self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
 
@@ -100,7 +101,7 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._leave()
+        await self._line.close()
         await self._fetcher.close()
         if self._socket is not None:
             await self._socket.close()
@@ -175,30 +176,13 @@ class Session:
             return ""
         start = time.monotonic()
         async with asyncio.timeout(PATIENCE):
-            pictures = await self._ask_ahead(ahead["address"], index)
+            pictures = await self._line.ask(ahead["address"], index)
         if "picture" not in pictures:
             return ""
         self.pictures.append(time.monotonic() - start)
-        scene = str(_header(pictures["picture"])["hash"])
+        scene = str(header_of(pictures["picture"])["hash"])
         self._draw(scene)
         return scene
-
-    async def _ask_ahead(self, address: str, index: int) -> dict[str, bytes]:
-        """Ask over the picture's own line, which stays open; returns packed scenes by their pictures' keys."""
-        if self._line is None or self._line[0] != address:
-            await self._leave()
-            self._line = address, await connect(f"ws://localhost:{self.port}/{address}", max_size=None)
-        line = self._line[1]
-        await line.send(str(index))
-        found: dict[str, bytes] = {}
-        while isinstance(message := await line.recv(), bytes):
-            found[_header(message)["picture"]] = message[_size(message) :]
-        return found
-
-    async def _leave(self) -> None:
-        if self._line is not None:
-            await self._line[1].close()
-        self._line = None
 
     def _draw(self, scene: str) -> None:
         """Draw a picture unless it is there, and have the open tab follow."""
@@ -273,11 +257,11 @@ class Session:
         elif component.component_name == ADDRESS:
             self._locate(json.loads(component.json)["query"])
         elif component.component_name == PICTURE:
-            options = _header(component.bytes)
+            options = header_of(component.bytes)
             if options["key"] == "picture":
                 self.picture = options
                 self._locate(options.get("query"))
-                self._draw(str(_header(component.bytes[_size(component.bytes) :])["hash"]))
+                self._draw(str(header_of(body_of(component.bytes))["hash"]))
 
     def _locate(self, query: str | None) -> None:
         self.shown = dict(parse_qsl(query or "", keep_blank_values=True))
@@ -288,15 +272,6 @@ class Session:
         }
         if wrong:
             raise LostError(f"{self.page}: (asked, shown) {wrong}")
-
-
-def _size(packed: bytes) -> int:
-    """Return how long the header of packed data is, with its length before it."""
-    return 4 + int.from_bytes(packed[:4], "little")
-
-
-def _header(packed: bytes) -> Any:
-    return json.loads(packed[4 : _size(packed)])
 
 
 def _is(text: str, value: float) -> bool:

@@ -1,0 +1,46 @@
+"""The line over which a page's picture asks ahead of the rerun, as assets/ahead.js does, and how packed data begin."""
+
+import json
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+
+class Line:
+    """One reader's line, which stays open until the page has another address."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._open: tuple[str, ClientConnection] | None = None
+
+    async def ask(self, address: str, index: int) -> dict[str, bytes]:
+        """Ask for the pictures at a value's index; returns packed scenes by their pictures' keys."""
+        if self._open is None or self._open[0] != address:
+            await self.close()
+            self._open = address, await connect(f"ws://localhost:{self.port}/{address}", max_size=None)
+        line = self._open[1]
+        await line.send(str(index))
+        found: dict[str, bytes] = {}
+        while isinstance(message := await line.recv(), bytes):
+            found[header_of(message)["picture"]] = body_of(message)
+        return found
+
+    async def close(self) -> None:
+        """Let go of the line."""
+        if self._open is not None:
+            await self._open[1].close()
+        self._open = None
+
+
+def header_of(packed: bytes) -> Any:
+    """Return what stands in the header of packed data."""
+    return json.loads(packed[4 : _size(packed)])
+
+
+def body_of(packed: bytes) -> bytes:
+    """Return what follows the header."""
+    return packed[_size(packed) :]
+
+
+def _size(packed: bytes) -> int:
+    return 4 + int.from_bytes(packed[:4], "little")
