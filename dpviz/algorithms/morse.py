@@ -32,7 +32,6 @@ from dpviz.core import (
     Labels,
     Points,
     Result,
-    as_points,
     check_params,
     frozen,
     knob,
@@ -223,10 +222,9 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     return _steps(points, box, params, public_start(params.n_components, box.d, rng=rng.spawn(1)[0]))
 
 
-def signed_points(points: ArrayLike, box: Box) -> Points:
+def signed_points(points: Points, box: Box) -> Points:
     """Return `points` (n, D) clipped into `box` and scaled to [-1, 1]^D, where the released mixture lives."""
-    held = points if isinstance(points, np.ndarray) else as_points(points, n_features=box.d)
-    return 2.0 * unit_records(held, box) - 1.0
+    return 2.0 * unit_records(points, box) - 1.0
 
 
 def assign(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
