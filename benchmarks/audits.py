@@ -13,15 +13,16 @@ import numpy as np
 
 from benchmarks.move import MOST_MS
 from benchmarks.registry import Benchmark, Measure, typical
-from dpviz.algorithms import CATALOGUE
 from dpviz.audit import Batch
 from dpviz.data import load
-from dpviz.experiments.audit_cases import cases
+from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
-from dpviz.stories import View, Words, two_worlds
-from dpviz.stories.two_worlds_cloud import Cloud, Question, run_world
-from dpviz.stories.two_worlds_scene import cloud_scene
-from dpviz.ui import audit_tasks
+from dpviz.stories import View, Words
+from dpviz.tools.audit.page import tasks as audit_tasks
+from dpviz.tools.audit.table.cases import cases
+from dpviz.tools.two_worlds import story as two_worlds
+from dpviz.tools.two_worlds.story.cloud import Cloud, Question, run_world
+from dpviz.tools.two_worlds.story.scene import cloud_scene
 
 RUNS = 500  # the page's own number
 BATCHED = 10  # times as many where many runs are one call

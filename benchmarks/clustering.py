@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.registry import Benchmark, Measure, slope, typical
-from dpviz.algorithms.convergent_kmeans import Params, fit
 from dpviz.core import Box
+from dpviz.methods.convergent_kmeans.algorithm import Params, fit
 from dpviz.solvers import lloyd, sphere_packing
 
 ROUNDS = 7  # of ours, peer, ours: whatever else the machine does then hits both

@@ -10,9 +10,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.registry import Benchmark, Measure, typical
-from dpviz.algorithms.dpm import Params, fit
 from dpviz.baselines import em_mc, lsh_splits
 from dpviz.core import Box
+from dpviz.methods.dpm.algorithm import Params, fit
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 

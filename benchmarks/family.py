@@ -6,10 +6,10 @@ import numpy as np
 
 from benchmarks.clustering import blobs
 from benchmarks.registry import Benchmark, Measure, typical
-from dpviz.algorithms import convergent_kmeans
 from dpviz.baselines import CATALOGUE, su
 from dpviz.core import Box
-from dpviz.experiments.kmeans_family import METHODS as FAMILY
+from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
+from dpviz.methods.convergent_kmeans.paper.family import METHODS as FAMILY
 
 PICTURE_RUNS = 20  # of each method
 PICTURE_MS = 1000.0  # for all runs of all methods

@@ -19,9 +19,9 @@ from pathlib import Path
 from joblib.externals.loky import get_reusable_executor
 
 from benchmarks.sweeps import CORES, EPSILONS, FRONTIER_S, METHODS, N_SEEDS
-from dpviz.experiments.grids import Grid, grid_of
 from dpviz.experiments.progress import Bar
-from dpviz.experiments.sweeping import run_grid
+from dpviz.tools.sweep.grids import Grid, grid_of
+from dpviz.tools.sweep.sweeping import run_grid
 
 STOP_AFTER = 100  # runs, after which the second study is cancelled
 

@@ -27,10 +27,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpviz.algorithms import dpm, morse, source_target
 from dpviz.baselines import eugkm, su
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, ParquetChunks
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.morse import algorithm as morse
+from dpviz.methods.source_target import algorithm as source_target
 
 RECORDS = 50_000_000
 SHARES = (16, 4, 1)  # of the records, from which the growth is fitted

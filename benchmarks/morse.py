@@ -3,8 +3,8 @@
 import numpy as np
 
 from benchmarks.registry import Benchmark, Measure, typical
-from dpviz.algorithms.morse import Mixture, Params, fit
 from dpviz.core import Box
+from dpviz.methods.morse.algorithm import Mixture, Params, fit
 from dpviz.solvers import assign_basins, landscape
 
 

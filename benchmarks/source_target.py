@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.registry import Benchmark, Measure, typical
-from dpviz.algorithms.source_target import Params, fit, sanitise
 from dpviz.core import Box, Points
+from dpviz.methods.source_target.algorithm import Params, fit, sanitise
 from dpviz.solvers import capped_medoids, cost, select_centers
 
 N_SOURCE, N_TARGETS, N_BLOBS = 100_000, 5_000, 30

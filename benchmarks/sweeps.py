@@ -3,8 +3,8 @@
 import time
 
 from benchmarks.registry import Benchmark, Measure
-from dpviz.experiments.grids import grid_of
-from dpviz.experiments.sweeping import sweep
+from dpviz.tools.sweep.grids import grid_of
+from dpviz.tools.sweep.sweeping import sweep
 
 METHODS = ("convergent_kmeans", "dpm", "morse", "su", "eugkm", "gupt", "privgene")
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)

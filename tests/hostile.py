@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 import dpviz.ui
-from dpviz.algorithms import CATALOGUE
 from dpviz.core import Knob, knobs
 from dpviz.data import DATASETS, data_knobs
+from dpviz.methods import CATALOGUE
 from dpviz.ui import frame
 
 PARTS = [

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz import algorithms, baselines
+from dpviz import baselines
+from dpviz import methods as algorithms
 from dpviz.core import Box, Claim, Event, Guarantee, Release, Result, Step, check_params, knobs
 
 N = 120

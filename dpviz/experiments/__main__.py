@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpviz.experiments import audit
-from dpviz.experiments.reproduction_page import write_page
-from dpviz.experiments.reproductions import REPRODUCTIONS, reproduce
-from dpviz.experiments.sweep_command import INTERRUPTED, add_sweep
 from dpviz.experiments.tables import Report, read_tables, write_tables
+from dpviz.tools.audit import table as audit
+from dpviz.tools.reproduce.page import write_page
+from dpviz.tools.reproduce.reproductions import REPRODUCTIONS, reproduce
+from dpviz.tools.sweep.command import INTERRUPTED, add_sweep
 
 ALL, PAGE = "all", "reproduction.html"
 

@@ -1,13 +1,23 @@
 """Cores that algorithms and baselines share: Lloyd's and medoids' steps, starts, zones, mixture landscapes."""
 
-from dpviz.solvers.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
-from dpviz.solvers.flow import flow_lines
 from dpviz.solvers.geometric_median import geometric_median
+from dpviz.solvers.landscape.basins import assign_basins, assign_clusters, assign_components
+from dpviz.solvers.landscape.flow import flow_lines
+from dpviz.solvers.landscape.merge import MergeTree, merge_tree
+from dpviz.solvers.landscape.mixture import Local, Mixture
+from dpviz.solvers.landscape.plane_basins import basins_by_lattice, lattice_basins
+from dpviz.solvers.landscape.saddles import (
+    Candidates,
+    Landscape,
+    TransitionPoint,
+    critical_points,
+    landscape,
+    transition_points,
+)
+from dpviz.solvers.landscape.strings import Strings
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
-from dpviz.solvers.merge import MergeTree, merge_tree
-from dpviz.solvers.mixture import Local, Mixture
 from dpviz.solvers.moments import (
     Records,
     features,
@@ -31,10 +41,7 @@ from dpviz.solvers.noisy_lloyd import (
     su_split,
 )
 from dpviz.solvers.packing import sphere_packing
-from dpviz.solvers.plane_basins import basins_by_lattice, lattice_basins
-from dpviz.solvers.saddles import Candidates, Landscape, TransitionPoint, critical_points, landscape, transition_points
 from dpviz.solvers.start import public_start, start_from
-from dpviz.solvers.strings import Strings
 from dpviz.solvers.zone_law import SCORE_SENSITIVITY
 from dpviz.solvers.zones import (
     ZoneDraw,

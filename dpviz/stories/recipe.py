@@ -41,7 +41,7 @@ class Spread:
 class Run:
     """One run: which module with which parameters, and what its page adds to the telling."""
 
-    module: str  # "dpviz.algorithms.dpm"
+    module: str  # "dpviz.methods.dpm.algorithm"
     story: str
     params: Any
     title: str = ""  # instead of the data's, where two pictures stand beside each other

@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
+from dpviz.ui.export.shown import keep, latest
 from dpviz.ui.live import SESSION
-from dpviz.ui.served import served
-from dpviz.ui.shown import keep, latest
+from dpviz.ui.server.served import served
 
 _ADDRESS = served("address", "live_address")
 

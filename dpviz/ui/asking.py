@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dpviz.ui.background import Answers, Job, workshop
-from dpviz.ui.picker import Source
+from dpviz.ui.data.picker import Source
+from dpviz.ui.server.background import Answers, Job, workshop
 from dpviz.ui.wait import wait
 
 _FOLDER = "dpviz-asking"

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui.served import served
+from dpviz.ui.server.served import served
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import ahead, controls, exports, hiding, lesson_panel, panel, share, state
-from dpviz.ui.picker import DEFAULT, Shelf, Source, pick
+from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.data.picker import DEFAULT, Shelf, Source, pick
+from dpviz.ui.export import menu as exports
+from dpviz.ui.export import share
+from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.runs import Noise, renew_secret
+from dpviz.ui.server import ahead
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
+from dpviz.methods import CATALOGUE
 from dpviz.ui import state
 from dpviz.words import named
 

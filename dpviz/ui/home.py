@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.ui import lesson_panel
-from dpviz.ui.exports import leap
-from dpviz.ui.lesson import Lesson
+from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons import panel as lesson_panel
+from dpviz.ui.lessons.lesson import Lesson
 from dpviz.ui.thumbnails import SITTERS, Sitter, address
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
-from dpviz.ui.served import served
+from dpviz.ui.server.served import served
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
@@ -68,7 +68,7 @@ def live(
     shows; its scene has no scrubber of its own. `ahead` says how the picture can come ahead of the page
     (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
     lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
-    `dpviz.ui.drawing`). `packed` is what the audience sees of the scene, if that is there already.
+    `dpviz.ui.data.drawing`). `packed` is what the audience sees of the scene, if that is there already.
     """
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)

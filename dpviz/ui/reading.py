@@ -11,11 +11,11 @@ from dpviz.core import Knob
 from dpviz.stories.formulas import used
 from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.reading import Formula, Misreading, Paper, known
-from dpviz.stories.readings import CATALOGUE
 from dpviz.stories.recipe import excerpt
 from dpviz.ui import controls, panel, state
-from dpviz.ui.export_files import recipe
-from dpviz.ui.shown import Shown, latest
+from dpviz.ui.export.files import recipe
+from dpviz.ui.export.shown import Shown, latest
+from dpviz.ui.readings import CATALOGUE
 from dpviz.ui.wait import wait
 
 CHOICE = ("read", "Read")  # of a page's tabs

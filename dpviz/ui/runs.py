@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint, frozen
 from dpviz.stories import Words
-from dpviz.ui.picker import Source
+from dpviz.ui.data.picker import Source
 
 MOST_RUNS = 256  # remembered over all sessions
 MOST_TELLINGS = 64

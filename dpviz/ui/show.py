@@ -12,15 +12,17 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
-from dpviz.ui import ahead, controls, drawing, panel, state, turning
-from dpviz.ui.background import workshop
+from dpviz.ui import controls, panel, state, turning
+from dpviz.ui.data import drawing
 from dpviz.ui.easel import Drawn, easel, name_of
 from dpviz.ui.epsilon import last_move
+from dpviz.ui.export.shown import Shown, keep
 from dpviz.ui.frame import Frame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.method import Method, Runs, alone, together, trail_of
 from dpviz.ui.runs import Noise, Run, notices, tell
-from dpviz.ui.shown import Shown, keep
+from dpviz.ui.server import ahead
+from dpviz.ui.server.background import workshop
 
 PICTURE_HEIGHT = 560  # CSS pixels
 PAIR_HEIGHT = 430

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.data import Dataset, load
 from dpviz.data.target_pairs import load_pair, source_of
+from dpviz.methods import CATALOGUE, STORIES
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.plots.thumbnail import thumbnail
-from dpviz.stories import CATALOGUE as STORIES
 from dpviz.stories import View
-from dpviz.ui.picker import Source
+from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, tell
 
 SIZE = (240, 240)  # pixels

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpviz.ui.served import served
+from dpviz.ui.server.served import served
 
 _WAIT = served("wait", "spoken")
 EVERY = 400  # ms between two questions while work goes on

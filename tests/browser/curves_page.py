@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.plots import Scene, pack
 from dpviz.ui.live import PARTS
-from dpviz.ui.served import script
+from dpviz.ui.server.served import script
 
 APP = "tests/browser/apps/curves.py"
 SCRIPT = script("live", *PARTS)

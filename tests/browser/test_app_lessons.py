@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.ui import home, lesson_panel
+from dpviz.ui import home
 from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons import panel as lesson_panel
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW, picture_of
 

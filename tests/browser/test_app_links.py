@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dpviz.algorithms import CATALOGUE
+from dpviz.methods import CATALOGUE
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press, redrawn, scene_of
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.plots import pack, read_header
 from dpviz.ui.live import PARTS
-from dpviz.ui.served import script
+from dpviz.ui.server.served import script
 from tests.browser.apps.scenes import everything
 from tests.browser.live_page import Server, centers, number, on_canvas, opened, pixels, slide
 

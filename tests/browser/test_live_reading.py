@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from dpviz.plots import Scene, pack, read_header
 from dpviz.ui.live import PARTS, wrap
-from dpviz.ui.served import script
+from dpviz.ui.server.served import script
 from tests.browser.apps.scenes import chart, everything, hostile
 from tests.browser.live_page import APP, Server, centers, on_canvas, opened
 

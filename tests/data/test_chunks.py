@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpviz import algorithms, baselines
+from dpviz import baselines
+from dpviz import methods as algorithms
 from dpviz.baselines import _lloyd_pass
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, TableError

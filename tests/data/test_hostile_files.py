@@ -12,8 +12,7 @@ import pytest
 
 from dpviz.core import Box
 from dpviz.data import MAX_BYTES, TableError, read_table
-
-from .made import number_row, parquet, text_row, workbook
+from tests.data.made import number_row, parquet, text_row, workbook
 
 SECRET = "Zebedee-8313"
 ROWS = [("height", "who"), ("1.5", SECRET), ("2.5", "x")]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from dpviz.data import TableError, decoding, parquet, read_table
 from dpviz.data.parquet import read_parquet
-
-from .made import attempt
-from .made import parquet as written
+from tests.data.made import attempt
+from tests.data.made import parquet as written
 
 VALUES = np.random.default_rng(0).random(1_000)
 

@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, read_table
-
-from .test_hostile_files import FORMATS
-from .test_table import cells, encodings, separators, use
+from tests.data.test_hostile_files import FORMATS
+from tests.data.test_table import cells, encodings, separators, use
 
 QUICK, LONG = 500, 10_000  # files
 quick = settings(max_examples=QUICK, suppress_health_check=[HealthCheck.too_slow])

@@ -10,8 +10,7 @@ from openpyxl import Workbook
 
 from dpviz.data import TableError, decoding, read_table
 from dpviz.data.workbook import read_workbook
-
-from .made import MAIN, archive, attempt, number_row, text_row, workbook
+from tests.data.made import MAIN, archive, attempt, number_row, text_row, workbook
 
 HEAD = text_row("a", "b")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpviz.experiments import convergent_kmeans, read_tables
+from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
-from dpviz.experiments.kmeans_sets import PAPER_SETS
-from dpviz.experiments.reproductions import REPRODUCTIONS
+from dpviz.experiments.table_sets import PAPER_SETS
+from dpviz.methods.convergent_kmeans import paper as convergent_kmeans
+from dpviz.tools.reproduce.reproductions import REPRODUCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {"iris": 4, "house5": 3, "s1": 2, "birch2_12k": 2, "image_rgb": 3, "lifesci": 10}

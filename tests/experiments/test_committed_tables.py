@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpviz.experiments import read_tables
-from dpviz.experiments.convergent_kmeans import EPSILONS, GAP_EPSILONS
-from dpviz.experiments.kmeans_family import METHODS
-from dpviz.experiments.kmeans_gaps import COMPARED
-from dpviz.experiments.kmeans_runs import STRATEGIES, SetRuns, runs, start_seed
-from dpviz.experiments.kmeans_sets import PAPER_SETS, SUFFIXES, read_set
+from dpviz.experiments.table_sets import PAPER_SETS, SUFFIXES, read_set
+from dpviz.methods.convergent_kmeans.paper import EPSILONS, GAP_EPSILONS
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.convergent_kmeans.paper.gaps import COMPARED
+from dpviz.methods.convergent_kmeans.paper.runs import STRATEGIES, SetRuns, runs, start_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "assets" / "reproduction" / "convergent_kmeans.json"

@@ -13,11 +13,11 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
+from dpviz.methods import CATALOGUE
 from dpviz.ui import asking
-from dpviz.ui.background import Answers
-from dpviz.ui.main import HOME
+from dpviz.ui.server.background import Answers
+from dpviz.ui.server.main import HOME
 
 
 @pytest.fixture(autouse=True)

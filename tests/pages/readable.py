@@ -102,7 +102,7 @@ UNSEEN = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
 def readable(places: dict[str, tuple[str, dict[str, str], bool]]) -> dict[str, list[str]]:
     """Return all that is read at each place, {place: texts}, and what the components' scripts say."""
     from dpviz.ui.live import PARTS
-    from dpviz.ui.served import script
+    from dpviz.ui.server.served import script
     from dpviz.words.finding import SPOKEN
 
     sent = [script("live", *PARTS), *(script(name, "spoken") for name in ("epsilon", "export", "share", "wait"))]
@@ -116,7 +116,7 @@ def _place(place: str, page: str, query: dict[str, str], works: bool) -> Iterato
     own = asking.workshop
     asking.workshop = lambda: SimpleNamespace(ask=_at_once if works else _not_yet)
     try:
-        app = AppTest.from_file(str(ROOT / ("app.py" if page else "dpviz/ui/script.py")), default_timeout=300)
+        app = AppTest.from_file(str(ROOT / ("app.py" if page else "dpviz/ui/server/script.py")), default_timeout=300)
         app.query_params.update(query)
         if page:
             app.switch_page(f"pages/{page}.py")
@@ -135,7 +135,7 @@ def _place(place: str, page: str, query: dict[str, str], works: bool) -> Iterato
 
 def _at_once(source: Any, jobs: Any, _own: Any) -> Any:
     """Do background work here; what cannot be done is left out, as while it goes on."""
-    from dpviz.ui.background import Answers
+    from dpviz.ui.server.background import Answers
 
     data = source.dataset
     found = []
@@ -146,7 +146,7 @@ def _at_once(source: Any, jobs: Any, _own: Any) -> Any:
 
 
 def _not_yet(_source: Any, jobs: Any, _own: Any) -> Any:
-    from dpviz.ui.background import Answers
+    from dpviz.ui.server.background import Answers
 
     return Answers((None,) * len(jobs))
 
@@ -216,7 +216,7 @@ def _strings(found: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def _exported(shown: Any, page: str) -> Iterator[str]:
     """Yield what is read in the files that leave the page; a table's first line and a script are for machines."""
-    from dpviz.ui.export_files import Wish, make
+    from dpviz.ui.export.files import Wish, make
 
     files = {kind: make(shown, page, Wish(kind)).content.decode("utf-8-sig") for kind in ("svg", "html", "csv", "json")}
     yield from _markup(files["svg"])

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.experiments.audit_cases import CATALOGUE
 from dpviz.plots import scene_hash
-from dpviz.stories import audit_reading
+from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.audit.table.cases import CATALOGUE
 from dpviz.ui import asking
-from dpviz.ui.background import Answers
+from dpviz.ui.server.background import Answers
 
 QUICK = {"audited": "nd_laplace", "n": "50"}
 

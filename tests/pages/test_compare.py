@@ -7,14 +7,15 @@ import pytest
 from scipy import stats
 
 from dpviz.data import load
-from dpviz.experiments.trials import METHODS
 from dpviz.plots import scene_hash
-from dpviz.stories import compare_reading
-from dpviz.ui import compare, compare_cards, compare_tasks
-from dpviz.ui.compare_methods import ENTRIES
-from dpviz.ui.compare_tasks import Part
-
-from .conftest import at_once, clicking
+from dpviz.tools.compare import page as compare
+from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page import tasks as compare_tasks
+from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.page.tasks import Part
+from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.tools.sweep.trials import METHODS
+from tests.pages.conftest import at_once, clicking
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
 SU = {**FEW, "with_su": "1", "with_dpm_published": "1"}

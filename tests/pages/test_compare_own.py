@@ -7,10 +7,9 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
-from dpviz.ui import compare_tasks
-from dpviz.ui.compare_methods import ENTRIES
-
-from .conftest import at_once, typed
+from dpviz.tools.compare.page import tasks as compare_tasks
+from dpviz.tools.compare.page.methods import ENTRIES
+from tests.pages.conftest import at_once, typed
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)
 CSV = ("age,income,group\n" + "\n".join(f"{a},{b},g{i % 2}" for i, (a, b) in enumerate(ROWS))).encode()

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from dpviz.algorithms.dpm import NOISY_DELTA_CAVEAT, PUBLIC_N_CAVEAT
-from dpviz.ui import dpm_tabs, outcomes
-
-from .conftest import DPM
+from dpviz.methods.dpm.algorithm import NOISY_DELTA_CAVEAT, PUBLIC_N_CAVEAT
+from dpviz.methods.dpm.page import tabs as dpm_tabs
+from dpviz.tools.many_runs import page as outcomes
+from tests.pages.conftest import DPM
 
 SHARES = ("Interval size", "Counts", "Splits", "Averages")
 OWN = {"shares": "own"}

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from dpviz.core import frozen
-from dpviz.experiments.kmeans_family import METHODS
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.plots import scene_hash
-from dpviz.ui import ahead, config, exports, frame
-from dpviz.ui import sheet as sheet_file
-from dpviz.ui.drawing import Drawing
-from dpviz.ui.export_files import FORMATS, Wish, make
-from dpviz.ui.sheet import Sheet
+from dpviz.ui import frame
+from dpviz.ui.data import sheet as sheet_file
+from dpviz.ui.data.drawing import Drawing
+from dpviz.ui.data.sheet import Sheet
+from dpviz.ui.export import config
+from dpviz.ui.export import menu as exports
+from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.server import ahead
 from tests.another_process import another_process
-
-from .conftest import DPM, FIRST, MORSE, TARGET
+from tests.pages.conftest import DPM, FIRST, MORSE, TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"data": "blobs", "n": "400"}

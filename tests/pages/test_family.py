@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from dpviz.experiments.kmeans_family import METHODS
 from dpviz.experiments.tables import read_tables
-from dpviz.ui import family, family_tasks, reproduction
-
-from .conftest import at_once
+from dpviz.methods.convergent_kmeans.page import family, family_tasks
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.ui import reproduction
+from tests.pages.conftest import at_once
 
 PAGE = "convergent_kmeans"
 SMALL = {"n": "200", "n_clusters": "3"}

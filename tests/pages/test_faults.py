@@ -3,11 +3,11 @@
 import pytest
 import streamlit as st
 
-from dpviz.ui import frame, profile
-from dpviz.ui.export_files import FORMATS, Wish, make
+from dpviz.ui import frame
+from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.server import profile
 from tests.data.test_hostile_files import watch
-
-from .conftest import FIRST
+from tests.pages.conftest import FIRST
 
 
 def empty_caches():

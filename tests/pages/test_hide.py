@@ -6,8 +6,7 @@ import pytest
 
 from dpviz.ui import state
 from dpviz.ui.hiding import GROUPS
-
-from .conftest import DPM, FIRST, LINKED, PAGES
+from tests.pages.conftest import DPM, FIRST, LINKED, PAGES
 
 METHOD = pytest.mark.parametrize("name", PAGES)
 
@@ -102,7 +101,7 @@ def test_projector_type_is_larger_and_the_picture_is_the_same(open_page, name):
 
 
 def test_what_is_hidden_is_not_in_exported_settings(open_page):
-    from dpviz.ui.export_files import Wish, make
+    from dpviz.ui.export.files import Wish, make
 
     page = open_page(DPM, n="300", hide="seeds", size="projector")
     shown = page.app.session_state["dpviz:shown"]

@@ -8,13 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.algorithms import CATALOGUE
+from dpviz.methods import CATALOGUE
 from dpviz.ui import home, thumbnails
 from dpviz.ui.lessons import LESSONS
+from tests.pages.conftest import ROOT
 
-from .conftest import ROOT
-
-MAIN = "dpviz/ui/script.py"  # a test of app.py runs it for the first run only, then the page alone
+MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
 MOST_BYTES = 900_000  # of all pictures together
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from dpviz.plots.drawn_table import FORMULA_STARTS
-from dpviz.ui import compare_report, compare_tasks
+from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.page import tasks as compare_tasks
 from tests.data.test_hostile_files import watch
+from tests.pages.conftest import at_once, typed
+from tests.pages.test_compare import SU
 from tests.ui.test_report import Tags
-
-from .conftest import at_once, typed
-from .test_compare import SU
 
 SECRET = "Zebedee8313"
 EVIL = f"<img src=x onerror=alert(1)>{SECRET}"

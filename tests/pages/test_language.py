@@ -13,12 +13,11 @@ import sys
 
 import pytest
 
+from dpviz.methods.convergent_kmeans.page.family import METHOD
 from dpviz.ui import hiding
-from dpviz.ui.family import METHOD
 from dpviz.words.catalogue import catalogue
-
-from .conftest import ROOT
-from .readable import FILE, PLACES, SLOW, readable
+from tests.pages.conftest import ROOT
+from tests.pages.readable import FILE, PLACES, SLOW, readable
 
 LEFT_OUT = "Who is looking"  # the switch that every picture has
 LOWER, UPPER = ord("а") - ord("a"), ord("А") - ord("A")

@@ -3,12 +3,11 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.ui import lesson_panel
 from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons import panel as lesson_panel
+from tests.pages.conftest import ROOT, Page
 
-from .conftest import ROOT, Page
-
-MAIN = "dpviz/ui/script.py"  # a test of app.py runs it for the first run only, then the page alone
+MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
 
 
 class LessonPage(Page):

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from tests.hostile import all_knobs
-
-from .conftest import LINKED
+from tests.pages.conftest import LINKED
 
 KNOBS = all_knobs()
 QUICK, LONG = 4, 200  # links for each page

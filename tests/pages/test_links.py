@@ -4,8 +4,7 @@ import pytest
 
 from dpviz.ui import runs
 from dpviz.ui.frame import NOISE_SEED
-
-from .conftest import DPM, FIRST, LAPLACE, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET
+from tests.pages.conftest import DPM, FIRST, LAPLACE, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET
 
 LINKS = [
     {},

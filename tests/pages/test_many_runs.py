@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpviz.methods.convergent_kmeans.page import attack_record
 from dpviz.plots.scene import read_header
-from dpviz.ui import asking, attack_record, outcome_tasks
-from dpviz.ui.background import Answers
-
-from .conftest import FIRST, LAPLACE, PAGES
+from dpviz.tools.many_runs.page import tasks as outcome_tasks
+from dpviz.ui import asking
+from dpviz.ui.server.background import Answers
+from tests.pages.conftest import FIRST, LAPLACE, PAGES
 
 TABS = {
     FIRST: {"tab": "runs"},

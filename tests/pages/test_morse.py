@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 
-from dpviz.ui import morse, morse_tasks, show
-
-from .conftest import at_once, clicking
+from dpviz.methods.morse.page import tabs as morse
+from dpviz.methods.morse.page import tasks as morse_tasks
+from dpviz.ui import show
+from tests.pages.conftest import at_once, clicking
 
 PAGE = "morse"
 SMALL = {"n": "400", "n_components": "8"}

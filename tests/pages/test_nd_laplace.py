@@ -5,11 +5,14 @@ import re
 
 import pytest
 
-from dpviz.stories import laplace_membership
-from dpviz.stories.laplace_layers import PICK, sampled
-from dpviz.ui import nd_laplace_clusters, nd_laplace_play, nd_laplace_tabs, nd_laplace_tasks, show
-
-from .conftest import at_once, clicking
+from dpviz.methods.nd_laplace.page import clusters as nd_laplace_clusters
+from dpviz.methods.nd_laplace.page import play as nd_laplace_play
+from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
+from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
+from dpviz.methods.nd_laplace.story import membership as laplace_membership
+from dpviz.methods.nd_laplace.story.layers import PICK, sampled
+from dpviz.ui import show
+from tests.pages.conftest import at_once, clicking
 
 PAGE = "nd_laplace"
 SMALL = {"n": "400"}

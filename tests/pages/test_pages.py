@@ -7,15 +7,27 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.core import knobs
 from dpviz.data import DATASETS, size_limits
-from dpviz.stories import CATALOGUE as STORIES
-from dpviz.ui import epsilon, runs, show, source_target_knobs, state
-from dpviz.ui.family import FAMILY
-from dpviz.ui.main import ACROSS, HOME
-
-from .conftest import DPM, FILES, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, ROOT, SOME_KIND, SOME_KNOB, TARGET, modes_of
+from dpviz.methods import CATALOGUE, STORIES
+from dpviz.methods.convergent_kmeans.page.family import FAMILY
+from dpviz.methods.source_target.page import knobs as source_target_knobs
+from dpviz.ui import epsilon, runs, show, state
+from dpviz.ui.server.main import ACROSS, HOME
+from tests.pages.conftest import (
+    DPM,
+    FILES,
+    FIRST,
+    LAPLACE,
+    MODE_KNOBS,
+    MORSE,
+    PAGES,
+    ROOT,
+    SOME_KIND,
+    SOME_KNOB,
+    TARGET,
+    modes_of,
+)
 
 FEW = 300  # records
 SHOWN = ("html", "caption", "markdown", "bidi_component", "imgs", "warning", "info", "error", "arrow_data_frame")

@@ -9,9 +9,8 @@ import pytest
 from dpviz.plots import scene_hash
 from dpviz.stories.formulas import ODDS
 from dpviz.stories.glossary import GLOSSARY
-from dpviz.stories.readings import CATALOGUE as READINGS
-
-from .conftest import FIRST, LAPLACE, MORSE, TARGET
+from dpviz.ui.readings import CATALOGUE as READINGS
+from tests.pages.conftest import FIRST, LAPLACE, MORSE, TARGET
 
 TABS = {LAPLACE: "under", MORSE: "below", TARGET: "below"}
 

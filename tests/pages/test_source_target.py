@@ -5,10 +5,12 @@ import itertools
 import pytest
 
 from dpviz.data.target_pairs import PAIRS
-from dpviz.ui import config, show, source_target, source_target_tasks
-from dpviz.ui.export_files import Wish, make
-
-from .conftest import FIRST, at_once, clicking
+from dpviz.methods.source_target.page import tabs as source_target
+from dpviz.methods.source_target.page import tasks as source_target_tasks
+from dpviz.ui import show
+from dpviz.ui.export import config
+from dpviz.ui.export.files import Wish, make
+from tests.pages.conftest import FIRST, at_once, clicking
 
 PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}

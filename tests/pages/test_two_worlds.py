@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpviz.ui import asking, two_worlds_runs
-from dpviz.ui.background import Answers
-
-from .conftest import typed
+from dpviz.tools.two_worlds.page import runs as two_worlds_runs
+from dpviz.ui import asking
+from dpviz.ui.server.background import Answers
+from tests.pages.conftest import typed
 
 TABS = {
     "convergent_kmeans": ("tab", {"n": "60"}),

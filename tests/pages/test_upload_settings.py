@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dpviz.ui import ahead, config, exports, frame
-from dpviz.ui.export_files import Wish, make
-
-from .conftest import typed
+from dpviz.ui import frame
+from dpviz.ui.export import config
+from dpviz.ui.export import menu as exports
+from dpviz.ui.export.files import Wish, make
+from dpviz.ui.server import ahead
+from tests.pages.conftest import typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()

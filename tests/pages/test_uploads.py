@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpviz.data import DATASETS
-from dpviz.ui import picker, runs
+from dpviz.ui import runs
+from dpviz.ui.data import picker
 from tests.data.made import number_row, parquet, text_row, workbook
-
-from .conftest import FIRST, SOME_KIND, SOME_KNOB, typed
+from tests.pages.conftest import FIRST, SOME_KIND, SOME_KNOB, typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()

@@ -22,8 +22,7 @@ from dpviz.plots.png import png
 from dpviz.plots.seen import seen
 from dpviz.plots.theme import DARK, LIGHT, THEMES
 from dpviz.plots.ticks import axis_ticks
-
-from .test_scene import FRAMES, every_kind, layer, scene
+from tests.plots.test_scene import FRAMES, every_kind, layer, scene
 
 EVIL = '</script><img src=x onerror="alert(1)"> & <b>"bold"</b> $x^2$ %{x}\x00\ud800'
 SCRIPT = Path(__file__).resolve().parents[2] / "assets" / "live_base.js"

@@ -5,14 +5,13 @@ import functools
 import numpy as np
 import pytest
 
-from dpviz.algorithms import convergent_kmeans as algorithm
-from dpviz.algorithms import dpm
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
+from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.convergent_kmeans.story import family
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm import story as dpm_story
 from dpviz.stories import Words
-from dpviz.stories import convergent_kmeans as story
-from dpviz.stories import dpm as dpm_story
-from dpviz.stories import kmeans_family as family
 
 
 def words_of(d):

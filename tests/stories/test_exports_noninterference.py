@@ -5,27 +5,28 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.algorithms import convergent_kmeans, dpm, morse
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
-from dpviz.experiments.kmeans_family import METHODS
+from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
+from dpviz.methods.convergent_kmeans import story as zones
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.convergent_kmeans.story import family
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm import story as dpm_story
+from dpviz.methods.morse import algorithm as morse
+from dpviz.methods.morse import story as morse_story
 from dpviz.plots import Audience
 from dpviz.stories import View
-from dpviz.stories import convergent_kmeans as zones
-from dpviz.stories import dpm as dpm_story
-from dpviz.stories import kmeans_family as family
-from dpviz.stories import morse as morse_story
-from dpviz.ui.export_files import FORMATS, Wish, make
+from dpviz.ui.data.picker import Source
+from dpviz.ui.data.sheet import Sheet
+from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.export.shown import Shown
 from dpviz.ui.method import Method
-from dpviz.ui.picker import Source
 from dpviz.ui.runs import Noise
-from dpviz.ui.sheet import Sheet
-from dpviz.ui.shown import Shown
-
-from . import test_dpm_noninterference as of_dpm
-from . import test_family_noninterference as of_family
-from . import test_morse_story as of_morse
-from . import test_noninterference as of_zones
+from tests.methods.convergent_kmeans.story import test_family_noninterference as of_family
+from tests.methods.convergent_kmeans.story import test_noninterference as of_zones
+from tests.methods.dpm.story import test_noninterference as of_dpm
+from tests.methods.morse.story import test_story as of_morse
 
 LINK = (("data", "blobs"), ("n", "300"), ("data_seed", "0"), ("data_n_clusters", "5"), ("data_overlap", "0.35"))
 LINK = (*LINK, ("data_imbalance", "0.0"), ("data_n_features", "2"))

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, gdp_epsilon
-from dpviz.algorithms import CATALOGUE
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
-from dpviz.experiments.kmeans_family import METHODS
+from dpviz.methods import CATALOGUE
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.nd_laplace.story.context import Look
 from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
-from dpviz.stories.laplace_context import Look
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Known, tex
-from dpviz.stories.readings import CATALOGUE as READINGS
+from dpviz.ui.readings import CATALOGUE as READINGS
 
 BOX = Box.cube(0.0, 10.0, 2)
 POINTS = np.random.default_rng(5).normal([3.0, 6.0], 1.5, (250, 2))

@@ -4,13 +4,14 @@ import math
 import numpy as np
 import pytest
 
-from dpviz.algorithms import CATALOGUE, nd_laplace, source_target
 from dpviz.core import Adjacency, Box, Claim, Guarantee
-from dpviz.stories import CATALOGUE as STORIES
+from dpviz.methods import CATALOGUE, STORIES
+from dpviz.methods.nd_laplace import algorithm as nd_laplace
+from dpviz.methods.source_target import algorithm as source_target
+from dpviz.methods.source_target.story import allowance
 from dpviz.stories import Words
 from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
 from dpviz.stories.panel import number
-from dpviz.stories.source_target import allowance
 
 BOX = Box((0.0, 0.0), (400.0, 300.0))
 WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.core import Box
+from dpviz.methods import CATALOGUE, STORIES
+from dpviz.methods.nd_laplace.story.context import Look
 from dpviz.plots import Audience, pack
-from dpviz.stories import CATALOGUE as STORIES
 from dpviz.stories import View, Words, outcomes, quantile_dots
-from dpviz.stories.laplace_context import Look
 from dpviz.stories.outcomes import Draws, Figure, Outcome
 from dpviz.stories.view import project
 

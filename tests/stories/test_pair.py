@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dpviz.methods.convergent_kmeans import story
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View, pair
-from dpviz.stories import convergent_kmeans as story
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ from scipy import stats
 
 from dpviz.audit import Batch, epsilon_lower_bound
 from dpviz.core import Budget
-from dpviz.stories import audit_reading, compare, compare_reading
-from dpviz.stories.audit import Audited
 from dpviz.stories.formulas import ODDS
+from dpviz.tools.audit.story import Audited
+from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.compare import story as compare
+from dpviz.tools.compare.story import reading as compare_reading
 
 
 def coin(probability):

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.special import gammainc
 
-from dpviz.algorithms._morse_budget import Scheme, noise_scale
 from dpviz.attacks.two_points import laplace_total_variation
 from dpviz.core import Adjacency, Budget
-from dpviz.stories import CATALOGUE
+from dpviz.methods import STORIES as CATALOGUE
+from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import GLOSSARY, pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
-from dpviz.stories.readings import CATALOGUE as READINGS
-from dpviz.stories.readings import QUESTIONS
+from dpviz.ui.readings import CATALOGUE as READINGS
+from dpviz.ui.readings import QUESTIONS
 
 TABLES = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}

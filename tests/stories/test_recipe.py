@@ -7,14 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz.algorithms import convergent_kmeans, dpm, source_target
 from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import read_table
 from dpviz.data.target_pairs import spread_targets
+from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm import story as dpm_story
+from dpviz.methods.source_target import algorithm as source_target
+from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
-from dpviz.stories import dpm as dpm_story
-from dpviz.stories import source_target as target_story
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, Run, Spread, script
 from tests.another_process import another_process
@@ -27,8 +29,8 @@ EVIL = [
     "a\r\nopen('stolen','w')",
     "é\u2028x",
 ]
-MODULE, STORY = "dpviz.algorithms.dpm", "dpviz.stories.dpm"
-TARGET = ("dpviz.algorithms.source_target", "dpviz.stories.source_target")
+MODULE, STORY = "dpviz.methods.dpm.algorithm", "dpviz.methods.dpm.story"
+TARGET = ("dpviz.methods.source_target.algorithm", "dpviz.methods.source_target.story")
 
 
 def made(data, params=None, **changes):

@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.algorithms import dpm as algorithm
 from dpviz.core import Box
+from dpviz.methods.dpm import algorithm
+from dpviz.methods.dpm import story as dpm
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.stories import View, Words, dpm, solid
+from dpviz.stories import View, Words, solid
 from dpviz.stories.view import project
 
 WORDS = Words("Set", Box.cube(-1.0, 2.0, 4), ("a", "b", "c", "d"), ("",) * 4)

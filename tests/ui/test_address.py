@@ -7,8 +7,8 @@ import pytest
 
 from dpviz.stories import View
 from dpviz.ui import address
+from dpviz.ui.export.shown import Shown, keep, latest
 from dpviz.ui.runs import Noise
-from dpviz.ui.shown import Shown, keep, latest
 
 LINK = "data=city&epsilon=0.5&n_clusters=6&hide=&title=a+b%26c"
 

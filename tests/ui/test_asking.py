@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 
 from dpviz.ui import asking
-from dpviz.ui.background import Answers
+from dpviz.ui.server.background import Answers
 
 JOBS = tuple("abcd")
 

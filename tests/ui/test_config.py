@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.ui.config import FORMAT, VERSION, Config, ConfigError, Step, read, write
+from dpviz.ui.export.config import FORMAT, VERSION, Config, ConfigError, Step, read, write
 
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "knobs": {"epsilon": 1.0}}
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,40}", fullmatch=True)

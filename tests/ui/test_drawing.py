@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpviz.ui import drawing
-from dpviz.ui.drawing import Drawing, read, started
-from dpviz.ui.sheet import CLASSES, MOST_POINTS
+from dpviz.ui.data import drawing
+from dpviz.ui.data.drawing import Drawing, read, started
+from dpviz.ui.data.sheet import CLASSES, MOST_POINTS
 
 FIRST = Drawing("one", started("one"), number=5)
 POINTS = [0.25, 0.5, 0, 0.75, 1.0, 3]

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from dpviz.plots.drawn_table import FORMULA_STARTS
-from dpviz.ui.listed import harmless
+from dpviz.ui.export.listed import harmless
 
 FORMULAS = [
     "=1+1",

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpviz.ui.report import SECRET, Report, written
+from dpviz.ui.export.report import SECRET, Report, written
 
 EVIL = "<script>alert(1)</script>\"'&<img src=https://example.org/x onerror=y>"
 PLAIN = Report(

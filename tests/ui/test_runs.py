@@ -6,16 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpviz.algorithms import CATALOGUE as ALGORITHMS
-from dpviz.algorithms import convergent_kmeans as algorithm
-from dpviz.algorithms import source_target
 from dpviz.core import Ball, Box
 from dpviz.data import Dataset
-from dpviz.stories import CATALOGUE as STORIES
-from dpviz.stories import convergent_kmeans as story
+from dpviz.methods import CATALOGUE as ALGORITHMS
+from dpviz.methods import STORIES
+from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.source_target import algorithm as source_target
 from dpviz.ui import runs
-from dpviz.ui.drawing import started
-from dpviz.ui.picker import UPLOAD, Source
+from dpviz.ui.data.drawing import started
+from dpviz.ui.data.picker import UPLOAD, Source
 
 SEEDED, SECRET = runs.Noise(0), runs.Noise(None)
 POINTS = np.random.default_rng(0).random((80, 2))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import segno
 
-from dpviz.ui import hiding, share, state
-
-from .conftest import Query
+from dpviz.ui import hiding, state
+from dpviz.ui.export import share
+from tests.ui.conftest import Query
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = "http://localhost:8501/dpm?data=blobs&n=5000&epsilon=0.5&audience=curator&hide=seeds,tabs"

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpviz.core import frozen
-from dpviz.ui.config import FORMAT, MOST_BYTES, VERSION, Config, ConfigError, read, write
-from dpviz.ui.sheet import CLASSES, MOST_POINTS, NOT_HERE, Sheet
+from dpviz.ui.data.sheet import CLASSES, MOST_POINTS, NOT_HERE, Sheet
+from dpviz.ui.export.config import FORMAT, MOST_BYTES, VERSION, Config, ConfigError, read, write
 
 DRAW = (("data", "draw"), ("drawing", "one"))
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "data": dict(DRAW)}

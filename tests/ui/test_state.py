@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpviz.algorithms import CATALOGUE
 from dpviz.core import Knob, knobs
+from dpviz.methods import CATALOGUE
 from dpviz.ui import frame, state
 
 KNOBS = {knob.name: knob for module in reversed(CATALOGUE.values()) for knob in knobs(module.Params)}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.ui.upload_form import MOST_FEATURES, Form, from_file, to_file
+from dpviz.ui.data.upload_form import MOST_FEATURES, Form, from_file, to_file
 
 FORM = Form(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
 

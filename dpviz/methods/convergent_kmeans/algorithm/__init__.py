@@ -1,0 +1,288 @@
+"""Convergent DP k-means (Lu & Shen, "Differentially Private k-Means Clustering with Guaranteed Convergence").
+
+Two modes. *published* follows algorithms 1 and 2 of the paper; its privacy claim (theorem 5) is not established.
+*repaired* is ours: the same zones, standing on noisy means, with a proved guarantee.
+
+Notation, paper -> code: S_prev -> previous_centers, S -> nonprivate_mean, Y -> far_point, X -> controller,
+gamma -> gamma, lambda -> lam, P -> zone_center, r -> zone_radius, delta -> reach, alpha -> angle,
+S_hat -> released_centers, epsilon_0 -> epsilon_counts.
+
+Why repaired mode is epsilon-DP under ADD_REMOVE. Points are clipped into the public box and scaled to [0, 1]^d. An
+iteration releases, for every cluster of a partition that earlier releases fix, a count (one record moves one count by
+1) and the sum of x - 1/2 (one record moves each of its d coordinates by at most 1/2). Laplace noise of scale
+1/eps_count and (1/2)/eps_sum makes this eps_count + d eps_sum = eps_t; clusters are disjoint, so one record pays
+once. T and the split follow from public parameters and a noisy number of records whose cost is part of epsilon; the
+iterations compose to epsilon. Zones, their samples and the released centers are computed from these noisy statistics
+and independent randomness only: post-processing. Changing one record is one removal and one addition: 2 epsilon.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Centers,
+    CentersRelease,
+    Claim,
+    Event,
+    FloatArray,
+    Guarantee,
+    Points,
+    Result,
+    check_params,
+    frozen,
+    knob,
+    unit_records,
+)
+from dpviz.mechanisms import laplace
+from dpviz.methods.convergent_kmeans.algorithm.chances import chances
+from dpviz.methods.convergent_kmeans.algorithm.step import Problem, ZoneStep, finish, lengths, zone_step
+from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
+
+TITLE = "Convergent k-means"
+PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
+SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
+
+PUBLISHED_CAVEATS = (
+    "The sampling zone, its support and its center are computed from exact means, so a center that is possible with "
+    "you in the data can be impossible without you.",
+    "ε hardly moves anything: it only chooses within zones that the data place, and in iteration 1 it moves no zone.",
+    "The score's sensitivity is a local one, and the number of iterations depends on the data and is published.",
+)
+RECORDS_CAVEAT = "The start is made of real records, which are published as they are: no guarantee holds."
+GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
+RATIO_CAVEAT = (
+    "The final noise is on the counts only: every released center lies exactly on the ray from the box's low corner "
+    "through its true sum, so ratios of coordinates leak exactly."
+)
+LINE_CAVEAT = (
+    "The final noise is on the counts only: in one dimension the center's density has no bounded ratio near the box's "
+    "low end."
+)
+REPAIRED_CAVEATS = (
+    "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
+    "Noise and arithmetic are floating point and the generator is not a cryptographic one; the proof is for real "
+    "numbers and true randomness. A short seed can be searched for from the release.",
+)
+
+__all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]
+
+
+Step = ZoneStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    mode: str = knob(
+        "repaired",
+        "Mode",
+        "Repaired: the zones stand on noisy means and the guarantee is proved. Published: as in the paper.",
+        choices=(("repaired", "Repaired"), ("published", "As published")),
+    )
+    orientation: str = knob(
+        "past",
+        "Orientation",
+        "Where the zone points: along the last move (past), or towards Lloyd's next mean (future).",
+        choices=(("past", "Past"), ("future", "Future")),
+    )
+    epsilon: float = knob(
+        1.0,
+        "Privacy budget ε",
+        "How much one record may change what is released; repaired mode spends no more. Smaller is more private.",
+        low=0.05,
+        high=20.0,
+        minimum=1e-9,
+        log=True,
+    )
+    epsilon_per_iteration: float = knob(
+        0.5,
+        "ε per step",
+        "Published mode spends this in every step. In repaired mode it is only the temperature inside a zone.",
+        low=0.01,
+        high=100.0,
+        minimum=0.0,
+        log=True,
+    )
+    epsilon_counts: float = knob(
+        0.5, "ε₀ of the final counts", "Published mode's last step.", low=0.01, high=100.0, minimum=1e-9, log=True
+    )
+    start: str = knob(
+        "packing",
+        "Start",
+        "Sphere packing looks at no record. The paper starts from k records, which switches every guarantee off.",
+        choices=(("packing", "Sphere packing (public)"), ("records", "k records (as in the paper)")),
+    )
+    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
+    max_iterations: int = knob(
+        30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
+    )
+    n_iterations: int | None = None  # repaired mode's T; None: Su et al.'s rule from a noisy number of records
+    tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
+    start_seed: int | None = None  # public seed of the start; None: drawn from `rng`
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        _check_whole("n_iterations", self.n_iterations, least=1)
+        _check_whole("start_seed", self.start_seed, least=0)
+        if not self.tolerance >= 0:
+            raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
+        if self.mode == "repaired" and self.orientation == "future":
+            raise ValueError(
+                "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "
+                "repaired mode does not pay for. Use orientation='past', or mode='published'."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ZonesRelease(CentersRelease):
+    """Centers, and the zones published on the way. Zones are in box units: the box is [0, 1]^d.
+
+    `zone_means`, `controllers`, `lam` and `noisy_counts_by_iteration` are None in published mode, where they would be
+    exact statistics.
+    """
+
+    start: Centers | None  # (k, d) box units; None when it was made of records or given
+    zone_centers: FloatArray  # (T, k, d)
+    zone_radii: FloatArray  # (T, k)
+    path: FloatArray  # (T, k, d) the sampled centers S_hat
+    zone_means: FloatArray | None  # (T, k, d) the noisy means
+    controllers: FloatArray | None  # (T, k, d)
+    lam: FloatArray | None  # (T, k)
+    noisy_counts_by_iteration: FloatArray | None  # (T, k)
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[ZonesRelease, ZoneStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
+
+    Repaired mode is epsilon-DP under ADD_REMOVE (proof in the module's docstring) and releases its last noisy means.
+    Published mode releases what the paper releases and proves nothing. Raises ValueError for bad points or centers.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    events = tuple(event for step in trace for event in step.events)
+    final = trace[-1].final_centers
+    centers = trace[-1].zone_mean if final is None else final
+    return Result(_release(centers, trace, box, params), trace, events, _guarantee(params, trace))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
+    """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
+    start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
+    unit = unit_records(points, box)
+    centers = _start(unit, box, params, rng=start_rng)
+    problem = _problem(nearest_among(unit), params, rng=plan_rng)
+    clusters = problem.nearest.opening(centers)
+    shape, past = centers.shape, problem.orientation == "past"
+    drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
+    for iteration, chance in enumerate(drawn, start=1):
+        step = zone_step(problem, centers, clusters, iteration, chance)
+        if problem.repaired and iteration == problem.n_iterations:
+            yield replace(step, outcome="planned")  # never looks at the records for this
+            return
+        following = problem.nearest.partition(step.released_centers)
+        outcome = "moving" if problem.repaired else _outcome(step, clusters, following, params)
+        if outcome != "moving":
+            yield finish(step, following.sums, params.epsilon_counts, outcome, rng=end_rng)
+            return
+        yield step
+        centers, clusters = step.released_centers, following
+
+
+def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
+    """Return the centers (k, d) that the first iteration starts from, in box units.
+
+    Public with start="packing"; with start="records" they are k distinct records: curator only. Raises ValueError
+    for `initial_centers` of another shape, and for more clusters than records with start="records".
+    """
+    return _start(unit_records(points, box), box, params, rng=rng)
+
+
+def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
+    return start_from(
+        unit,
+        box,
+        params.n_clusters,
+        start=params.start,
+        given=params.initial_centers,
+        seed=params.start_seed,
+        rng=rng,
+    )
+
+
+def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> Problem:
+    """Fix the number of iterations and their budget; repaired mode takes T from a noisy number of records."""
+    n, d = nearest.points.shape
+
+    def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> Problem:
+        repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
+        return Problem(
+            nearest, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
+        )
+
+    if params.mode == "published":
+        return planned(params.max_iterations, params.epsilon_per_iteration)
+    if params.n_iterations is not None:
+        return planned(params.n_iterations, params.epsilon / params.n_iterations)
+    size = LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / (SIZE_SHARE * params.epsilon))
+    noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
+    left = (1.0 - SIZE_SHARE) * params.epsilon
+    n_iterations = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)
+    return planned(n_iterations, left / n_iterations, (size,))
+
+
+def _outcome(step: ZoneStep, clusters: Partition, following: Partition, params: Params) -> str:
+    """Say whether published mode goes on after its step from `clusters`."""
+    if following.same_members(clusters):
+        return "converged"
+    if lengths(step.released_centers - step.previous_centers).max() <= params.tolerance:
+        return "still"
+    return "max_iterations" if step.iteration == params.max_iterations else "moving"
+
+
+def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:
+    repaired = params.mode == "repaired"
+    public_start = params.start == "packing" and params.initial_centers is None
+
+    def stack(name: str) -> FloatArray:
+        return frozen(np.stack([getattr(step, name) for step in trace]))
+
+    return ZonesRelease(
+        centers=frozen(box.clip(box.from_unit(centers))),
+        noisy_counts=trace[-1].noisy_counts,
+        start=trace[0].previous_centers if public_start else None,
+        zone_centers=stack("zone_center"),
+        zone_radii=stack("zone_radius"),
+        path=stack("released_centers"),
+        zone_means=stack("zone_mean") if repaired else None,
+        controllers=stack("controller") if repaired else None,
+        lam=stack("lam") if repaired else None,
+        noisy_counts_by_iteration=stack("noisy_counts") if repaired else None,
+    )
+
+
+def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
+    given = params.initial_centers is not None
+    records = params.start == "records" and not given  # given centers override the start
+    start = (GIVEN_START_CAVEAT,) if given else (RECORDS_CAVEAT,) if records else ()
+    if params.mode == "published":
+        total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
+        claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 5")
+        leak = RATIO_CAVEAT if trace[0].zone_mean.shape[1] > 1 else LINE_CAVEAT
+        return Guarantee(claim, None, (*start, leak, *PUBLISHED_CAVEATS))
+    claim = Claim(
+        params.epsilon, 0.0, Adjacency.ADD_REMOVE, "repaired mode: Laplace counts and sums, Su et al.'s split"
+    )
+    return Guarantee(claim, None if records else claim, (*start, *REPAIRED_CAVEATS))
+
+
+def _check_whole(name: str, value: int | None, *, least: int) -> None:
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if value is not None and not (whole and value >= least):
+        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")

@@ -1,0 +1,191 @@
+"""One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
+from dpviz.mechanisms import laplace
+from dpviz.methods.convergent_kmeans.algorithm.chances import Chance
+from dpviz.solvers import (
+    BOX_MIDDLE,
+    ClusterSums,
+    Members,
+    Nearest,
+    Partition,
+    centered_sums,
+    cluster_costs,
+    means,
+    noisy_means,
+    past_controller,
+    placed_in_zone,
+    su_split,
+)
+
+ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What stays the same over the iterations."""
+
+    nearest: Nearest  # of the records (n, d), clipped and scaled to [0, 1]^d
+    n_clusters: int
+    repaired: bool
+    orientation: str  # "past" or "future"
+    n_iterations: int  # T, or the most in published mode
+    epsilon: float  # of each iteration: budget in repaired mode, the paper's epsilon_t in published mode
+    temperature: float  # epsilon inside a zone; the same number in published mode
+    plan_events: tuple[Event, ...] = ()  # what fixing `n_iterations` cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneStep(Step):
+    """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+
+    iteration: int  # 1, 2, ...
+    epsilon: float  # of this iteration: budget in repaired mode, the paper's epsilon_t in published mode
+    previous_centers: Centers  # (k, d) S_prev
+    nonprivate_counts: Counts  # (k,)
+    nonprivate_mean: Centers  # (k, d) S; an empty cluster's is S_prev
+    noisy_counts: Counts | None  # (k,) repaired mode
+    zone_mean: Centers  # (k, d) the mean the zone stands on: S, or the noisy mean in repaired mode
+    convergent_radius: FloatArray  # (k,) a = |S_prev - zone_mean|
+    far_point: Centers  # (k, d) Y = 2 zone_mean - S_prev
+    gamma: FloatArray  # (k,) angle from Y to X, radians; NaN with orientation "future"
+    controller: Centers  # (k, d) X
+    lam: FloatArray  # (k,)
+    zone_center: Centers  # (k, d) P
+    zone_radius: FloatArray  # (k,) r
+    reach: FloatArray  # (k,) delta
+    angle: FloatArray  # (k,) alpha, radians
+    released_centers: Centers  # (k, d) S_hat
+    nonprivate_members: Members  # of each previous center: the nearest records
+    nonprivate_cost_before: FloatArray  # (k,) of the clusters at S_prev, box units squared
+    nonprivate_cost_after: FloatArray  # (k,) of the same clusters at S_hat
+    lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
+    outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
+    events: tuple[Event, ...]
+    # Published mode's last iteration also has the final sums over noisy counts, and what of them had to be mended.
+    final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
+    final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
+    final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
+    final_centers: Centers | None = None  # (k, d) as released, box units
+    nonprivate_final_mean: Centers | None = None  # (k, d) of the clusters whose sums are released
+
+    @property
+    def nonprivate_labels(self) -> Labels:
+        """Everybody's nearest previous center (n,)."""
+        return np.asarray(self.nonprivate_members[:], dtype=np.intp)
+
+    @property
+    def leaves_convergent_zone(self) -> NDArray[np.bool_]:
+        """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
+        reach = lengths(self.controller - self.zone_mean)
+        return np.asarray(reach > self.convergent_radius + ROUNDING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stand:
+    """The means that the zones of one iteration stand on."""
+
+    mean: Centers
+    noisy_counts: Counts | None
+    events: tuple[Event, ...]
+
+
+def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
+    """Do steps 1 to 5 of one iteration, for all clusters at once; `clusters` are those of `centers`."""
+    gamma, lam = chance.gamma, chance.lam
+    sums, squares = clusters.sums, clusters.nonprivate_squares
+    exact = means(sums, centers)
+    if problem.repaired:
+        rngs = [chance.noise.child(part).generator() for part in range(2)]
+        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs)
+    else:
+        stand = _exact_stand(exact, problem.epsilon, iteration)
+    far_point = 2.0 * stand.mean - centers  # Y
+    controller = _aim(problem, stand.mean, far_point, chance)
+    sample = placed_in_zone(stand.mean, controller, chance.draw)
+    return ZoneStep(
+        iteration=iteration,
+        outcome="moving",
+        lloyd_rounds=2 if problem.orientation == "future" else 1,
+        epsilon=problem.epsilon,
+        events=problem.plan_events + stand.events if iteration == 1 else stand.events,
+        previous_centers=frozen(centers),
+        nonprivate_members=clusters.nonprivate_members,
+        nonprivate_counts=frozen(sums.nonprivate_counts),
+        nonprivate_mean=frozen(exact),
+        noisy_counts=stand.noisy_counts,
+        zone_mean=frozen(stand.mean),
+        convergent_radius=frozen(lengths(stand.mean - centers)),
+        far_point=frozen(far_point),
+        gamma=frozen(gamma),
+        controller=frozen(controller),
+        lam=frozen(lam),
+        zone_center=frozen(stand.mean + lam[:, None] * (controller - stand.mean)),
+        zone_radius=frozen((1.0 - lam) * lengths(controller - stand.mean)),
+        reach=frozen(sample.reach),
+        angle=frozen(sample.angle),
+        released_centers=frozen(sample.points),
+        nonprivate_cost_before=frozen(cluster_costs(sums, squares, centers)),
+        nonprivate_cost_after=frozen(cluster_costs(sums, squares, sample.points)),
+    )
+
+
+def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) -> Centers:
+    """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
+    if chance.turns is not None:
+        return past_controller(mean, far_point, chance.gamma, chance.turns)
+    return means(problem.nearest.partition(mean).sums, mean)
+
+
+def _noisy_stand(
+    sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rngs: Sequence[np.random.Generator]
+) -> _Stand:
+    """Release noisy counts and centered sums, by a generator each, and stand on their means."""
+    k, d = centers.shape
+    split = su_split(epsilon, d)
+    count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count)
+    total = LaplaceEvent("sums", sensitivity=BOX_MIDDLE, scale=BOX_MIDDLE / split.sum_per_axis, n_coordinates=d)
+    count_rng, sum_rng = rngs
+    noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
+    noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
+    mean = noisy_means(noisy_counts, noisy_sums, centers, count_scale=count.scale)
+    one_cluster = SequenceEvent("one cluster", (count, total))
+    event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
+    return _Stand(mean, frozen(noisy_counts), (event,))
+
+
+def _exact_stand(exact: Centers, epsilon: float, iteration: int) -> _Stand:
+    """Stand on the exact means, as the paper does. The event is the paper's claim, not a proved fact."""
+    claimed = PureEvent("one cluster (claimed)", epsilon)
+    return _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
+
+
+def lengths(vectors: FloatArray) -> FloatArray:
+    """Return the Euclidean length of each row."""
+    squares: FloatArray = np.einsum("ij,ij->i", vectors, vectors)
+    return np.sqrt(squares)
+
+
+def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, outcome: str, *, rng: np.random.Generator) -> ZoneStep:
+    """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
+    event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / epsilon)
+    noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
+    centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]
+    clipped = np.clip(centers, 0.0, 1.0)
+    return replace(
+        step,
+        final_counts=frozen(noisy_counts),
+        final_raised=frozen(np.asarray(noisy_counts < 1.0)),
+        final_clipped=frozen(np.asarray(((centers < 0.0) | (centers > 1.0)).any(axis=1))),
+        final_centers=frozen(clipped),
+        nonprivate_final_mean=frozen(means(sums, clipped)),
+        outcome=outcome,
+        events=(*step.events, event),
+    )

@@ -1,0 +1,236 @@
+"""The k-means family's baselines as pictures: LLOYD, BLUM, DWORK, SU, EUGkM, GUPT and PrivGene, one kind a module.
+
+The same protocol as an algorithm's own story. What a method draws hangs on the type of its release alone: `KINDS`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.baselines._lloyd_family import LloydFamilyRelease
+from dpviz.baselines.eugkm import GridRelease
+from dpviz.baselines.gupt import BlocksRelease
+from dpviz.baselines.privgene import GeneRelease
+from dpviz.core import CentersRelease, Points, Result, Step, unit_records
+from dpviz.methods.convergent_kmeans.story import blocks_layers, gene_layers, grid_layers, lloyd_layers
+from dpviz.plots import Layer, Scene
+from dpviz.solvers import LloydRun, lloyd, public_start
+from dpviz.stories import center_facts, charts, recoloring
+from dpviz.stories.center_facts import allowed, contents, not_established, outcome
+from dpviz.stories.charts import CostLine
+from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.stage import ExactScene, Stops
+from dpviz.stories.telling import Telling, drawable
+from dpviz.stories.view import Projection, View, Words, project
+from dpviz.words import spoken
+
+__all__ = [
+    "TERMS",
+    "Context",
+    "allowed",
+    "contents",
+    "context",
+    "cost_chart",
+    "ledger_chart",
+    "no_budget",
+    "not_established",
+    "outcome",
+    "recolored",
+    "reference",
+    "reference_key",
+    "risk",
+    "scene",
+    "sentence",
+    "terms",
+    "utility",
+]
+
+Context = Telling[CentersRelease, Step]
+
+COMMON_TERMS = (
+    (
+        "Colors",
+        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
+    ),
+    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
+    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    ("Lloyd's", "k-means without privacy: what the method is compared with."),
+    ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
+)
+TERMS = (
+    *COMMON_TERMS,
+    *lloyd_layers.TERMS,
+    *lloyd_layers.EXACT_TERMS,
+    *grid_layers.TERMS,
+    *blocks_layers.TERMS,
+    *gene_layers.TERMS,
+)
+EXACT = "No privacy: every number here is exact."
+EXACT_CAPTION = "Nothing of this run is private: the public sees the box and a public start, and nothing else."
+CAPTION = "Colors are clusters. Grey is secret, blue released, orange noise, green public."
+PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of method is told; its functions take a `Telling` of this kind's release."""
+
+    release: type[CentersRelease]
+    layers: Callable[[Any, Projection], tuple[Layer, ...]]
+    stops: Callable[[Any], Stops]
+    costs: Callable[[Any], CostLine]
+    facts: Callable[[Any], tuple[Fact, ...]]
+    alt: Callable[[Any], str]
+    terms: tuple[tuple[str, str], ...]
+    unit: str = spoken("iteration")  # what the ledger's columns are
+    note: str = ""  # said below the picture, public
+
+
+def _kind(release: type[CentersRelease], module: Any, **options: Any) -> Kind:
+    return Kind(release, module.layers, module.stops, module.costs, module.facts, module.alt, module.TERMS, **options)
+
+
+KINDS = (
+    _kind(LloydFamilyRelease, lloyd_layers),
+    _kind(GridRelease, grid_layers, unit=spoken("step"), note=grid_layers.NOTE),
+    _kind(BlocksRelease, blocks_layers, unit=spoken("step")),
+    _kind(GeneRelease, gene_layers, unit=spoken("round")),
+)
+
+
+def kind_of(result: Result[CentersRelease, Step]) -> Kind:
+    """Return how a run is told; raises TypeError for a run of none of these methods."""
+    for kind in KINDS:
+        if isinstance(result.release, kind.release):
+            return kind
+    known = ", ".join(kind.release.__name__ for kind in KINDS)
+    raise TypeError(f"The release was a {type(result.release).__name__}, but this story tells {known}.")
+
+
+def reference_key(params: Any) -> tuple[object, ...]:
+    """Return the parameters that Lloyd's run depends on, for a start with a seed."""
+    return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
+
+
+def reference(points: Points, words: Words, result: Result[CentersRelease, Step], params: Any = None) -> LloydRun:
+    """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
+
+    It starts where the method starts. EUGkM and PrivGene start anywhere: then from the sphere packing of
+    `params.start_seed`, of seed 0 without `params` or without a seed. GUPT starts there, too, in an order of its own:
+    with a seed it takes the packing's, so that a run kept for one method is to the bit that of any other.
+    """
+    unit = unit_records(points, words.box)
+    first: Any = result.trace[0]
+    if isinstance(result.release, LloydFamilyRelease):
+        return lloyd(unit, first.previous_centers)
+    if isinstance(result.release, BlocksRelease) and (params is None or params.start_seed is None):
+        return lloyd(unit, first.start)
+    seed = 0 if params is None or params.start_seed is None else params.start_seed
+    return lloyd(unit, public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed)))
+
+
+def context(
+    result: Result[CentersRelease, Step], params: Any, points: Points, words: Words, lloyd_run: LloydRun
+) -> Context:
+    """Prepare the telling of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
+    kind_of(result)
+    return Telling(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
+
+
+def terms(told: Context) -> tuple[tuple[str, str], ...]:
+    """Return the words that this run's picture needs."""
+    return (*COMMON_TERMS, *(lloyd_layers.EXACT_TERMS if _exact(told) else kind_of(told.result).terms))
+
+
+def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+    del rng  # other stories illustrate a law with draws
+    kind, plane = kind_of(told.result), project(view, told.words, told.unit)
+    stops = kind.stops(told)
+    make = ExactScene if _exact(told) else Scene
+    return make(
+        title=told.words.title,
+        alt=_alt(told, kind),
+        caption=f"{_caption(told, plane)}{'' if plane.nonprivate else kind.note}",
+        public_caption=EXACT_CAPTION if _exact(told) else f"{PUBLIC_CAPTION}{kind.note}",
+        x=plane.x,
+        y=plane.y,
+        axes_public=not plane.nonprivate,
+        layers=kind.layers(told, plane),
+        frames=stops.frames,
+        start_frame=stops.start_frame,
+        group_names=tuple(f"cluster {i + 1}" for i in range(told.params.n_clusters)),
+    )
+
+
+def cost_chart(told: Context) -> Scene:
+    """Return exact cost against iteration, beside Lloyd's: the curator's."""
+    kind = kind_of(told.result)
+    return charts.cost_chart(told, kind.costs(told), kind.stops(told))
+
+
+def ledger_chart(told: Context) -> Scene:
+    """Return what each iteration spends, from the release's events."""
+    return charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit=kind_of(told.result).unit)
+
+
+def no_budget(_: float) -> str:
+    """Say what epsilon does where there is no privacy."""
+    return "Lloyd has no budget: ε changes nothing here."
+
+
+def sentence(told: Context) -> Sentence:
+    """Say the run in one sentence; without a proof no limit is named."""
+    if _exact(told):
+        return Sentence(curator=f"{EXACT} The centers are the means of real records.", public=EXACT)
+    return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", told.params.n_clusters)
+
+
+def utility(told: Context) -> tuple[Fact, ...]:
+    """Return how good the released centers are: exact, so the curator's."""
+    kind = kind_of(told.result)
+    same = kind.release in (LloydFamilyRelease, BlocksRelease)
+    start = center_facts.SAME_START if same else center_facts.PACKED_START
+    return (*center_facts.cost_facts(told, start), *kind.facts(told), center_facts.lloyd_fact(told))
+
+
+def risk(told: Context) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public."""
+    if _exact(told):
+        return (Fact("Attacker is right", "no limit", "No noise: every number here is exact.", True),)
+    return center_facts.risk(told.result.guarantee.proved)
+
+
+def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
+    return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
+
+
+def _exact(told: Context) -> bool:
+    """Say whether this is Lloyd's own run."""
+    release = told.result.release
+    return isinstance(release, LloydFamilyRelease) and lloyd_layers.is_exact(release)
+
+
+def _alt(told: Context, kind: Kind) -> str:
+    """Describe the picture from public parameters and the release alone; nothing of Lloyd's own run is public."""
+    what = f"{told.words.title}: {told.params.n_clusters} {kind.alt(told)}."
+    if _exact(told):
+        return what
+    places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
+    return f"{what} Released centers at {places}."
+
+
+def _caption(told: Context, plane: Projection) -> str:
+    """Say what is drawn, from public facts only."""
+    if plane.nonprivate:
+        return "Principal directions are computed from the records: curator only. Two features have a public view."
+    if told.words.box.d > 2:
+        return f"Two of {told.words.box.d} features. {CAPTION}"
+    if told.words.box.d == 1:
+        return "One feature. Height has no meaning: records are spread out so that they can be seen."
+    return CAPTION

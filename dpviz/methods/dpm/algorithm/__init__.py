@@ -1,0 +1,261 @@
+"""DPM: clustering through separation (Liebenow et al., "DPM: Clustering Sensitive Data through Separation").
+
+The records are cut in two where they are sparse and near their median, again and again; every part left is a cluster.
+
+Two calibrations. *published* follows algorithms 1 and 2 of the paper and its reference; its privacy claim (theorem 1)
+is not established for d >= 2, because lemma 1 is false there. *repaired* is ours, with a proved guarantee.
+
+Notation, paper -> code: tau -> n_levels, beta -> interval size, n~ -> noisy_count, alpha -> emptiness_weight, w_c = 1,
+(t, q) -> `t`, `q`, epsilon_int, epsilon_cnt, epsilon_exp, epsilon_avg -> Shares of epsilon.
+
+Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into the public box. In order, it releases
+1. a noisy number of records, if depth or shares have to follow one (Laplace, sensitivity 1, PLAN_SHARE of epsilon),
+   and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
+2. the interval size (proof in `_dpm_interval`);
+3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
+   change is (t/q + w_e/2)/n~, exact as n~ was released before, see `_dpm_score.unit_half_range`); and the noisy counts
+   of its two sides. Subsets are disjoint and follow from released splits, so one record pays once a level. A split is
+   applied if both noisy counts are large;
+4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
+   diagonal. Budget of levels that no subset reached goes to the averages.
+Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
+all of delta is the averages' (basic composition with a fixed sum). Changing one record is one removal and one
+addition: (2 epsilon, (1 + e^epsilon) delta).
+
+What departs from the paper in repaired mode, and why, beside the interval size: nothing is shifted (the score's n~ is
+released first, so neither offset nor delta is needed); a split's probability is that of sensitivity (t/q + w_e/2)/n~
+and not (t/q + w_e)/n~, because a record lowers an emptiness and never raises it; depth and shares follow the noisy n
+(tau = 7 and 60 % for averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do
+not matter; only candidates inside a subset's cell are offered, and averages stand on that cell.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    Claim,
+    Guarantee,
+    Points,
+    Result,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.data import Chunks
+from dpviz.methods.dpm.algorithm.bins import Candidates
+from dpviz.methods.dpm.algorithm.centers import CentersStep, SplitTree, TreeRelease, average
+from dpviz.methods.dpm.algorithm.interval import interval_size, published_interval, repaired_interval
+from dpviz.methods.dpm.algorithm.plan import LEAST_RECORDS, Plan, Shares, level_epsilons, make_plan
+from dpviz.methods.dpm.algorithm.records import Held, records_of
+from dpviz.methods.dpm.algorithm.score import (
+    CENTRENESS_Q,
+    CENTRENESS_T,
+    EMPTINESS_WEIGHT,
+    centreness,
+    check_centreness,
+    emptiness,
+)
+from dpviz.methods.dpm.algorithm.trace import DpmStep, LevelStep, PlanStep, SplitTrace, Weights
+from dpviz.methods.dpm.algorithm.tree import Growth, grow
+
+TITLE = "DPM"
+PAPER = "Liebenow et al., DPM: Clustering Sensitive Data through Separation"
+
+LEMMA_CAVEAT = (
+    "Lemma 1, the sensitivity behind the interval size, is false in two or more dimensions: one record can move every "
+    "averaged gap."
+)
+OFFSET_CAVEAT = "The offset under the splits costs usefulness and protects nothing: the noisy count is released first."
+NOISY_DELTA_CAVEAT = (
+    f"δ is 1/(n √n) of the released noisy number of records, counted as {LEAST_RECORDS:,.0f} where it is less. For "
+    "each value of that number the rest of the run keeps its δ; before it is known, δ is the mean over the number's "
+    f"noise, at most {LEAST_RECORDS**-1.5:.2g}."
+)
+PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
+COMMON_CAVEATS = (
+    "Changing one record instead of adding or removing it costs 2ε and (1 + e^ε)δ.",
+    "Noise and arithmetic are floating point and the generator is not a cryptographic one; the proof is for real "
+    "numbers and true randomness. A short seed can be searched for from the release.",
+)
+
+__all__ = [
+    "PAPER",
+    "TITLE",
+    "CentersStep",
+    "LevelStep",
+    "Params",
+    "Plan",
+    "PlanStep",
+    "Shares",
+    "SplitTrace",
+    "SplitTree",
+    "Step",
+    "TreeRelease",
+    "centreness",
+    "emptiness",
+    "fit",
+    "interval_size",
+    "level_epsilons",
+    "steps",
+]
+
+Step = DpmStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public."""
+
+    epsilon: float = knob(
+        1.0,
+        "Privacy budget ε",
+        "How much one record may change what is released; the run spends all of it. Smaller is more private.",
+        low=0.05,
+        high=20.0,
+        minimum=1e-9,
+        log=True,
+    )
+    calibration: str = knob(
+        "repaired",
+        "Calibration",
+        "Repaired: the guarantee is proved, depth and shares follow the noisy number of records. Published: as in the "
+        "paper.",
+        choices=(("repaired", "Repaired"), ("published", "As published")),
+    )
+    t: float = knob(
+        CENTRENESS_T, "Centreness t", "Centreness where the outer part ends; above 2q.", low=0.1, high=1.0, maximum=1.0
+    )
+    q: float = knob(
+        CENTRENESS_Q,
+        "Outer part q",
+        "Share of the records at either end where splits are unwanted.",
+        low=0.01,
+        high=0.49,
+    )
+    emptiness_weight: float = knob(
+        EMPTINESS_WEIGHT,
+        "Weight of emptiness",
+        "How much an empty place counts against a central one, which counts once.",
+        low=0.0,
+        high=20.0,
+        minimum=0.0,
+        maximum=1e6,
+    )
+    delta: float | None = None  # None: 1/(n sqrt n) of the noisy n, or of `n_public`
+    n_levels: int | None = None  # tau; None: follows the noisy n, 7 when published
+    shares: Shares | None = None  # None: follow the noisy n, the paper's when published
+    n_public: int | None = None  # number of records if public: it need not be counted for depth, shares and delta
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        check_centreness(self.t, self.q)
+        _check_whole("n_levels", self.n_levels, least=1, most=20)
+        _check_whole("n_public", self.n_public, least=0)
+        if self.delta is not None and not 0.0 < self.delta < 1.0:
+            raise ValueError(
+                f"delta was {self.delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
+                "1/(n sqrt n)."
+            )
+
+
+def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Result[TreeRelease, DpmStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
+
+    Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring). n may be 0. In that
+    calibration points may come in chunks: the same release, to the bit; for the interval size their places, 4 bytes a
+    number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
+    points and for chunks as published, and OSError where that file has no room.
+    """
+    trace = tuple(steps(points, box, params, rng=rng))
+    plan, last = _first_and_last(trace)
+    release = TreeRelease(
+        centers=last.centers,
+        noisy_counts=last.noisy_counts,
+        tree=last.tree,
+        center_sigmas=last.center_sigmas,
+        interval_sizes=frozen(plan.interval.fractions * box.widths),
+    )
+    events = tuple(event for step in trace for event in step.events)
+    return Result(release, trace, events, _guarantee(params, plan.plan, box.d))
+
+
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:
+    """Yield a `PlanStep`, a `LevelStep` for each level of the tree, and a `CentersStep`; curator only."""
+    published = params.calibration == "published"
+    if published and isinstance(points, Chunks):
+        raise ValueError(
+            "calibration was 'published', but it draws one of all n - 1 averaged gaps, and records that come in chunks "
+            "are not held. Use 'repaired', or load the records."
+        )
+    records = records_of(points, box)
+    plan_rng, interval_rng, tree_rng, average_rng = rng.spawn(4)
+    plan = make_plan(
+        records.n,
+        epsilon=params.epsilon,
+        delta=params.delta,
+        n_levels=params.n_levels,
+        shares=params.shares,
+        n_public=params.n_public,
+        published=published,
+        rng=plan_rng,
+    )
+    if isinstance(records, Held) and published:
+        interval = published_interval(records.places, box, plan.interval_epsilon, plan.root_count, rng=interval_rng)
+    else:
+        interval = repaired_interval(records, plan.interval_epsilon, plan.root_count, rng=interval_rng)
+    yield PlanStep(plan, interval, records.n, (*plan.events, *interval.events))
+    tree = Growth.from_root(records, Candidates.of(interval.fractions), plan.root_count)
+    levels = 0
+    for step in grow(tree, plan, Weights(params.t, params.q, params.emptiness_weight, published), rng=tree_rng):
+        levels += 1
+        yield step
+    budget = plan.averages if published else _with_the_rest(plan, levels)
+    yield average(box, tree, plan, budget, published=published, rng=average_rng)
+
+
+def _with_the_rest(plan: Plan, n_levels: int) -> Budget:
+    """Return the averages' budget and that of the levels that no subset reached; how many were is released."""
+    rest = plan.split_epsilons[n_levels:].sum() + plan.count_epsilons[n_levels + 1 :].sum()
+    return Budget(plan.averages.epsilon + float(rest), plan.averages.delta)
+
+
+def _first_and_last(trace: tuple[DpmStep, ...]) -> tuple[PlanStep, CentersStep]:
+    first, last = trace[0], trace[-1]
+    assert isinstance(first, PlanStep)
+    assert isinstance(last, CentersStep)
+    return first, last
+
+
+def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
+    """State the paper's theorem 1, and what is proved."""
+    published = params.calibration == "published"
+    from_noisy = params.delta is None and params.n_public is None
+    delta_caveats = (NOISY_DELTA_CAVEAT,) if from_noisy else ()
+    public = (PUBLIC_N_CAVEAT,) if params.n_public is not None else ()
+    claim = Claim(params.epsilon, plan.delta, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 1")
+    if published:
+        # With one axis the interval size moves by 2 - q <= 2 ranks, for which epsilon/2 is enough.
+        proved = Claim(params.epsilon, plan.averages.delta, Adjacency.ADD_REMOVE, "one axis: lemma 1 holds")
+        lemma = (LEMMA_CAVEAT,) if d > 1 else ()
+        caveats = (*lemma, OFFSET_CAVEAT, *delta_caveats, *public, *COMMON_CAVEATS)
+        return Guarantee(claim, proved if d == 1 else None, caveats)
+    proved = Claim(
+        params.epsilon,
+        plan.delta,
+        Adjacency.ADD_REMOVE,
+        "repaired calibration: pooled gaps, splits scored on released counts, Gaussian averages",
+    )
+    return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS))
+
+
+def _check_whole(name: str, value: int | None, *, least: int, most: float = np.inf) -> None:
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if value is not None and not (whole and least <= value <= most):
+        upto = "" if np.isinf(most) else f" and <= {most:g}"
+        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}{upto}, or None.")

@@ -1,0 +1,178 @@
+"""DPM's centers: one noisy average a leaf, and the tree as it is released. See `dpm`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import GaussianEvent, ParallelEvent, gaussian_sigma
+from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, frozen
+from dpviz.mechanisms import gaussian
+from dpviz.methods.dpm.algorithm.bins import RESOLUTION
+from dpviz.methods.dpm.algorithm.plan import Plan
+from dpviz.methods.dpm.algorithm.trace import DpmStep
+from dpviz.methods.dpm.algorithm.tree import Growth
+from dpviz.solvers import cluster_sums
+
+EDGE = 2.0 / RESOLUTION  # a record's bin is a whole number, so it can lie so far outside its cell, in box units
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitTree:
+    """The released tree of m nodes, the root first; places in data units. Every number in it was paid for.
+
+    A leaf may have a tried split too: it was refused because a side's noisy count was not above `minimum_count`.
+    """
+
+    parents: Indices  # (m,) -1 for the root
+    children: Indices  # (m, 2) the sides below and above, -1 for a leaf
+    levels: Indices  # (m,)
+    low: FloatArray  # (m, d) cells
+    high: FloatArray  # (m, d)
+    noisy_counts: Counts  # (m,)
+    split_axes: Indices  # (m,) axis of the tried split, -1 where none was tried
+    split_positions: FloatArray  # (m,) NaN where none was tried
+    child_counts: FloatArray  # (m, 2) noisy counts of the two sides, NaN where none was tried
+    centers: Indices  # (m,) which center a leaf has, -1 for others
+    minimum_count: float
+
+    def nodes_at(self, level: int) -> Indices:
+        """Return the node (k,) at `level`, or the leaf above it, that each center's cell is part of.
+
+        A record's node at a level is that of its center: a picture of every level needs one set of labels.
+        """
+        nodes = np.argsort(self.centers)[np.count_nonzero(self.centers < 0) :]
+        for _ in range(int(self.levels.max())):
+            nodes = np.where(self.levels[nodes] > level, self.parents[nodes], nodes)
+        return np.asarray(nodes, dtype=np.intp)
+
+    def cells(self, points: Points) -> Labels:
+        """Return the center (n,) of the leaf that each of `points` (n, d) falls in; says nothing of other records."""
+        nodes = np.zeros(len(points), dtype=np.intp)
+        rows = np.arange(len(points))
+        for _ in range(int(self.levels.max())):
+            above = points[rows, self.split_axes[nodes]] >= self.split_positions[nodes]
+            following = self.children[nodes, above.astype(np.intp)]
+            nodes = np.where(following >= 0, following, nodes)
+        return self.centers[nodes]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TreeRelease(CentersRelease):
+    """Centers in data units with their noisy counts, the tree they come from, and how much noise is in them."""
+
+    tree: SplitTree
+    center_sigmas: FloatArray  # (k, d) standard deviation of a center's noise along each axis, before clipping
+    interval_sizes: FloatArray  # (d,) data units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CentersStep(DpmStep):
+    """The averages of the leaves, in data units; curator only."""
+
+    budget: Budget  # of the averages
+    leaves: Indices  # (k,) numbers in the tree
+    nonprivate_labels: Labels  # (n,) leaf of each record, as an index of a center; (0,) where they come in chunks
+    nonprivate_counts: Counts  # (k,)
+    nonprivate_centers: Centers  # (k, d) exact means; an empty leaf's is the middle of its cell
+    noisy_counts: Counts  # (k,)
+    sigmas: FloatArray  # (k,) of the noise on the sums, in units of `axis_units`
+    axis_units: FloatArray  # (d,) data units
+    center_sigmas: FloatArray  # (k, d) of the noise on the centers, before clipping
+    tree: SplitTree
+    centers: Centers  # (k, d) as released
+    clipped: NDArray[np.bool_]  # (k,) the average lay outside and was moved to the nearest place inside
+    events: tuple[Event, ...]
+
+
+def average(
+    box: Box, tree: Growth, plan: Plan, budget: Budget, *, published: bool, rng: np.random.Generator
+) -> CentersStep:
+    """Release noisy sum / noisy count of every leaf; the leaves are disjoint, so each may spend `budget`.
+
+    Repaired: the sum of x - middle of the leaf's own cell, a public place, in units of the box's widths; |x - middle|
+    is at most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units,
+    |x| at most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
+    """
+    leaves = np.array(tree.leaves, dtype=np.intp)
+    index = np.full(len(tree.low), -1, dtype=np.intp)
+    index[leaves] = np.arange(len(leaves))
+    low, high = box.from_unit(np.array(tree.low)[leaves]), box.from_unit(np.array(tree.high)[leaves])
+    middles = low + (high - low) / 2.0
+    if published:
+        origins, units = np.zeros_like(middles), np.ones(box.d)
+        corner = float(np.linalg.norm(np.maximum(np.abs(box.low), np.abs(box.high))))
+        reach = np.full(len(leaves), corner)
+        low, high = box.low, box.high
+    else:
+        origins, units = middles, box.widths
+        reach = np.linalg.norm((high - low) / box.widths + 2.0 * EDGE, axis=1) / 2.0
+    sums, counts = _centered_sums(tree.records.parts(index), box, origins)
+    sigma = gaussian_sigma(1.0, budget)
+    noisy_sums = units * gaussian(sums / units, sigma=(sigma * reach)[:, None], rng=rng)
+    noisy_counts = np.array(tree.noisy_counts)[leaves]
+    raw = origins + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None]
+    centers = np.clip(raw, low, high)
+    exact = np.where(counts[:, None] > 0, origins + sums / np.maximum(counts, 1.0)[:, None], middles)
+    parts = tuple(GaussianEvent("average", float(s), float(sigma * s)) for s in reach)
+    return CentersStep(
+        budget=budget,
+        leaves=frozen(leaves),
+        nonprivate_labels=frozen(tree.records.labels(index)),
+        nonprivate_counts=frozen(counts),
+        nonprivate_centers=frozen(exact),
+        noisy_counts=frozen(noisy_counts),
+        sigmas=frozen(sigma * reach),
+        axis_units=frozen(units.copy()),
+        center_sigmas=frozen((sigma * reach)[:, None] * units / np.maximum(noisy_counts, 1.0)[:, None]),
+        tree=released_tree(tree, box, plan.minimum_count),
+        centers=frozen(centers),
+        clipped=frozen(np.asarray((raw != centers).any(axis=1))),
+        events=(ParallelEvent("averages", parts),),
+    )
+
+
+def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Centers) -> tuple[FloatArray, Counts]:
+    """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part."""
+    sums, counts = np.zeros_like(origins), np.zeros(len(origins))
+    # Near the records, so that a box far from zero loses no digits.
+    near = box.low + box.widths / 2.0
+    for points, labels in parts:
+        found = cluster_sums(box.clip(points) - near, labels, len(origins))
+        sums += found.nonprivate_sums
+        counts += found.nonprivate_counts
+    return sums - counts[:, None] * (origins - near), counts
+
+
+def released_tree(tree: Growth, box: Box, minimum_count: float) -> SplitTree:
+    """Return the tree as it may be published."""
+    m = len(tree.low)
+    children = np.array(tree.children, dtype=np.intp).reshape(m, 2)
+    parents = np.full(m, -1, dtype=np.intp)
+    inner = np.flatnonzero(children[:, 0] >= 0)
+    parents[children[inner]] = inner[:, None]
+    axes, positions = np.full(m, -1, dtype=np.intp), np.full(m, np.nan)
+    sides = np.full((m, 2), np.nan)
+    for node, tried in enumerate(tree.tried):
+        if tried is not None:
+            axis, candidate = tried.chosen
+            axes[node], sides[node] = axis, tried.child_counts
+            positions[node] = box.low[axis] + box.widths[axis] * tried.positions[axis, candidate]
+    centers = np.full(m, -1, dtype=np.intp)
+    centers[tree.leaves] = np.arange(len(tree.leaves))
+    return SplitTree(
+        parents=frozen(parents),
+        children=frozen(children),
+        levels=frozen(np.array(tree.levels, dtype=np.intp)),
+        low=frozen(box.from_unit(np.array(tree.low))),
+        high=frozen(box.from_unit(np.array(tree.high))),
+        noisy_counts=frozen(np.array(tree.noisy_counts)),
+        split_axes=frozen(axes),
+        split_positions=frozen(positions),
+        child_counts=frozen(sides),
+        centers=frozen(centers),
+        minimum_count=minimum_count,
+    )

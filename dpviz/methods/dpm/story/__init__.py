@@ -1,0 +1,301 @@
+"""DPM as a picture: score, choose, count, level by level, then centers with their noise."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import GaussianEvent, ParallelEvent
+from dpviz.core import Labels, Points, Result, attacker_odds
+from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
+from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
+from dpviz.methods.dpm.story import layers as dpm_layers
+from dpviz.methods.dpm.story.context import Context, Yardstick, contents, ratio
+from dpviz.methods.dpm.story.layers import NAMES, PHASES, clock_of
+from dpviz.methods.dpm.story.many import outcome
+from dpviz.methods.dpm.story.plane import Plane
+from dpviz.metrics import nonprivate_cost
+from dpviz.plots import Frame, Scene
+from dpviz.solvers import assign
+from dpviz.stories import center_facts, charts, recoloring
+from dpviz.stories.center_facts import not_established
+from dpviz.stories.ledger import LedgerRow, _label
+from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.stage import Clock
+from dpviz.stories.telling import drawable
+from dpviz.stories.view import View, Words
+from dpviz.words import named, spoken
+
+__all__ = [
+    "TERMS",
+    "Context",
+    "allowed",
+    "contents",
+    "context",
+    "ledger_chart",
+    "not_established",
+    "outcome",
+    "recolored",
+    "reference",
+    "reference_key",
+    "risk",
+    "scene",
+    "sentence",
+    "side_charts",
+    "unproved",
+    "utility",
+]
+
+TERMS = (
+    (
+        "Colors",
+        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
+    ),
+    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
+    ("δ", "How often, at worst, the noise of the centers may keep less than ε promises. Much less than one in n."),
+    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    ("Cut", "One place along one feature. It divides a subset of the records in two; what is left uncut is a cluster."),
+    ("Candidate", "A place where a cut is allowed: the middle of a split interval, all of one size on a feature."),
+    ("Emptiness", "1 where no record lies within half an interval of the place, 0 where all of the subset do."),
+    ("Centreness", "1 at the middle record of the subset, t where the outer part begins, 0 at its ends."),
+    ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
+    (
+        "Likely cut",
+        "Orange shading: how the draw's chances are spread over the candidates. Secret, as scores are exact.",
+    ),
+    ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
+    ("Refused cut", "A side's noisy count was too small. The subset stays whole and is a cluster."),
+    ("Half of the noise", "The ring that half of all draws of a center's noise would stay inside."),
+    ("Repaired", "The guarantee is proved. Depth and shares follow the noisy number of records."),
+    ("As published", "As printed. Its claim is not established for two or more features: a lemma is false there."),
+)
+DETAILS = {
+    "score": "Candidates score for being empty and central. Scores are secret; shading says where a cut is likely.",
+    "choose": "One candidate is drawn at random, the likelier the better its score. The place is released.",
+    "count": "Both sides are counted with noise. A cut with a side of at most {least} records is refused.",
+}
+
+TURN = "Drag the box to turn it, or set the angles under Axes. "
+LOOK = "Click a cut to look into it below."
+
+
+def allowed(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker; delta is too small to be seen in it."""
+    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
+
+
+def unproved(_: float) -> str:
+    """Say that the published claim is not proved."""
+    return "No limit is established for two or more features: lemma 1 of the paper is false there."
+
+
+def reference_key(_: Params) -> tuple[object, ...]:
+    """Return the parameters that k-means depends on: none, its k follows from the release."""
+    return ()
+
+
+def reference(
+    points: Points, words: Words, _result: Result[TreeRelease, Step], _params: Params | None = None
+) -> Yardstick:
+    """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
+    return Yardstick(drawable(points, words, 1))
+
+
+def context(
+    result: Result[TreeRelease, Step], params: Params, points: Points, words: Words, yardstick: Yardstick
+) -> Context:
+    """Prepare the telling of a run on `points` (n, d), data units; `yardstick` is `reference`'s."""
+    return Context(result, params, drawable(points, words, 1), words, yardstick)
+
+
+def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+    del rng  # other stories illustrate a law with draws
+    plane, clock = Plane.of(view, told.words), clock_of(told)
+    return Scene(
+        title=told.words.title,
+        alt=_alt(told),
+        caption=_caption(told, plane, public=False),
+        public_caption=_caption(told, plane, public=True),
+        hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
+        x=plane.projection.x,
+        y=plane.projection.y,
+        layers=dpm_layers.layers(told, plane),
+        frames=_frames(told, clock),
+        start_frame=clock.release,
+        group_names=tuple(f"cluster {i + 1}" for i in range(told.k)),
+    )
+
+
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return what stands beside the picture, by name."""
+    return (("ledger", ledger_chart(told)),)
+
+
+def ledger_chart(told: Context) -> Scene:
+    """Return what each level spends, from the release's events."""
+    last = told.cells.n_levels + 1
+    opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("level"), opening=opening)
+
+
+def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
+    """Return the ledger: what is counted and chosen at each level, then the averages. Public.
+
+    Everything but the averages is pure epsilon in its events. In repaired mode the averages get what is left of
+    epsilon, in published mode their share.
+    """
+    words = {named("number of records"): "Number of records", named("count of level 0"): "Counts"}
+    found: list[LedgerRow] = []
+    for event in told.result.events:
+        label = _label(event)
+        parts = event.parts if isinstance(event, ParallelEvent) else (event,)
+        if isinstance(parts[0], GaussianEvent):
+            continue
+        epsilon = getattr(parts[0], "epsilon", None) or parts[0].sensitivity / parts[0].scale  # type: ignore[attr-defined]
+        if label.startswith(named(("splits of level", "counts of level"))):
+            level = int(label.rsplit(" ", 1)[1])
+            is_split = label.startswith("splits")
+            # The sides of a level's cuts are counted under the next level's name.
+            purpose, column = ("Splits", level + 1) if is_split else ("Counts", level)
+            found.append(LedgerRow(column, purpose, epsilon, len(parts)))
+        else:
+            found.append(LedgerRow(0, words.get(label, "Interval size"), epsilon, 1))
+    spent = math.fsum(row.epsilon for row in found)
+    shares = told.params.shares or PUBLISHED_SHARES
+    averages = shares.averages * told.params.epsilon if told.published else told.params.epsilon - spent
+    return (*found, LedgerRow(told.cells.n_levels + 1, "Averages", averages, told.k))
+
+
+def sentence(told: Context) -> Sentence:
+    """Say the run in one sentence; without a proof no limit is named."""
+    most = center_facts.limit(told.result.guarantee.proved)
+    what = "1 cluster" if told.k == 1 else f"{told.k} clusters"
+    at = f"At ε = {number(told.params.epsilon)} DPM finds {what}"
+    known = "" if told.classes is None or not len(told.classes) else f" where {_classes(told.classes)} known"
+    cost = f"{number(told.cost_ratio)} × k-means with as many centers"
+    return Sentence(curator=f"{at}{known}. The centers cost {cost}. {most}", public=f"{at}. {most}")
+
+
+def utility(told: Context) -> tuple[Fact, ...]:
+    """Return what was found, public, and how good it is, the curator's."""
+    tree = told.result.release.tree
+    n_refused, n_tried = int(told.cells.refused.sum()), int(told.cells.tried.sum())
+    exact = told.words.box.to_unit(told.last.nonprivate_centers)
+    without = ratio(nonprivate_cost(told.unit, exact, assign(told.unit, exact)), told.best_cost)
+    facts = [Fact("Clusters found", str(told.k), "Subsets that were not cut.", True)]
+    if told.classes is not None and len(told.classes):
+        facts.append(Fact("Known classes", str(len(np.unique(told.classes))), "Of the data, not used by DPM.", False))
+    facts.append(
+        Fact(
+            "Cost",
+            f"{number(told.cost_ratio)} × k-means",
+            "Sum of squared distances to the nearest center, over that of k-means with as many centers and no privacy.",
+            False,
+        )
+    )
+    facts.append(
+        Fact(
+            "With exact means",
+            f"{number(without)} × k-means",
+            "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
+            False,
+        )
+    )
+    if told.agreement is not None:
+        facts.append(
+            Fact(
+                "Agreement with classes",
+                number(round(told.agreement, 3)),
+                "Adjusted Rand index: 1 same, 0 chance.",
+                False,
+            )
+        )
+    refused = f"{n_refused} of {n_tried}"
+    least = f"A side must have more than {number(tree.minimum_count)} records, counted with noise."
+    facts.append(Fact("Cuts refused", refused, least, True))
+    most = round(math.log2(float(tree.noisy_counts[0]) / tree.minimum_count))
+    facts.append(Fact("Levels of cuts", f"{told.cells.n_levels} of {most}", _depth(told), True))
+    facts.append(Fact("Places for a cut", _candidates(told), "Candidates: one in each split interval.", True))
+    facts.append(Fact("δ", *_delta(told), True))
+    return tuple(facts)
+
+
+def risk(told: Context) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public."""
+    return center_facts.risk(told.result.guarantee.proved)
+
+
+def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
+    return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
+
+
+def _classes(classes: Labels) -> str:
+    count = len(np.unique(classes))
+    return "1 class is" if count == 1 else f"{count} classes are"
+
+
+def _depth(told: Context) -> str:
+    if told.params.n_levels is not None:
+        return "How many there may be was given."
+    return "The paper's depth." if told.published else "How many there may be follows the noisy number of records."
+
+
+def _delta(told: Context) -> tuple[str, str]:
+    """Return delta and where it comes from."""
+    delta = number(told.result.guarantee.published.delta)
+    if told.params.delta is not None:
+        return f"{delta}, given", "You chose it."
+    if told.params.n_public is not None:
+        return f"{delta}, from public n", "1/(n √n) of the number of records, which you said is public."
+    return f"{delta}, from noisy n", "1/(n √n) of the released noisy number of records, of 1,000 where there are fewer."
+
+
+def _candidates(told: Context) -> str:
+    box = told.words.box
+    numbers = np.maximum(np.floor(box.widths / told.result.release.interval_sizes + 1e-9), 1.0)
+    low, high = int(numbers.min()), int(numbers.max())
+    return f"{low} a feature" if low == high else f"{low} to {high} a feature"
+
+
+def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
+    """Name every stop of the scrubber, in public words."""
+    tree, cells = told.result.release.tree, told.cells
+    stops = [Frame("Start", "All records are one subset. Their number is counted with noise.")]
+    for level in range(clock.n_steps):
+        here = cells.levels == level
+        n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
+        counts = f" {n_tried - n_refused} applied, {n_refused} refused."
+        for phase in PHASES:
+            detail = DETAILS[phase].format(least=number(tree.minimum_count))
+            stops.append(
+                Frame(f"Level {level + 1} of {clock.n_steps}: {NAMES[phase]}", detail + counts * (phase == "count"))
+            )
+    return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
+
+
+def _alt(told: Context) -> str:
+    """Describe the picture from public parameters and the release alone."""
+    places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
+    return (
+        f"{told.words.title}: {told.k} clusters that DPM found by cutting the box on {told.cells.n_levels} levels, "
+        f"{'published' if told.published else 'repaired'} calibration. Released centers at {places}."
+    )
+
+
+def _caption(told: Context, plane: Plane, *, public: bool) -> str:
+    """Say what is drawn, from public facts only."""
+    d, shown = told.words.box.d, len(plane.features)
+    parts = []
+    if d == 1:
+        parts.append("One feature. Height has no meaning.")
+    elif shown < d:
+        parts.append(f"{('Two', 'Three')[shown - 2]} of {d} features. A diamond is a cut along one that is not shown.")
+    if shown == 3:
+        parts.append(f"Its edges: {plane.projection.x.label}.")
+    if public:
+        parts.append("Blue is released, orange is noise, green is public, red is refused.")
+    elif d < 3:
+        parts.append("Colors are clusters. Grey is secret, blue released, orange noise, green public, red refused.")
+    return " ".join(parts)

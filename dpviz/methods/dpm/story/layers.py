@@ -1,0 +1,252 @@
+"""DPM as a picture: what is drawn of every level of cuts, and of the release."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray, Labels
+from dpviz.methods.dpm.story.context import Context, about, place, reason, titles
+from dpviz.methods.dpm.story.plane import Plane
+from dpviz.plots import Audience, Kind, Layer, Role
+from dpviz.stories import ground_layers as ground
+from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
+from dpviz.words import spoken
+
+PHASES = ("score", "choose", "count")
+NAMES = {"score": spoken("score"), "choose": spoken("choose"), "count": spoken("count")}
+REFUSAL = Seen(Role.VIOLATION, Audience.RELEASED)
+COLUMNS = 96  # of the shading of one cell; a cell is seldom wider than that many candidates
+MOST_SHADED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
+PICK = "node"  # of layers whose mark i is node i
+WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
+
+
+def clock_of(told: Context) -> Clock:
+    """Return the frames: the start, three a level, the release. How many levels there are is released."""
+    return Clock(told.cells.n_levels, PHASES)
+
+
+def layers(told: Context, plane: Plane) -> tuple[Layer, ...]:
+    """Return what is drawn, from back to front; the world's from the release alone."""
+    stage = Stage(plane.projection, clock_of(told))
+    return (
+        *_box_layers(told, plane, stage),
+        *(_shading(told, plane, stage) if plane.flat else ()),
+        _records(told, stage),
+        *_cut_layers(told, plane, stage),
+        *_node_layers(told, plane, stage),
+        *_release_layers(told, plane, stage),
+    )
+
+
+def _box_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+    if plane.flat:
+        return ground.box_layer(stage, public=told.words.box_public)
+    name, role = ("Public box", Role.PUBLIC) if told.words.box_public else ("Box from the data", Role.VIOLATION)
+    audience = PUBLIC.audience if told.words.box_public else Audience.CURATOR
+    arrays = {"ends": plane.box()[None]}
+    return [stage.layer(name, Kind.SEGMENTS, role, audience, stage.clock.always(), arrays, size=1.0, isolate=False)]
+
+
+def _records(told: Context, stage: Stage) -> Layer:
+    """The records, colored by the subset they are in at each level; a subset has its first cluster's color."""
+    clock, labels = stage.clock, told.last.nonprivate_labels
+    groups: list[Labels | None] = [None]
+    for level in range(1, clock.n_steps + 1):
+        nodes = told.result.release.tree.nodes_at(level)
+        _, first, inverse = np.unique(nodes, return_index=True, return_inverse=True)
+        groups.append(first[inverse][labels] % ground.NO_GROUP)
+    rows = {0: 0, clock.release: clock.n_steps}
+    rows |= clock.during("score", "choose") | clock.during("count", offset=1)
+    return ground.record_layer(told.unit, groups, rows, stage, size=3.5)
+
+
+def _cut_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+    """Applied cuts as they add up, those being tried, refused ones, and the best ones that could have been."""
+    cells, clock = told.cells, stage.clock
+    cuts, levels = plane.cuts(cells), np.arange(clock.n_steps)[:, None]
+    upto = np.where((cells.applied & (cells.levels <= levels))[..., None, None], cuts, np.nan)
+    now = np.where((cells.tried & (cells.levels == levels))[..., None, None], cuts, np.nan)
+    refused = np.where((cells.refused & (cells.levels == levels))[..., None, None], cuts, np.nan)
+    names = titles(told)
+    drawn, counted = clock.during("choose"), clock.during("count")
+    still = clock.during("score", "choose", offset=-1) | counted | _at_release(told, plane, clock)
+    best = _best(told, plane, clock.n_steps)
+
+    def add(name: str, seen: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
+        options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, **style}
+        return stage.layer(name, Kind.LINES, seen.role, seen.audience, rows, {"xy": xy}, **options)
+
+    return [
+        add("Cuts", RELEASED, still, upto, size=1.75),
+        add("Drawn cut", RELEASED, drawn, now, size=3.5),
+        add("Refused cut", REFUSAL, counted, refused, size=2.0, dash=True),
+        add("Best cut", SECRET, drawn, best, size=1.75, names=()),
+    ]
+
+
+def _at_release(told: Context, plane: Plane, clock: Clock) -> dict[int, int]:
+    """In a flat picture the cuts stay; in a turned one the cells' outlines take their place."""
+    return {clock.release: told.cells.n_levels - 1} if plane.flat else {}
+
+
+def _best(told: Context, plane: Plane, n_levels: int) -> FloatArray:
+    """Return the best-scored cut of each tried node (T, m, p, 2): exact, so the curator's."""
+    cells = told.cells
+    axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
+    for step in told.levels:
+        for split in step.splits:
+            axis, at = split.nonprivate_best
+            axes[split.node], positions[split.node] = axis, split.positions[axis, at]
+    best = plane.cuts_at(cells.low, cells.high, axes, positions)
+    return np.where((cells.levels == np.arange(n_levels)[:, None])[..., None, None], best, np.nan)
+
+
+def _node_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+    """Marks of whole subsets: cut along a hidden feature, refused, and the noisy counts of both sides."""
+    cells, clock, tree = told.cells, stage.clock, told.result.release.tree
+    levels = np.arange(clock.n_steps)[:, None]
+    middles = plane.middles(cells.low, cells.high)
+    now = cells.tried & (cells.levels == levels)
+    hidden = now & ~np.isin(cells.axes, plane.features)
+    upto = cells.refused & (cells.levels <= levels)
+    found = []
+    if not set(range(told.words.box.d)) <= set(plane.features):
+        during = clock.during("choose", "count")
+        names = tuple(_hidden_name(told, node) for node in range(len(cells.axes)))
+        found.append(
+            _marks("Cut along a hidden feature", RELEASED, during, hidden, middles, stage, "diamond", 11.0, names)
+        )
+    counted = _sides(told, plane, now & ~hidden)
+    sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
+    found.append(
+        stage.layer(
+            "Noisy count of a side",
+            Kind.MARKS,
+            *_of(RELEASED),
+            clock.during("count"),
+            {"xy": counted},
+            symbol="square",
+            size=7.0,
+            names=sides,
+            isolate=False,
+        )
+    )
+    crossed = {**clock.during("score", "choose", offset=-1), **clock.during("count")}
+    why = tuple(f"{about(float(count))} records, {reason(told, i)}" for i, count in enumerate(tree.noisy_counts))
+    found.append(_marks("Refused", REFUSAL, crossed, upto, middles, stage, "cross", 11.0, why))
+    if told.node:
+        outline = plane.outlines(cells.low[[told.node]], cells.high[[told.node]])[None]
+        options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
+        found.append(
+            stage.layer("Chosen subset", Kind.LINES, *_of(RELEASED), clock.always(), {"xy": outline}, **options)
+        )
+    return found
+
+
+def _marks(
+    name: str,
+    seen: Seen,
+    rows: dict[int, int],
+    shown: NDArray[np.bool_],
+    middles: FloatArray,
+    stage: Stage,
+    symbol: str,
+    size: float,
+    names: tuple[str, ...],
+) -> Layer:
+    """Make marks in the middle of the nodes that are `shown` (T, m)."""
+    xy = np.where(shown[..., None], middles, np.nan)
+    options: dict[str, Any] = {"symbol": symbol, "size": size, "names": names, "pick": PICK, "isolate": False}
+    return stage.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": xy}, **options)
+
+
+def _hidden_name(told: Context, node: int) -> str:
+    if not told.cells.tried[node]:
+        return ""
+    below, above = told.result.release.tree.child_counts[node]
+    return f"{place(told, node)}: {about(float(below))} below, {about(float(above))} above"
+
+
+def _sides(told: Context, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
+    """Return the middles (T, 2m, 2) of both sides of the cuts that are `shown` (T, m)."""
+    cells = told.cells
+    rows = np.arange(len(cells.axes))
+    axes = np.where(cells.tried, cells.axes, 0)
+    below, above = cells.high.copy(), cells.low.copy()
+    inside = np.clip(cells.positions, cells.low[rows, axes], cells.high[rows, axes])
+    below[rows, axes] = above[rows, axes] = inside
+    middles = np.stack([plane.middles(cells.low, below), plane.middles(above, cells.high)], axis=1)  # (m, 2, 2)
+    drawn = np.where(shown[:, :, None, None], middles, np.nan)
+    return drawn.reshape(len(shown), -1, 2)
+
+
+def _release_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+    """Cells, the noise of every center, the centers, and for the curator exact means and k-means' centers."""
+    release, cells, clock = told.result.release, told.cells, stage.clock
+    box = told.words.box
+    last = {clock.release: 0}
+    leaves = np.argsort(release.tree.centers)[np.count_nonzero(release.tree.centers < 0) :]
+    whole = (np.zeros_like(told.final), np.ones_like(told.final))
+    bounds = whole if told.published else (cells.low[leaves], cells.high[leaves])
+    rings = plane.noise(told.final, release.center_sigmas / box.widths, *bounds)
+    if not plane.flat:
+        far = np.abs(rings - plane.projection(told.final)[:, None]).max(axis=(1, 2)) > WIDEST
+        rings = np.where(far[:, None, None], np.nan, rings)
+    found = []
+    if not plane.flat:
+        outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
+        seen = (Role.CLUSTER, Audience.RELEASED)
+        found.append(stage.layer("Cells", Kind.LINES, *seen, last, {"xy": outlines}, size=1.5))
+    found.append(stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0))
+    exact = box.to_unit(told.last.nonprivate_centers)
+    best = told.reference.run(told.k).nonprivate_centers
+    final = ground.final_layers(told.final, exact, best, stage, reference_name="k-means, same k, no privacy")
+    return [*found, *final]
+
+
+def _shading(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+    """How likely a cut was at each place of the cells being scored: exact, so the curator's."""
+    clock = stage.clock
+    tried = [split for step in told.levels for split in step.splits]
+    if not tried or sum(split.exists.size for split in tried) > MOST_SHADED:
+        return []
+    widest = max(len(step.splits) for step in told.levels)
+    found = []
+    for across, feature in enumerate(plane.features):
+        rect = np.full((clock.n_steps, widest, 4), np.nan)
+        shade = np.zeros((clock.n_steps, widest, COLUMNS), dtype=np.uint8)
+        for level, step in enumerate(told.levels):
+            for i, split in enumerate(step.splits):
+                low, high = split.low, split.high
+                up = plane.features[1] if len(plane.features) > 1 else None
+                bottom, top = (0.0, 1.0) if up is None else (low[up], high[up])
+                rect[level, i] = low[plane.features[0]], bottom, high[plane.features[0]], top
+                mass = _binned(split.positions[feature], split.probabilities[feature], low[feature], high[feature])
+                shade[level, i] = np.rint(255.0 * np.sqrt(mass))
+        value = shade[:, :, None, :] if across == 0 else shade[:, :, :, None]
+        name = f"Likely cut: {told.words.feature_names[feature]}"
+        arrays: dict[str, NDArray[Any]] = {"rect": rect, "value": value}
+        found.append(stage.layer(name, Kind.GRID, *_of(SECRET_NOISE), clock.during("score"), arrays, isolate=False))
+    return found
+
+
+def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
+    """Return the mass of candidates over COLUMNS equal parts of [low, high]; what lies outside is left out.
+
+    Many candidates add up within a part; of few, each fills the parts that it is nearest to.
+    """
+    inside = np.flatnonzero(np.isfinite(places) & (places >= low) & (places <= high))
+    if not inside.size or not high > low:
+        return np.zeros(COLUMNS)
+    if inside.size > COLUMNS:
+        at = np.minimum(((places[inside] - low) / (high - low) * COLUMNS).astype(np.intp), COLUMNS - 1)
+        return np.minimum(np.bincount(at, weights=mass[inside], minlength=COLUMNS), 1.0)
+    middles = low + (np.arange(COLUMNS) + 0.5) * (high - low) / COLUMNS
+    between = (places[inside][1:] + places[inside][:-1]) / 2.0
+    return np.minimum(mass[inside[np.searchsorted(between, middles)]], 1.0)
+
+
+def _of(seen: Seen) -> tuple[Role, Audience]:
+    return seen.role, seen.audience

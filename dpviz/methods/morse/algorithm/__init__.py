@@ -1,0 +1,288 @@
+"""Morse processing of private mixtures (Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering
+through Dynamical Processing").
+
+A private mixture of many small Gaussians is a landscape; its minima of f = -p are joined over its transition points
+into a hierarchy, and cutting that gives clusters of any shape. Only the mixture costs budget.
+
+Notation, paper -> code: K_0 -> n_components, K -> n_clusters, tau_1 -> n_iterations, pi, mu, Sigma -> `Mixture`,
+SEV -> minimum, TEV -> transition point, T -> `transition_points`, C -> `MergeTree.cut`.
+
+The guarantees are proved in `_morse_budget` and `_morse_cubes`: what is released is counts, sums and raw second moments
+of clusters that earlier releases fix, in the public box scaled to [-1, 1]^D, the start is public, and everything else
+is post-processing. calibration="published" takes the paper's noise (neighbors change one record, n is public);
+"tight" takes the least that the same release needs, under either adjacency.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    CentersRelease,
+    FloatArray,
+    Labels,
+    Points,
+    Result,
+    check_params,
+    frozen,
+    knob,
+    unit_records,
+)
+from dpviz.core.remembered import remembering
+from dpviz.data import Chunks, as_chunks
+from dpviz.methods.morse.algorithm.bases import MorseStep, Start, em_steps, lloyd_steps, public_start
+from dpviz.methods.morse.algorithm.budget import PAPER, Scheme, guarantee_of
+from dpviz.methods.morse.algorithm.cubes import cube_budget, cube_steps
+from dpviz.methods.morse.algorithm.estimate import Estimate, final_mixture
+from dpviz.solvers import (
+    MergeTree,
+    Mixture,
+    Records,
+    TransitionPoint,
+    assign_clusters,
+    critical_points,
+    merge_tree,
+    moment_length,
+    records,
+    streamed,
+    transition_points,
+)
+from dpviz.words import spoken
+
+TITLE = "Morse processing"
+REMEMBERED = 2  # sets of records that are ready for their passes, each with up to
+MOST_REMEMBERED = 2_000_000  # numbers (16 MB) for a pass to add up
+
+__all__ = [
+    "PAPER",
+    "TITLE",
+    "MergeTree",
+    "Mixture",
+    "MorseRelease",
+    "Params",
+    "Step",
+    "TransitionPoint",
+    "assign",
+    "critical_points",
+    "disagreement",
+    "fit",
+    "merge_tree",
+    "signed_points",
+    "steps",
+    "transition_points",
+]
+
+Step = MorseStep
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters, all public."""
+
+    n_components: int = knob(
+        22,
+        "Components K₀",
+        "Small Gaussians that the clusters are built from.",
+        low=1,
+        high=64,
+        minimum=1,
+        maximum=1000,
+    )
+    n_clusters: int = knob(2, "Clusters K", "Where the hierarchy is cut.", low=1, high=20, minimum=1, maximum=1000)
+    epsilon: float = knob(
+        1.0,
+        "Privacy budget ε",
+        "For the whole run; the hierarchy is free.",
+        low=0.05,
+        high=20.0,
+        minimum=1e-9,
+        log=True,
+    )
+    delta: float = knob(
+        1e-4,
+        "δ",
+        "How often the guarantee may fail; below 1/n.",
+        low=1e-9,
+        high=0.01,
+        minimum=1e-300,
+        maximum=0.5,
+        log=True,
+    )
+    n_iterations: int = knob(
+        10,
+        "Passes τ",
+        "Over the records; in DPCube, swaps. Each has a share of the budget.",
+        low=1,
+        high=30,
+        minimum=1,
+        maximum=1000,
+    )
+    base: str = knob(
+        "dpmog_hard",
+        "Mixture",
+        "How the private mixture is made.",
+        choices=(
+            ("dpmog_hard", spoken("DPMoG-hard")),
+            ("dpmog", "DPMoG (soft)"),
+            ("dplloyd_mog", "DPLloyd-MoG"),
+            ("dpcube", "DPCube"),
+        ),
+    )
+    calibration: str = knob(
+        "tight",
+        "Noise",
+        "Tight: the least that this release needs. As published: the paper's formula.",
+        choices=(("tight", "Tight"), ("published", "As published")),
+    )
+    adjacency: str = knob(
+        "add_remove",
+        "Neighbors",
+        "Which two data sets must look alike. The paper's noise is for changing one record.",
+        choices=(("add_remove", "Add or remove one record"), ("replace", "Change one record")),
+    )
+    estimator: str = knob(
+        "steady",
+        "Estimator",
+        "Steady: covariances lean on each other where noise drowns them. Plain: as in the paper. Both cost nothing.",
+        choices=(("steady", "Steady"), ("plain", "Plain (as published)")),
+    )
+
+    def __post_init__(self) -> None:
+        """Raise KnobError for a value that is not allowed."""
+        check_params(self)
+
+    @property
+    def neighbors(self) -> Adjacency:
+        """The adjacency that the noise is made for: REPLACE as published, whatever `adjacency` says."""
+        replaced = self.adjacency == "replace" or self.calibration == "published"
+        return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MorseRelease(CentersRelease):
+    """A private mixture; its landscape, hierarchy and labels are functions of it.
+
+    `centers` are the means of the components that stand out from the noise, in data units, with their noisy counts.
+    """
+
+    mixture: Mixture  # [-1, 1]^D: the box, centered and scaled
+    start: FloatArray  # (K0, D) public start, [-1, 1]^D
+    kept: Labels  # (K,) which of the K0 components are in the mixture
+    dropped: Labels  # (K0 - K,) the others: their counts cannot be told from noise
+    sigma: float  # noise scale of the counts
+    n_clusters: int  # where the hierarchy is cut
+
+    @property
+    def tree(self) -> MergeTree:
+        """The hierarchy: minima, transition points, merges."""
+        return merge_tree(self.mixture)
+
+    @property
+    def component_clusters(self) -> Labels:
+        """Cluster (K,) of each component at the cut."""
+        return np.asarray(self.tree.cut(self.n_clusters)[self.tree.landscape.component_minima])
+
+
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[MorseRelease, MorseStep]:
+    """Make a private mixture of `points` (n, D), clipped into the public `box`; the loop is `steps`.
+
+    The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
+    dpmog. Raises ValueError for bad points, and for chunks with another base.
+    """
+    start_rng = rng.spawn(1)[0]
+    begun = public_start(params.n_components, box.d, rng=start_rng)
+    trace = tuple(_steps(points, box, params, begun))
+    last = trace[-1]
+    if last.mixture is None:
+        raise AssertionError("a run ended before its moments")
+    mixture, kept = final_mixture(Estimate(last.mixture, last.counts, last.alive))
+    release = MorseRelease(
+        centers=frozen(box.clip(box.from_unit((mixture.means + 1.0) / 2.0))),
+        noisy_counts=frozen(last.counts[kept]),
+        mixture=mixture,
+        start=begun.mixture.means,
+        kept=frozen(kept),
+        dropped=frozen(np.delete(np.arange(params.n_components), kept)),
+        sigma=last.sigma,
+        n_clusters=params.n_clusters,
+    )
+    events = tuple(event for step in trace for event in step.events)
+    return Result(release, trace, events, guarantee_of(_scheme(params, box.d), events))
+
+
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
+    """Yield one `MorseStep` a pass; its noise depends on the seed and its number only."""
+    return _steps(points, box, params, public_start(params.n_components, box.d, rng=rng.spawn(1)[0]))
+
+
+def signed_points(points: Points, box: Box) -> Points:
+    """Return `points` (n, D) clipped into `box` and scaled to [-1, 1]^D, where the released mixture lives."""
+    return 2.0 * unit_records(points, box) - 1.0
+
+
+def assign(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
+    """Return the cluster (n,) of `points` (n, D), in the mixture's units, by flowing down f (theorem E.2).
+
+    Clusters are numbered by their densest minimum; there are at most as many as minima. With `cheap=True` a point goes
+    with the mean of its likeliest component instead. Post-processing: new points cost nothing.
+    Raises ValueError for bad points and for n_clusters < 1.
+    """
+    return assign_clusters(mixture, points, n_clusters, cheap=cheap)
+
+
+def disagreement(mixture: Mixture, points: ArrayLike, n_clusters: int) -> float:
+    """Return the share of `points` (n, D) that the cheap labels put into another cluster; NaN without points."""
+    flowing, cheap = (assign(mixture, points, n_clusters, cheap=way) for way in (False, True))
+    return float(np.mean(flowing != cheap)) if len(flowing) else float("nan")
+
+
+def _scheme(params: Params, d: int) -> Scheme:
+    return Scheme(
+        base=params.base,
+        published=params.calibration == "published",
+        adjacency=params.neighbors,
+        budget=Budget(params.epsilon, params.delta),
+        d=d,
+        n_components=params.n_components,
+        n_iterations=params.n_iterations,
+    )
+
+
+def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> Iterator[MorseStep]:
+    scheme, steady = _scheme(params, box.d), params.estimator == "steady"
+    if params.base in ("dpmog_hard", "dpmog"):
+        yield from em_steps(_records(points, box), scheme, begun, steady=steady)
+        return
+    if isinstance(points, Chunks):
+        raise ValueError(
+            f"base was {params.base!r}, but records that come in chunks need 'dpmog_hard' or 'dpmog'. Choose one of "
+            "them, or load the records."
+        )
+    signed = signed_points(points, box)
+    if params.base == "dpcube":
+        shares = cube_budget(scheme.budget, box.d, params.n_iterations, scheme.adjacency, published=scheme.published)
+        yield from cube_steps(signed, shares, params.n_iterations, begun, steady=steady)
+    else:
+        yield from lloyd_steps(signed, scheme, begun, steady=steady)
+
+
+@remembering(REMEMBERED)
+def _remembered(points: Points, box: Box) -> Records:
+    """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
+    return records(frozen(signed_points(points, box)))
+
+
+def _records(points: Points | Chunks, box: Box) -> Records:
+    """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
+    if not isinstance(points, Chunks):
+        few = len(points) * moment_length(box.d) <= MOST_REMEMBERED
+        return _remembered(points, box) if few else records(signed_points(points, box))
+    chunks = as_chunks(points, n_features=box.d)
+    return streamed(lambda: (signed_points(block, box) for block in chunks.blocks()))

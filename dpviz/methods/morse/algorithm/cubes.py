@@ -1,0 +1,207 @@
+"""DPCube under the Morse step: candidates from noisy cubes, private swaps, then moments.
+
+Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in High-Dimensional Euclidean Spaces" (ICML 2017),
+algorithms 1 and 3, without the random projection: cubes are halved along one axis after the other, so that any D works.
+
+The budget (rho, or epsilon as published) has three shares. Partition: at every level the cubes that are still open are
+disjoint and fixed by earlier levels; one record moves one count by 1 (ADD_REMOVE) or two (REPLACE): L1 sensitivity 1
+or 2. Swaps: a choice by the exponential mechanism among (out, in) pairs and staying, scored by minus the cost in units
+of the squared diameter 4D: a record adds or removes at most 1, changing it moves the score by at most 1. Moments:
+counts, sums and raw second moments once, as in `_morse_budget`.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, gaussian_sigma, zcdp_rho_for
+from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen
+from dpviz.mechanisms import exponential, gaussian, laplace
+from dpviz.methods.morse.algorithm.bases import MorseStep, Start
+from dpviz.methods.morse.algorithm.estimate import Estimate, estimate
+from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
+
+PARTITION_SHARE, SWAP_SHARE = 0.25, 0.25  # of the budget; the moments have the rest; ours
+MAX_CUBES = 256  # open at one level: the noisily fullest; ours
+MAX_CANDIDATES = 400  # ours
+LEVELS_PER_AXIS = 4  # halvings of an axis, as long as MAX_LEVELS allows; ours
+MAX_LEVELS = 12  # ours
+OPEN_SCALES = 4.0  # noise scales that a cube's count must exceed to be opened; ours
+SWAP_ROWS = 2048  # records at a time; ours
+
+
+@dataclass(frozen=True, slots=True)
+class CubeBudget:
+    """What each part may cost, fixed before the run."""
+
+    level: float  # pure epsilon of one level
+    swap: float  # pure epsilon of one swap
+    sigma: float  # of the moments
+    sensitivity: float  # L2, of the moments
+    n_levels: int
+    adjacency: Adjacency
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cubes:
+    low: FloatArray  # (c, D)
+    high: FloatArray  # (c, D)
+
+    @property
+    def middles(self) -> Centers:
+        return (self.low + self.high) / 2
+
+
+def cube_budget(budget: Budget, d: int, n_swaps: int, adjacency: Adjacency, *, published: bool) -> CubeBudget:
+    """Split the budget: by epsilon as published, by rho otherwise, so that the parts add up to it exactly."""
+    n_levels = min(LEVELS_PER_AXIS * d, MAX_LEVELS)
+    length = moment_length(d) * (2 if adjacency is Adjacency.REPLACE else 1)
+    sensitivity = math.sqrt(length)
+    rest = 1.0 - PARTITION_SHARE - SWAP_SHARE
+    if math.isinf(budget.epsilon):
+        return CubeBudget(math.inf, math.inf, 0.0, sensitivity, n_levels, adjacency)
+    if published:
+        part, swap = PARTITION_SHARE * budget.epsilon / n_levels, SWAP_SHARE * budget.epsilon / n_swaps
+        sigma = gaussian_sigma(sensitivity, Budget(rest * budget.epsilon, budget.delta))
+        return CubeBudget(part, swap, sigma, sensitivity, n_levels, adjacency)
+    rho = zcdp_rho_for(budget)
+    part = math.sqrt(2 * PARTITION_SHARE * rho / n_levels)  # pure epsilon is epsilon^2/2-zCDP
+    swap = math.sqrt(8 * SWAP_SHARE * rho / n_swaps)  # of bounded range: epsilon^2/8
+    return CubeBudget(part, swap, sensitivity / math.sqrt(2 * rest * rho), sensitivity, n_levels, adjacency)
+
+
+def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *, steady: bool) -> Iterator[MorseStep]:
+    """Yield a step for each level, each swap and the moments, on records (n, D) in [-1, 1]^D."""
+    candidates = start.mixture.means
+    part_rng, swap_rng, moment_rng = start.rng.spawn(3)
+    n_clusters = len(candidates)
+    found: list[Centers] = []
+    for step, opened in _partition(signed, budget, start.mixture, rng=part_rng):
+        found.append(opened)
+        yield step
+    # Public start centers stay candidates: there is always enough to choose from.
+    candidates = np.concatenate([*reversed(found), candidates])[:MAX_CANDIDATES]
+    chosen = np.arange(len(candidates) - n_clusters, len(candidates))
+    centers = candidates[chosen]
+    for count in range(1, n_swaps + 1):
+        scores = -_swap_costs(signed, candidates, chosen) / (4.0 * signed.shape[1])  # (k + 1, m), last row: stay
+        pick = int(exponential(scores.ravel(), epsilon=budget.swap, sensitivity=1.0, rng=swap_rng.spawn(1)[0]))
+        out, into = divmod(pick, len(candidates))
+        if out < n_clusters:
+            chosen = chosen.copy()
+            chosen[out] = into
+        centers = candidates[chosen]
+        event = PureEvent(f"swap {count}", budget.swap, bounded_range=True, calibrated_for=budget.adjacency)
+        yield _bare("swap", count, 0.0, assign(signed, centers), centers, (event,))
+    labels = assign(signed, centers)
+    exact = label_moments(features(signed), labels, n_clusters)
+    noisy = gaussian(exact, sigma=budget.sigma, rng=moment_rng)
+    event_moments = GaussianEvent("moments", budget.sensitivity, budget.sigma, calibrated_for=budget.adjacency)
+    before = Mixture(start.mixture.weights, centers, start.mixture.covariances)
+    made = estimate(noisy, before, budget.sigma, steady=steady, last=True)
+    yield _moment_step(labels, exact, noisy, made, budget.sigma, event_moments)
+
+
+def _partition(
+    signed: Points, budget: CubeBudget, mixture: Mixture, *, rng: np.random.Generator
+) -> Iterator[tuple[MorseStep, Centers]]:
+    """Halve the open cubes level by level; yield each level with the middles of the cubes it opened."""
+    d = signed.shape[1]
+    cubes = _Cubes(np.full((1, d), -1.0), np.full((1, d), 1.0))
+    where = np.zeros(len(signed), dtype=np.intp)  # cube of each record, -1 in a closed one
+    moves = 2.0 if budget.adjacency is Adjacency.REPLACE else 1.0
+    scale = moves / budget.level
+    for level in range(1, budget.n_levels + 1):
+        cubes, where = _halved(cubes, where, signed, axis=(level - 1) % d)
+        exact = np.bincount(where[where >= 0], minlength=len(cubes.low)).astype(np.float64)
+        noisy = laplace(exact, scale=scale, rng=rng.spawn(1)[0])
+        event = LaplaceEvent(f"level {level}", moves, scale, calibrated_for=budget.adjacency)
+        order = np.argsort(-noisy, kind="stable")[:MAX_CUBES]
+        opened = order[noisy[order] > max(1.0, OPEN_SCALES * scale)]
+        names = np.full(len(cubes.low) + 1, -1, dtype=np.intp)
+        names[opened] = np.arange(len(opened))
+        step = _bare("partition", level, scale, where, mixture.means, (event,), exact[:, None], noisy[:, None])
+        where = names[where]  # -1 reads the last entry, which is -1
+        cubes = _Cubes(cubes.low[opened], cubes.high[opened])
+        yield step, cubes.middles
+
+
+def _halved(cubes: _Cubes, where: Labels, signed: Points, *, axis: int) -> tuple[_Cubes, Labels]:
+    middle = cubes.middles[:, axis]
+    low, high = np.repeat(cubes.low, 2, axis=0), np.repeat(cubes.high, 2, axis=0)
+    high[0::2, axis], low[1::2, axis] = middle, middle
+    inside = where >= 0
+    halves = np.full(len(where), -1, dtype=np.intp)
+    halves[inside] = 2 * where[inside] + (signed[inside, axis] >= middle[where[inside]])
+    return _Cubes(low, high), halves
+
+
+def _swap_costs(signed: Points, candidates: Centers, chosen: Labels) -> FloatArray:
+    """Return the cost (k + 1, m) after candidate j takes the place of center i; the last row changes nothing.
+
+    A record that loses its center goes to the nearer of its second one and the newcomer.
+    """
+    k, m = len(chosen), len(candidates)
+    costs = np.zeros((k + 1, m))
+    norms = np.einsum("ij,ij->i", candidates, candidates)
+    for first in range(0, len(signed), SWAP_ROWS):
+        rows = signed[first : first + SWAP_ROWS]
+        gaps = np.maximum(norms - 2.0 * rows @ candidates.T + np.einsum("ij,ij->i", rows, rows)[:, None], 0.0)  # (n, m)
+        own = gaps[:, chosen]
+        order = np.argsort(own, axis=1, kind="stable")
+        best = own[np.arange(len(rows)), order[:, 0]]
+        second = own[np.arange(len(rows)), order[:, 1]] if k > 1 else np.full(len(rows), np.inf)
+        shared = np.minimum(gaps, best[:, None])
+        costs[:k] += shared.sum(axis=0)
+        member = np.zeros((k, len(rows)))
+        member[order[:, 0], np.arange(len(rows))] = 1.0
+        costs[:k] += member @ (np.minimum(gaps, second[:, None]) - shared)
+        costs[k] += best.sum()
+    costs[k, 1:] = np.inf  # staying is one choice, not m of them
+    return costs
+
+
+def _bare(
+    stage: str,
+    iteration: int,
+    sigma: float,
+    labels: Labels,
+    centers: Centers,
+    events: tuple[Event, ...],
+    exact: FloatArray | None = None,
+    noisy: FloatArray | None = None,
+) -> MorseStep:
+    empty = np.empty((0, 1))
+    return MorseStep(
+        stage=stage,
+        iteration=iteration,
+        sigma=sigma,
+        nonprivate_labels=frozen(labels.copy()),
+        nonprivate_moments=frozen(empty.copy() if exact is None else exact),
+        noisy_moments=frozen(empty.copy() if noisy is None else noisy),
+        centers=frozen(centers.copy()),
+        mixture=None,
+        counts=frozen(np.full(len(centers), np.nan)),
+        alive=frozen(np.ones(len(centers), dtype=bool)),
+        events=events,
+    )
+
+
+def _moment_step(
+    labels: Labels, exact: FloatArray, noisy: FloatArray, made: Estimate, sigma: float, event: Event
+) -> MorseStep:
+    return MorseStep(
+        stage="moments",
+        iteration=1,
+        sigma=sigma,
+        nonprivate_labels=frozen(labels),
+        nonprivate_moments=frozen(exact),
+        noisy_moments=frozen(noisy),
+        centers=made.mixture.means,
+        mixture=made.mixture,
+        counts=frozen(made.counts.copy()),
+        alive=frozen(made.alive),
+        events=(event,),
+    )

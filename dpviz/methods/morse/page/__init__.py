@@ -1,0 +1,79 @@
+"""Morse processing: move ε, and watch a private mixture's landscape, its hierarchy and its clusters change."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.core import knobs
+from dpviz.methods.morse import algorithm, story
+from dpviz.methods.morse.page import tabs as morse
+from dpviz.tools.many_runs import page as outcomes
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.method import Method
+from dpviz.ui.show import Slider, show
+
+
+def draw() -> None:
+    """Draw the page."""
+    KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+    KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
+
+    page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
+    chosen: dict[str, Any] = {}
+    with page.first:
+        chosen["base"] = controls.control(KNOBS["base"])
+    with page.more:
+        for name in ("n_clusters", "n_components", "n_iterations"):
+            chosen[name] = controls.control(KNOBS[name])
+        chosen |= morse.calibration(KNOBS)
+        noise = frame.seeds(page, start=False)
+        view = frame.view(page)
+    look = morse.look(page, chosen["n_components"])
+    view = morse.raised(page, view)
+    link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
+    link += two_worlds.link(page)
+    adapt = two_worlds.adapter(morse.TAB)
+    proved = not page.source.dataset.bounds_from_data
+
+    def prepare(told: story.Context) -> story.Context:
+        """Add what only this page knows: what is scrubbed, and the known classes."""
+        return story.with_classes(replace(told, look=look), page.source.dataset.labels)
+
+    def method(epsilon: float) -> Method:
+        """Describe Morse processing with these knobs."""
+        params = algorithm.Params(epsilon=epsilon, **chosen)
+        return Method(algorithm, story, params, prepare=prepare, adds=look, adapt=adapt)
+
+    @st.fragment
+    def epsilon_and_picture() -> None:
+        """What ε moves, and nothing else, so that the picture answers at once."""
+        shown = story.stated if chosen["calibration"] == "published" else story.allowed
+        note = shown if proved else story.not_established
+        epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
+        slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
+        moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (morse.TAB.name, str(state.value(morse.TAB)))]
+        picture = show(page, slider, epsilon, noise, view, moved)
+        morse.follow_click(picture)
+        two_worlds.follow_click(page, picture)
+
+    with page.slider:
+        epsilon_and_picture()
+
+    def many() -> None:
+        """Draw many runs: what they release, one after another, and how often the clusters are right."""
+        if not page.public:  # below is said why
+            outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
+        morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
+
+    what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), morse.PEAK)
+    tabs = {
+        "runs": many,
+        "worlds": lambda: two_worlds.worlds(page, what, noise, view),
+        "reproduction": lambda: reproduction.tables("morse"),
+    }
+    with page.more_pictures:
+        reading.fill(morse.TAB, "morse", tabs)
+    frame.show_problems(page.problems)  # what came up in the open tab

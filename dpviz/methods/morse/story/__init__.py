@@ -1,0 +1,292 @@
+"""Morse processing as a picture: a private mixture's landscape, its hierarchy, and the search that found it.
+
+Everything blue or colored is computed from the released mixture: post-processing, which costs nothing.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import zcdp_rho
+from dpviz.core import Budget, Labels, Points, Result, unit_records
+from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
+from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
+from dpviz.methods.morse.story import dendrogram, surface_scene
+from dpviz.methods.morse.story import landscape_layers as draw
+from dpviz.methods.morse.story import landscape_plane as land
+from dpviz.methods.morse.story import landscape_words as saying
+from dpviz.methods.morse.story import point_layers as points_of
+from dpviz.methods.morse.story import string_search as strings
+from dpviz.methods.morse.story.landscape_stage import (
+    Context,
+    Look,
+    cut_frames,
+    cut_heights,
+    level_frames,
+    levels,
+    split_colors,
+)
+from dpviz.methods.morse.story.landscape_words import TERMS, contents
+from dpviz.methods.morse.story.search_layers import search_layers
+from dpviz.plots import Frame, Scene
+from dpviz.solvers import assign_basins, merge_tree
+from dpviz.stories import center_facts, charts
+from dpviz.stories.center_facts import allowed, not_established, stated
+from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.panel import Fact, Sentence, number, odds
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import View, Words, project
+from dpviz.words import spoken
+
+__all__ = [
+    "TERMS",
+    "Context",
+    "Look",
+    "allowed",
+    "contents",
+    "context",
+    "lead_charts",
+    "ledger_chart",
+    "ledger_rows",
+    "not_established",
+    "outcome",
+    "recolored",
+    "reference",
+    "reference_key",
+    "risk",
+    "scene",
+    "sentence",
+    "side_charts",
+    "stated",
+    "utility",
+    "with_classes",
+]
+
+DENDROGRAM_HEIGHT = 250  # CSS pixels
+AGREEMENT = Figure(spoken("agreement"), "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
+PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
+
+
+def reference_key(params: Params) -> tuple[object, ...]:
+    """Return what the reference depends on: nothing, there is none. Runs without noise are among the many runs."""
+    del params
+    return ()
+
+
+def reference(points: Points, words: Words, result: Result[MorseRelease, Step], params: Params | None = None) -> None:
+    """Return nothing: this story compares with the true classes, where a data set knows them."""
+    del points, words, result, params
+
+
+def context(
+    result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
+) -> Context:
+    """Prepare the telling of a run on `points` (n, d), data units."""
+    del lloyd_run
+    mixture = result.release.mixture
+    tree, unit = merge_tree(mixture), unit_records(points, words.box)
+    regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
+    basins = regions.nonprivate_records if regions else assign_basins(mixture, land.signed(unit))
+    return Context(result, params, unit, words, tree, regions, basins, colors=split_colors(tree))
+
+
+def with_classes(told: Context, classes: Labels | None) -> Context:
+    """Add how well the clusters agree with the records' true classes (n,), where the data set knows them."""
+    if classes is None or not len(classes):
+        return told
+    return replace(told, nonprivate_ari=adjusted_rand(classes, _clusters(told)))
+
+
+def adjusted_rand(first: Labels, second: Labels) -> float:
+    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
+
+    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
+    """
+    n_second = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
+    table = joint.reshape(-1, n_second)
+    both, rows, columns, every = (
+        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
+    )
+    expected = rows * columns / every if every else 0.0
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def outcome(told: Context, classes: Labels | None, _look: object) -> Outcome:
+    """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
+    peaks = land.unsigned(told.tree.landscape.minima)
+    ari = with_classes(told, classes).nonprivate_ari
+    return Outcome(peaks, told.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
+
+
+def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+    del rng
+    look = told.look
+    plane = project(view, told.words, told.unit)
+    if view.surface and plane.d > 1:
+        return surface_scene.scene(told, plane, view, *_frames(told))
+    frames, start = _frames(told)
+    stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
+    groups = draw.group_rows(told, look.moves)
+    stops = levels(told) if look.moves == "level" else ()
+    found = strings.find(told) if look.moves == "search" else None
+    layers = [
+        *box_layer(stage, public=told.words.box_public),
+        *draw.ground_layers(told, stage, groups, stops),
+        points_of.record_layer(told, stage, groups),
+        *points_of.component_layers(told, stage, groups),
+        *points_of.path_layers(told, stage, groups),
+        *(search_layers(told, stage, found) if found else []),
+        *draw.critical_layers(told, stage, groups, joins=look.moves == "cut"),
+    ]
+    if look.moves != "cut":  # less to look past
+        layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
+    return Scene(
+        title=told.words.title,
+        alt=saying.alt(told),
+        caption=saying.caption(told, plane),
+        hint="" if plane.nonprivate else saying.HINT,
+        x=plane.x,
+        y=plane.y,
+        axes_public=not plane.nonprivate,
+        layers=tuple(layers),
+        frames=frames,
+        start_frame=start,
+        group_names=told.group_names,
+    )
+
+
+def lead_charts(told: Context) -> tuple[tuple[str, Scene, int], ...]:
+    """Return (key, chart, height) of what stands above the numbers: the dendrogram."""
+    frames, start = _frames(told)
+    groups, heights = draw.group_rows(told, told.look.moves), cut_heights(told)
+    if told.look.moves == "level":
+        heights = np.array([stop.height for stop in levels(told)])
+    elif told.look.moves == "search":
+        heights = heights[[min(told.n_clusters, told.n_cuts) - 1]]
+    return (("dendrogram", dendrogram.chart(told, frames, start, heights, groups), DENDROGRAM_HEIGHT),)
+
+
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return (key, chart) of what stands below the numbers: the ledger."""
+    return (("ledger", ledger_chart(told)),)
+
+
+def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
+    """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
+    adjacency = told.params.neighbors
+    return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(told.result.events))
+
+
+def ledger_chart(told: Context) -> Scene:
+    """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
+    proved = told.result.guarantee.proved
+    in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {number(proved.delta)} in all."
+    note = f"{in_all} Everything after the mixture is free."
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("step"), symbol="ρ", note=note)
+
+
+def sentence(told: Context) -> Sentence:
+    """Say the run in one sentence; without a proof no limit is named."""
+    most = center_facts.limit(told.result.guarantee.proved, told.result.guarantee.published)
+    spent = f"At ε = {number(told.params.epsilon)}"
+    release, k = told.result.release, told.n_clusters
+    many, one = ("", "s") if len(release.kept) == 1 else ("s", "")
+    clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
+    peaks = f"{told.tree.n_leaves} {'peaks' if told.tree.n_leaves != 1 else 'peak'}"
+    made = f"{spent}, {len(release.kept)} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
+    if k < told.params.n_clusters:
+        made += f" ({told.params.n_clusters} were asked for)"
+    ari = told.nonprivate_ari
+    hit = "" if ari is None else f"; they agree with the true classes by an ARI of {number(ari)} (1 is perfect)"
+    return Sentence(curator=f"{made}{hit}. {most}", public=f"{made}. {most}")
+
+
+def utility(told: Context) -> tuple[Fact, ...]:
+    """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
+    release, tree = told.result.release, told.tree
+    ari, k0 = told.nonprivate_ari, len(release.start)
+    facts = []
+    if ari is not None:
+        why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
+        facts.append(Fact("Agreement with the classes (ARI)", number(ari), why, False))
+    if len(told.unit):
+        off = 100.0 * float(np.mean(_cheap(told) != _clusters(told)))
+        why = "Records that the likeliest component alone would put into another cluster than the flow does."
+        facts.append(Fact("Cheap labels differ", odds(off), why, False))
+    found = len(tree.landscape.transitions)
+    lost = "" if not tree.n_unreachable else f" {tree.n_unreachable} parts have no pass and are joined last."
+    one_basin = "Two components can share a basin: then they are one peak."
+    facts += [
+        Fact("Components kept", f"{len(release.kept)} of {k0}", "The others drown in their noise.", True),
+        Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
+        Fact("Transition points", str(found), f"Passes between two basins.{lost}", True),
+        _noise_fact(told),
+    ]
+    return tuple(facts)
+
+
+def risk(told: Context) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public."""
+    return center_facts.risk(told.result.guarantee.proved)
+
+
+def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
+    clusters, release = told.tree.cut(told.n_clusters), told.result.release
+    own = clusters[told.tree.landscape.component_minima]
+    weights = np.zeros((told.n_clusters, len(release.centers)))
+    weights[own, np.arange(len(own))] = release.mixture.weights
+    total = weights.sum(axis=1, keepdims=True)
+    means = weights @ release.centers / np.where(total > 0, total, 1.0)
+    peaks = told.words.box.from_unit(land.unsigned(told.tree.landscape.minima))
+    firsts = np.unique(clusters, return_index=True)[1]
+    colors = np.where(total > 0, means, peaks[firsts])
+    return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[told.nonprivate_basins]].reshape(shape)
+
+
+def _frames(told: Context) -> tuple[tuple[Frame, ...], int]:
+    """Return the stops of the scrubber, in public words, and the one that is shown first."""
+    if told.look.moves == "level":
+        named = level_frames(levels(told))
+        return named, len(named) // 2
+    if told.look.moves == "search":
+        found = strings.find(told)
+        if found is None:
+            return (Frame("No pair", "One component is left: there is nothing to search between."),), 0
+        named = strings.frames(found)
+        return named, len(named) - 1
+    return cut_frames(told), min(told.n_clusters, told.n_cuts) - 1
+
+
+def _clusters(told: Context) -> Labels:
+    return np.asarray(told.tree.cut(told.params.n_clusters)[told.nonprivate_basins])
+
+
+def _cheap(told: Context) -> Labels:
+    mixture = told.result.release.mixture
+    best = mixture.quick_log_terms(land.signed(told.unit)).argmax(axis=1)
+    return np.asarray(told.tree.cut(told.params.n_clusters)[told.tree.landscape.component_minima[best]])
+
+
+def _noise_fact(told: Context) -> Fact:
+    """Say how much noise each count has, beside what the other calibration takes."""
+    params, sigma = told.params, told.result.release.sigma
+    value, why = f"± {number(sigma)} records", "Standard deviation (DPLloyd: scale) of the noise of one count."
+    if params.base != "dpcube":
+        scheme = Scheme(
+            params.base,
+            True,
+            params.neighbors,
+            Budget(params.epsilon, params.delta),
+            told.words.box.d,
+            params.n_components,
+            params.n_iterations,
+        )
+        why += f" The paper's formula takes {number(noise_scale(scheme))}."
+    return Fact("Noise of a count", value, why, True)

@@ -1,0 +1,70 @@
+"""nD-Laplace: move ε within a radius, and watch every person hide the own place before anybody sees it."""
+
+from dataclasses import replace
+from typing import cast
+
+import streamlit as st
+
+from dpviz.methods.nd_laplace import algorithm, story
+from dpviz.methods.nd_laplace.page import knobs as nd_laplace
+from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import controls, frame, state
+from dpviz.ui.method import Method
+from dpviz.ui.show import Slider, recalled, show
+
+
+def draw() -> None:
+    """Draw the page."""
+    page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider=story.INSIDER)
+    with page.first:
+        unit, measure, domain = nd_laplace.draw_first(page)
+    with page.more:
+        chosen = {"unit": unit, "domain": domain, **nd_laplace.draw_more(page, domain)}
+        record = nd_laplace.draw_record(page)
+        noise = frame.seeds(page, start=False)
+        view = frame.view(page, solid=True)
+    proved = not page.source.dataset.bounds_from_data
+    note = story.allowed(measure, factor=2.0 if domain == "redraw" else 1.0) if proved else story.not_established
+
+    def prepare(told: story.Context) -> story.Context:
+        """Add what only this page knows: the radius that ε is for, and whose record is looked at."""
+        return replace(told, look=story.look_at(measure, min(record, max(told.n - 1, 0))))
+
+    def params(level: float) -> algorithm.Params:
+        """Return the parameters whose ε is the level over the radius."""
+        return algorithm.Params(epsilon=level / measure.radius, **chosen)
+
+    def method(level: float) -> Method:
+        """Describe nD-Laplace with these knobs."""
+        return Method(algorithm, story, params(level), prepare=prepare, adds=(measure, record))
+
+    def now() -> Method:
+        """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
+        return method(float(state.value(nd_laplace.KNOBS["epsilon"])))
+
+    def recall() -> story.Context | None:
+        """Return the run that the picture shows, None where there is none."""
+        try:
+            told = recalled(page, now(), noise)
+        except ValueError:
+            return None  # the place of the picture says why
+        return cast(story.Context, told)
+
+    @st.fragment
+    def epsilon_and_picture() -> None:
+        """What ε moves, and nothing else, so that the picture answers at once."""
+        knob = nd_laplace.KNOBS["epsilon"]
+        level = controls.log_slider(knob, note=note, hint="")
+        moved = [*nd_laplace.link(), ("epsilon", knob.format(level)), *nd_laplace_tabs.link()]
+        moved += two_worlds.link(page, record=False)
+        picture = show(page, Slider(knob, lambda each: (method(each),)), level, noise, view, moved)
+        nd_laplace.follow_click(picture, page.source.dataset.n)
+
+    with page.slider:
+        epsilon_and_picture()
+
+    with page.more_pictures:
+        asked = two_worlds.Asked(now, nd_laplace_tabs.DRAW, record=None, radius=measure.radius)
+        nd_laplace_tabs.below(page, method, recall, asked, noise, view)
+    frame.show_problems(page.problems)  # what came up in the open tab

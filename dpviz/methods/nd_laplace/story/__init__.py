@@ -1,0 +1,288 @@
+"""nD-Laplace as a picture: everybody moves the own point before anybody sees it.
+
+There is no curator. Grey is what one person alone knows: the record, the length and the direction of its move.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.attacks import laplace_total_variation, two_point_success
+from dpviz.attacks.two_points import MAX_FEATURES
+from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, unit_records
+from dpviz.mechanisms import radius_probability
+from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
+from dpviz.methods.nd_laplace.story import layers as draw
+from dpviz.methods.nd_laplace.story.context import Context, Look, Measure, look_at, measure_of, plane_of
+from dpviz.metrics import mean_pair_error, nonprivate_displacement
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.center_facts import not_established
+from dpviz.stories.label import NOBODY, Contents, box_words
+from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
+from dpviz.stories.view import Projection, View, Words
+from dpviz.words import spoken
+
+__all__ = [
+    "TERMS",
+    "Context",
+    "allowed",
+    "contents",
+    "context",
+    "distance",
+    "look_at",
+    "not_established",
+    "outcome",
+    "plane",
+    "recolored",
+    "reference",
+    "reference_key",
+    "risk",
+    "scene",
+    "sentence",
+    "side_charts",
+    "utility",
+]
+
+PAIRED = 300  # records whose pairs are averaged: their number grows with the square
+INSIDER = "Each person"  # sees what the public does not: there is no curator
+TERMS = (
+    ("Grey", "Known to one person alone. There is no curator here: everybody adds noise before sending."),
+    ("ε per distance", "Two places that far apart change the chance of any release by a factor of e^ε at most."),
+    ("Perturbation area", "Where one record's released point is to be expected: a circle of the mean radius n/ε."),
+    ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record."),
+    ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
+    ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
+    ("Remap", "Points go to places of a public grid. It costs nothing."),
+)
+
+
+def reference_key(params: Params) -> tuple[object, ...]:
+    """Return what the reference depends on: nothing, there is none."""
+    del params
+    return ()
+
+
+def reference(points: Points, words: Words, result: Result[PointsRelease, Step], params: Params | None = None) -> None:
+    """Return nothing: a released point is compared with its own record."""
+    del points, words, result, params
+
+
+def context(
+    result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
+) -> Context:
+    """Prepare the telling of a run on `points` (n, d), data units; ε is per unit until the page names its radius."""
+    del lloyd_run
+    unit = unit_records(points, words.box)
+    return Context(result, params, unit, words, look_at(measure_of(words.units, params, 1.0), 0))
+
+
+def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+    """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
+    drawn = plane_of(view, told)
+    frames = draw.frames_of(told)
+    return Scene(
+        title=told.words.title,
+        alt=_alt(told),
+        caption=_caption(told),
+        public_caption=f"{_basis(told)} Blue is all that anybody but the owners sees.",
+        x=drawn.x,
+        y=drawn.y,
+        axes_public=not drawn.nonprivate,
+        layers=tuple(draw.layers(told, drawn, rng)),
+        frames=frames,
+        start_frame=len(frames) - 1,
+    )
+
+
+def plane(told: Context, view: View) -> Projection:
+    """Return the plane of the picture: a map of equal lengths has another than the view alone says."""
+    return plane_of(view, told)
+
+
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return (key, chart) of what stands below the numbers: how far points move."""
+    return (("radius", radius_chart(told)),)
+
+
+def radius_chart(told: Context) -> Scene:
+    """Return the law of the radius beside how far the records really moved: the latter is theirs alone."""
+    shape, edges = told.words.box.d, _edges(told)
+    density = np.diff(_below(edges, shape)) / np.diff(edges)
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    law = np.stack([middles, density], axis=1)[None, None]
+    scaled = told.step.radius * told.params.epsilon
+    counts = np.histogram(scaled, edges)[0] / max(told.n, 1) / np.diff(edges)
+    rect = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
+    name = "The law, before drawing again" if told.params.domain == "redraw" else "The law"
+    layers = (
+        Layer(
+            "Records' radii",
+            Kind.BARS,
+            Role.NOISE,
+            Audience.CURATOR,
+            {"rect": rect},
+            always(1),
+            fill=0.5,
+            isolate=False,
+        ),
+        Layer(name, Kind.LINES, Role.NOISE, Audience.NOISE, {"xy": law}, always(1), size=2.0, isolate=False),
+    )
+    per = 1.0 / told.params.epsilon
+    return Scene(
+        title="How far points move",
+        alt="Density of the distance between record and released point.",
+        caption=f"Gamma law of shape {shape}: mean {told.measure.words(shape * per)}.",
+        x=Axis(
+            spoken("distance"),
+            "% of the range" if told.measure.shares else told.measure.unit,
+            (0.0, float(edges[-1])),
+            (0.0, 100.0 * per if told.measure.shares else per),
+        ),
+        y=Axis(spoken("density"), view=(0.0, 1.5 * float(density.max())), ticks=False),
+        layers=layers,
+        equal=False,
+        scrubber=False,
+    )
+
+
+def distance(told: Context) -> tuple[float, str]:
+    """Return the radius that claims are stated for, in the unit of their epsilon, and its words."""
+    return told.measure.radius, told.measure.said
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows to each person alone."""
+    measure, diagonal = told.measure, noise_box(told.words.box, told.params).diagonal
+    near = [measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal]
+    grid = ("The grid, and what is believed before",) if told.params.domain == "remap" else ()
+    return Contents(
+        "Where one person is, among places not far apart. That somebody took part is not hidden.",
+        (box_words(told.words), "ε, the unit of distance, the number of persons", *grid),
+        ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
+        NOBODY,
+        (
+            *((length, measure.words(length)) for length in near),
+            (diagonal, f"{measure.words(diagonal)}, across the box"),
+        ),
+    )
+
+
+def outcome(told: Context, _classes: Labels | None, look: Look) -> Outcome:
+    """Return what many runs show of this one: where the chosen record is seen, and how far that is from its place."""
+    measure, row = look.measure, look.record
+    moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
+    times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or spoken("units"))
+    mean = ("Mean by the law", times * told.area.mean_radius)
+    figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
+    return Outcome(told.released[[row]], times * moved, figure)
+
+
+def sentence(told: Context) -> Sentence:
+    """Say the run in one sentence; ε never comes without its distance."""
+    mean = told.measure.words(told.area.mean_radius)
+    spent = f"At ε = {number(told.level)} per {told.measure.said}, every point moves {mean} on average"
+    most = _limit(told)
+    if not told.n:
+        return Sentence(curator=f"{spent}. {most}", public=f"{spent}. {most}")
+    moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales).distance
+    return Sentence(curator=f"{spent} ({told.measure.words(moved)} in this run). {most}", public=f"{spent}. {most}")
+
+
+def utility(told: Context) -> tuple[Fact, ...]:
+    """Return how far the release is from the records: theirs alone, but for the law."""
+    area, measure = told.area, told.measure
+    facts = [
+        Fact("Mean move, by the law", measure.words(area.mean_radius), "n/ε, before the box is looked at.", True),
+        Fact("90 in 100 move at most", measure.words(area.radii[1]), "Quantile of the Gamma law.", True),
+    ]
+    if told.n:
+        box = told.words.box
+        outside = ((told.result.release.points < box.low) | (told.result.release.points > box.high)).any(axis=1)
+        moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales)
+        facts += [
+            Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
+            Fact("Records really moved", measure.words(moved.distance), "Mean distance of record and release.", False),
+            Fact("Per feature, root mean square", measure.words(float(np.sqrt(moved.mse))), "Root of the MSE.", False),
+            Fact("Per feature, mean", measure.words(moved.mae), "Mean absolute error.", False),
+        ]
+        if told.params.domain == "redraw":
+            again = float(told.step.n_rejected.mean())
+            facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records.", False))
+    return tuple(facts)
+
+
+def risk(told: Context) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
+    level, d = told.proved_level, told.words.box.d
+    if level is None:
+        return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
+    apart = f"Which of two places {told.measure.said} apart is yours; a coin: 50 in 100."
+    facts = [Fact("Attacker is right", at_most(attacker_odds(level)), f"Worst release. {apart}", True)]
+    if told.params.domain != "redraw" and d <= MAX_FEATURES:
+        variation = laplace_total_variation(told.params.epsilon, told.measure.radius, d)
+        best = 100.0 * float(two_point_success(variation))
+        about = "" if told.params.domain == "none" else "at most "
+        facts.append(Fact("On average over releases", f"{about}{odds(best)}", f"Best attacker. {apart}", True))
+    across = local_claim(told.words.box, told.params).epsilon
+    why = "Which of two places at opposite corners of the box is yours."
+    facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
+    if told.n > 1:
+        rows = np.linspace(0, told.n - 1, min(told.n, PAIRED)).astype(np.intp)
+        error = mean_pair_error(told.unit[rows] / told.scales, epsilon=told.params.epsilon)
+        why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
+        facts.append(Fact("Attacker errs at least, mean of pairs", odds(100.0 * error), why, False))
+    return tuple(facts)
+
+
+def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
+    """Return what says in words what a level within the radius allows; `factor` is what drawing again costs."""
+
+    def note(level: float) -> str:
+        return f"Two places {measure.said} apart: an attacker is right {at_most(attacker_odds(factor * level))}."
+
+    return note
+
+
+def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return a photograph (height, width, 3) whose pixels wear their released colors."""
+    return np.clip(np.rint(told.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
+
+
+def _limit(told: Context) -> str:
+    level = told.proved_level
+    if level is None:
+        return "No limit is established on what this release tells about you."
+    which = f"which of two places {told.measure.said} apart is yours"
+    return f"With secret noise, whoever guesses {which} is right {at_most(attacker_odds(level))}. A coin: 50."
+
+
+def _basis(told: Context) -> str:
+    inner = "Shares of each feature's public range are the unit." if told.measure.shares else ""
+    return f"ε = {number(told.level)} per {told.measure.said}. {inner}".strip()
+
+
+def _caption(told: Context) -> str:
+    kept = "drawn again until it is inside, " if told.params.domain == "redraw" else ""
+    return (
+        f"{_basis(told)} Each person moves the own point by r in a random direction, {kept}and sends it. "
+        "Circles show where the chosen one could have gone."
+    )
+
+
+def _alt(told: Context) -> str:
+    return (
+        f"Scatter plot of {told.n:,} points, each moved by its owner, with the public box"
+        f" and one record's perturbation area of mean radius {told.measure.words(told.area.mean_radius)}."
+    )
+
+
+def _edges(told: Context) -> NDArray[np.float64]:
+    """Return the bins of epsilon times the radius: public, to far beyond the mean."""
+    d = told.words.box.d
+    return np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)
+
+
+def _below(scaled: NDArray[np.float64], d: int) -> NDArray[np.float64]:
+    return radius_probability(scaled, d, epsilon=1.0)

@@ -1,0 +1,194 @@
+"""The exact averages behind both methods: means of the t nearest records, and counts and sums of nearest-target cells.
+
+Everything is in the unit of the public ball: |s| <= 1/2. Curator only.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, unit_projected
+from dpviz.core.remembered import remembering
+from dpviz.data import BLOCK_ROWS, Chunks
+from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
+
+NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
+TINY = 1e-15  # the same where the distance is 0; ours
+CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
+TARGET_LEAF = 32  # points of the tree's leaf: which target wins a tie hangs on it
+CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
+REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UsedRecords:
+    """Records as both methods use them, read-only. Curator only."""
+
+    nonprivate_unit: Points  # (m, d) in diameters of the ball from its center
+    nonprivate_points: Points  # (m, d) data units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestMeans:
+    """What NAS averages. Curator only."""
+
+    nonprivate_means: Points  # (r, d) missing neighbours count as the ball's center
+    nonprivate_distances: FloatArray  # (r,) Delta_t(x, S), the mean distance to the t neighbours
+    nonprivate_neighbors: Labels  # (r, min(t, m)) records
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSums:
+    """What NNA averages. Curator only."""
+
+    nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for
+    nonprivate_counts: Counts  # (r,)
+    nonprivate_sums: FloatArray  # (r, d)
+
+
+def used_blocks(records: Chunks, box: Box, ball: Ball) -> Iterator[Points]:
+    """Yield blocks (b, d) of `records`, clipped into the public `box` and projected into the ball, in its unit."""
+    return (_used(block, box, ball) for block in records.blocks())
+
+
+def _used(points: Points, box: Box, ball: Ball) -> Points:
+    return unit_projected(ball.to_unit(box.clip(points)))
+
+
+@remembering(REMEMBERED)
+def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
+    """Return the records `points` (m, d) clipped into the public `box`, then projected into the public ball.
+
+    Raises ValueError for bad points.
+    """
+    checked = as_points(points, n_features=box.d)
+    unit, data = np.empty(checked.shape), np.empty(checked.shape)
+
+    def use(first: int) -> None:
+        rows = slice(first, first + CACHED_ROWS)
+        unit[rows] = _used(checked[rows], box, ball)
+        data[rows] = ball.from_unit(unit[rows])
+
+    on_all_cores(use, range(0, len(checked), CACHED_ROWS))
+    return UsedRecords(frozen(unit), frozen(data))
+
+
+@remembering(REMEMBERED)
+def means_of(source: Points, targets: bytes, t: int) -> NearestMeans:
+    """Return `nearest_means`, read-only, for targets (r, d) given as bytes."""
+    found = nearest_means(source, np.frombuffer(targets).reshape(-1, source.shape[1]), t)
+    for array in (found.nonprivate_means, found.nonprivate_distances, found.nonprivate_neighbors):
+        frozen(array)
+    return found
+
+
+@remembering(REMEMBERED)
+def cells_of(source: Points, targets: bytes) -> CellSums:
+    """Return `cell_sums`, read-only, for targets (r, d) given as bytes."""
+    found = cell_sums(source, np.frombuffer(targets).reshape(-1, source.shape[1]))
+    for array in (found.nonprivate_labels, found.nonprivate_counts, found.nonprivate_sums):
+        frozen(array)
+    return found
+
+
+def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
+    """Return for each of `targets` (r, d) the mean of its t nearest records of `source` (m, d).
+
+    Ties are broken by (distance, then coordinates), an order of all possible records that knows nothing of the others:
+    one record more or less then changes one of the t places, and the mean moves by at most 1/t. The order in which a
+    search tree happens to meet records does not have this property. Where m < t the places left hold the ball's center,
+    0, so that nothing depends on whether there are enough.
+    """
+    m = len(source)
+    if m <= t:
+        mean = np.repeat(source.sum(axis=0)[None] / t, len(targets), axis=0)
+        missing = (t - m) * np.linalg.norm(targets, axis=1)
+        distances = (cdist(targets, source).sum(axis=1) + missing) / t
+        return NearestMeans(mean, distances, np.repeat(np.arange(m, dtype=np.intp)[None], len(targets), axis=0))
+    nearest = nearest_records(source, targets, t)
+    found, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
+    distances = found[:, :t].mean(axis=1)
+    tied = np.flatnonzero(found[:, t] <= found[:, t - 1] * (1.0 + NEAR_TIE) + TINY)
+    if len(tied):
+        for rows, chosen, spread in _ordered(source, targets[tied], t, found[tied, t - 1]):
+            neighbors[tied[rows]], distances[tied[rows]], means[tied[rows]] = chosen, spread, _means(source, chosen)
+    return NearestMeans(means, distances, neighbors)
+
+
+def _means(source: Points, neighbors: Labels) -> Points:
+    """Return the means (r, d) of the records `neighbors` (r, t), added up in their order."""
+    begins = np.arange(0, neighbors.size + 1, neighbors.shape[1])
+    chooser = sparse.csr_matrix(
+        (np.ones(neighbors.size), neighbors.ravel(), begins), shape=(len(neighbors), len(source))
+    )
+    return np.asarray(chooser @ source / neighbors.shape[1])
+
+
+def cell_sums(source: Points, targets: Points) -> CellSums:
+    """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d)."""
+    blocks = (source[first : first + BLOCK_ROWS] for first in range(0, len(source), BLOCK_ROWS))
+    return streamed_cell_sums(blocks, targets, labelled=True)
+
+
+def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: bool = False) -> CellSums:
+    """Return `cell_sums` of records that come in blocks of BLOCK_ROWS (the last fewer), with labels only if asked.
+
+    A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
+    others are.
+    """
+    leaves = Leaves.of(targets)
+    labels: list[Labels] = []
+    counts, sums = np.zeros(len(targets)), np.zeros(targets.shape)
+    for block in blocks:
+        found = _nearest_cells(block, targets, leaves)
+        counts += np.bincount(found, minlength=len(targets))
+        for axis, column in enumerate(block.T):
+            sums[:, axis] += np.bincount(found, weights=column, minlength=len(targets))
+        if labelled:
+            labels.append(found)
+    return CellSums(np.concatenate(labels) if labels else np.empty(0, dtype=np.intp), counts, sums)
+
+
+def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
+    """Return the nearest target for each record; where several are, a tree decides.
+
+    That tree must not depend on the records, not even on how many they are: only which records it is asked about may,
+    because the others have one target that is nearer than all by more than rounding.
+    """
+    found = likely_cells(source, leaves)
+    labels, close = found.nonprivate_labels, found.nonprivate_close
+    if len(close):
+        labels[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(source[close])[1]
+    return labels
+
+
+def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:
+    """Yield (rows, neighbours (rows, t), mean distances), ties by coordinates, for targets whose t-th place is tied.
+
+    Equal records are one candidate with a count, so that many copies of one record cost no more than one.
+    """
+    places, inverse, counts = np.unique(source, axis=0, return_inverse=True, return_counts=True)  # by coordinates
+    members = np.argsort(inverse.ravel(), kind="stable")
+    begins = np.cumsum(counts) - counts
+    tree, reach = cKDTree(places), radii * (1.0 + NEAR_TIE) + TINY
+    sizes = np.asarray(tree.query_ball_point(targets, reach, return_length=True))
+    parts = np.cumsum(sizes) // CANDIDATES
+    for part in np.unique(parts):
+        rows = np.flatnonzero(parts == part)
+        lists = tree.query_ball_point(targets[rows], reach[rows])
+        place = np.concatenate(lists).astype(np.intp)
+        row = np.repeat(np.arange(len(rows)), sizes[rows])
+        gaps = places[place] - targets[rows][row]
+        distance = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+        order = np.lexsort((place, distance, row))  # places are sorted by coordinates
+        place, row, distance = place[order], row[order], distance[order]
+        before = np.cumsum(counts[place]) - counts[place]
+        before -= before[np.searchsorted(row, np.arange(len(rows)))][row]
+        taken = np.clip(t - before, 0, counts[place])
+        offsets = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+        chosen = members[np.repeat(begins[place], taken) + offsets].reshape(len(rows), t)
+        yield rows, chosen, np.bincount(row, weights=taken * distance, minlength=len(rows)) / t

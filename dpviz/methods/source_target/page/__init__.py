@@ -1,0 +1,86 @@
+"""Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.methods.source_target import algorithm, story
+from dpviz.methods.source_target.page import data as source_target_data
+from dpviz.methods.source_target.page import knobs as source_target_knobs
+from dpviz.methods.source_target.page import tabs as source_target
+from dpviz.tools.many_runs import page as outcomes
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import controls, epsilon, frame, reading, reproduction, state
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.method import Method
+from dpviz.ui.runs import words_of
+from dpviz.ui.show import Slider, show
+
+
+def draw() -> None:
+    """Draw the page."""
+    page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
+    with page.first:
+        targets = source_target_data.targets(page.source)
+        first = source_target_knobs.first()
+    with page.more:
+        chosen: dict[str, Any] = source_target_knobs.more(**first)
+        noise = frame.seeds(page, start=False)
+        view = frame.view(page)
+    budget = source_target_knobs.SLIDERS[first["budget"]]
+    record = None if page.public else source_target.looked_at(page)
+    proved = not page.source.dataset.bounds_from_data
+    classes = page.source.dataset.labels
+
+    def params_at(value: float) -> algorithm.Params:
+        """Return these knobs' parameters at a budget."""
+        return algorithm.Params(targets=targets.points, ball=targets.ball, **{budget.name: value}, **chosen)
+
+    def prepare(told: story.Context) -> story.Context:
+        """Add what only this page knows: the known classes, and the record that is looked at."""
+        told = replace(told, targets_public=targets.public, record=record)
+        return story.with_classes(told, classes, targets.classes)
+
+    def method(value: float) -> Method:
+        """Return what is run at a budget."""
+        adds = (targets.public, record, *source_target_data.link(page.source))
+        return Method(algorithm, story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
+
+    @st.fragment
+    def budget_and_picture() -> None:
+        """What the budget moves, and nothing else, so that the picture answers at once."""
+        rho = budget.name == "rho"
+        asked = params_at(float(state.value(budget)))
+        note = story.allowance(words_of(page.source), asked) if proved else story.not_established
+        value = controls.log_slider(
+            budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else epsilon.HINT
+        )
+        slider = Slider(budget, lambda each: (method(each),))
+        link = [
+            *source_target_data.link(page.source),
+            *source_target_knobs.link(),
+            *source_target.link(),
+            *two_worlds.link(page),
+        ]
+        picture = show(page, slider, value, noise, view, [*link, (budget.name, budget.format(value))])
+        source_target.follow_click(page, picture)
+
+    with page.slider:
+        budget_and_picture()
+
+    def stand() -> outcomes.Stand:
+        """Return what stands behind the runs: the public targets."""
+        return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
+
+    now = two_worlds.Asked(lambda: method(float(state.value(budget))), source_target.POINT, record=source_target.RECORD)
+    tabs = {
+        "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
+        "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),
+        "record": lambda: source_target.record(page, params_at, budget, noise, view),
+        "worlds": lambda: two_worlds.worlds(page, now, noise, view),
+        "reproduction": lambda: reproduction.tables("source_target"),
+    }
+    with page.more_pictures:
+        reading.fill(source_target.TAB, "source_target", tabs)
+    frame.show_problems(page.problems)  # what came up in the open tab

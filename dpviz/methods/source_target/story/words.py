@@ -1,0 +1,167 @@
+"""The words beside a picture of source-target clustering: terms, sentence, numbers."""
+
+import math
+from collections.abc import Callable
+
+from dpviz.methods.source_target.algorithm import Params, guarantees
+from dpviz.methods.source_target.story.context import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
+from dpviz.stories import center_facts
+from dpviz.stories.label import Contents, both_limits, box_words
+from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.view import Projection, Words
+from dpviz.words import spoken
+
+FIRST_AID = "First-aid points"
+TERMS = (
+    (
+        "Colors",
+        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused.",
+    ),
+    (
+        "The question",
+        "Where do you put k first-aid points when some residents are secretly paramedics? Places near a paramedic are "
+        "served already, but the points must not give away who is one.",
+    ),
+    ("Source S", "The secret records: the paramedics. Each of them serves whoever is near."),
+    ("Targets T", "The public places that need somebody near. New centers are chosen among them."),
+    ("S′", "Points that are released in place of S: means of records, with noise."),
+    ("NNA", "Each record goes to its nearest target. A target's cell with enough records gives one noisy mean."),
+    ("NAS", "Each target gives the noisy mean of the t records nearest to it."),
+    ("Threshold", "A cell whose noisy count is below it is refused: a mean of few records would be all noise."),
+    ("Coreset", "Targets within C of each other share one average: fewer averages, less noise."),
+    ("Cost", "The mean distance from a target to the nearest of the source and the new centers."),
+    ("ε, δ, ρ", "How much one record may change what is released. ρ (zCDP) is another scale than ε."),
+)
+
+
+def sentence(told: Context) -> Sentence:
+    """Say the run in one sentence; without a proof no limit is named."""
+    params, guarantee = told.params, told.result.guarantee
+    most = center_facts.limit(guarantee.proved, guarantee.published)
+    spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
+    k, r = len(told.result.release.selected), told.step.n_averages
+    centers = f"{k} new {'centers' if k != 1 else 'center'}"
+    means = f"{told.n_released} of {r} means" if params.method == "nna" else f"{r} noisy means"
+    made = f"{spent}, {means} stand for the secret source, and {centers} are placed beside them"
+    cost, floor = _costs(told)
+    far = f"{number(cost)}{unit_of_cost(told.words)}"
+    blind = _times(told.nonprivate_cost(told.reference.ignorant), floor)
+    off = f". A target is {far} from the nearest of source and centers on average: {_times(cost, floor)}, which has no"
+    off += f" privacy; ignoring the source, {blind}"
+    asked = f"Where do {_new(told, k)}? "
+    return Sentence(curator=f"{asked}{made}{off}. {most}", public=f"{asked}{made}. {most}")
+
+
+def utility(told: Context) -> tuple[Fact, ...]:
+    """Return what the release says, public, and what it costs, which is exact: the curator's."""
+    unit, (cost, floor) = unit_of_cost(told.words), _costs(told)
+    ignorant = told.nonprivate_cost(told.reference.ignorant)
+    r = told.step.n_averages
+    facts = [
+        Fact("Cost", f"{number(cost)}{unit}", "Mean distance from a target to the source or a new center.", False),
+        Fact("Beside the floor", _times(cost, floor), "The floor is chosen beside S itself: no privacy.", False),
+        Fact("Ignoring the source", _times(ignorant, floor), "Cluster T: centers for the targets alone.", False),
+        Fact("Cost as S′ tells it", f"{number(float(told.served.mean()))}{unit}", "All that the public knows.", True),
+    ]
+    facts += [
+        Fact(f"Right label, {name}", f"{number(100 * share)} %", "1-NN on T, labels of S and of the centers.", False)
+        for name, share in nonprivate_accuracies(told)
+    ]
+    points = f"{told.n_released} of {r}"
+    shared = f"{len(told.targets)} targets share {r} averages." if r < len(told.targets) else "Each target has its own."
+    return (*facts, Fact("Points in S′", points, shared, True), *_noise_facts(told), *_bound_facts(told))
+
+
+def risk(told: Context) -> tuple[Fact, ...]:
+    """Return what the guarantee allows an attacker; public."""
+    return center_facts.risk(told.result.guarantee.proved)
+
+
+def allowance(words: Words, params: Params) -> Callable[[float], str]:
+    """Return what says, for each budget, what the stated and the proved guarantee allow an attacker."""
+    at = guarantees(words.box, params)
+    return lambda budget: both_limits(at(budget))
+
+
+def contents(told: Context) -> Contents:
+    """Declare what a run protects, takes as public, and shows in confidence."""
+    targets = "All targets" if told.targets_public else "The targets, which were spread over the records' bounds here"
+    return Contents(
+        "Whether one record is in the source, and all of its values. Targets are not protected.",
+        (targets, f"{box_words(told.words)}, and the ball around it", "ε or ρ, and every other knob"),
+        (
+            "Source records, their exact averages and counts",
+            "The cost beside the source, and what centers without privacy would cost",
+            "The data-dependent bound",
+        ),
+    )
+
+
+def alt(told: Context) -> str:
+    """Describe the picture from public parameters and the release alone."""
+    places = told.params.targets[told.result.release.selected]
+    where = "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
+    return (
+        f"{told.words.title}: {len(told.targets)} public targets, {told.n_released} released points in place of the "
+        f"secret source, and {len(places)} new centers at {where}."
+    )
+
+
+def caption(told: Context, plane: Projection) -> str:
+    """Say what is drawn, from public facts only."""
+    if plane.nonprivate:
+        return "Principal directions are computed from the records: curator only. Two features have a public view."
+    released, parts = told.released, []
+    outside = int(((released < 0.0) | (released > 1.0)).any(axis=1).sum())
+    if outside:
+        parts.append(f"{outside} of {told.n_released} released points lie outside the box, thrown there by noise.")
+    if told.words.box.d > 2:
+        parts.append(f"Two of {told.words.box.d} features: what is near in the picture need not be near.")
+    elif told.words.box.d == 1:
+        parts.append("One feature. Height has no meaning: records are spread out so that they can be seen.")
+    else:
+        parts.append("Grey is secret, green public, blue released. Lines lead from each target to whoever serves it.")
+    return " ".join(parts)
+
+
+def _new(told: Context, k: int) -> str:
+    """Say what is asked, in the words of the pair that the page opens with where it is that one."""
+    if told.words.title == FIRST_AID:
+        return f"{k} first-aid {'points' if k != 1 else 'point'} go when some residents are secretly paramedics"
+    return f"{k} new {'centers' if k != 1 else 'center'} go when those who serve already are secret"
+
+
+def _costs(told: Context) -> tuple[float, float]:
+    chosen, floor = told.result.release.selected, told.reference.nonprivate_selected
+    return told.nonprivate_cost(chosen), told.nonprivate_cost(floor)
+
+
+def _times(cost: float, floor: float) -> str:
+    if floor > 0:
+        return f"{number(cost / floor)} × the floor"
+    return "as good as the floor" if cost == 0 else "worse than the floor, 0"
+
+
+def _noise_facts(told: Context) -> tuple[Fact, ...]:
+    release, law = told.result.release, spoken("scale") if told.params.noise == "laplace" else "standard deviation"
+    if release.threshold is None:
+        off, unit = number(release.scale * diameter(told)), unit_of_cost(told.words)
+        return (Fact("Noise of a mean", f"± {off}{unit}", f"On each coordinate ({law}).", True),)
+    return (
+        Fact("Noise of a count", f"± {number(release.scale)} records", f"Also of each sum ({law}).", True),
+        Fact("Threshold", f"{number(release.threshold)} records", "Means of cells below it are refused.", True),
+    )
+
+
+def _bound_facts(told: Context) -> tuple[Fact, ...]:
+    """Return the measured difference between S and S', and the data-dependent bound on it: the curator's."""
+    share, step = "Mean change of a target's distance to the source, in diameters of the ball.", told.step
+    facts = [Fact("S′ instead of S, measured", number(told.nonprivate_difference()), share, False)]
+    if step.nonprivate_bound is not None:
+        bound = step.nonprivate_bound
+        said = "no bound: fewer than t records" if math.isnan(bound) else f"at most {number(bound)}"
+        if math.isfinite(bound) and vacuous(bound):
+            said += ", which says nothing"
+        help_text = f"Holds with probability 1 - γ = {number(1 - told.params.gamma)}. From 1 on it is empty."
+        facts.append(Fact("S′ instead of S, bound", said, help_text, False))
+    return tuple(facts)

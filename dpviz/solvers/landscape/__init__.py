@@ -1,0 +1,1 @@
+"""The landscape of a Gaussian mixture: critical points, passes, basins."""

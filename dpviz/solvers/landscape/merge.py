@@ -1,0 +1,98 @@
+"""The hierarchy of a landscape: which basins join at which level.
+
+Byun, Choi & Lee, algorithm 3 and theorem 4.2: Kruskal's algorithm on the graph whose vertices are the minima of
+f = -p and whose edges are the transition points. At a level a, two minima are in one component of {p > a} exactly when
+transition points denser than a connect them.
+
+Heights are shown as ln p(highest mode) - ln p, which are never negative. The paper takes one minimum for each center;
+here a vertex is a minimum, and two centers whose means flow to one minimum are one vertex.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import FloatArray, Labels, frozen
+from dpviz.solvers.landscape.mixture import Mixture
+from dpviz.solvers.landscape.saddles import Landscape, landscape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MergeTree:
+    """Minima as leaves, merges from the densest pass to the thinnest; post-processing of a mixture."""
+
+    landscape: Landscape
+    linkage: FloatArray  # (L - 1, 4) SciPy's: two nodes, height, leaves below; height inf where no pass was found
+    passes: Labels  # (L - 1,) row of `landscape.transitions` that each merge happens at, -1 where none was found
+    births: FloatArray  # (L,) height at which each leaf appears, the highest mode at 0
+
+    @property
+    def n_leaves(self) -> int:
+        """L, the number of minima."""
+        return len(self.births)
+
+    @property
+    def n_unreachable(self) -> int:
+        """How many merges, the last ones, have no transition point: those parts join at infinite height."""
+        return int((self.passes < 0).sum())
+
+    def cut(self, n_clusters: int) -> Labels:
+        """Return the cluster of each minimum (L,), numbered by their densest minimum.
+
+        There are min(n_clusters, L) clusters: more than there are minima cannot be. Raises ValueError below 1.
+        """
+        if n_clusters < 1:
+            raise ValueError(f"n_clusters was {n_clusters}, but it must be >= 1.")
+        return _joined(self.linkage[: max(self.n_leaves - n_clusters, 0)], self.n_leaves)
+
+    def cut_at(self, height: float) -> Labels:
+        """Return the cluster of each minimum (L,) when all passes at or below `height` are open."""
+        return _joined(self.linkage[self.linkage[:, 2] <= height], self.n_leaves)
+
+
+def merge_tree(mixture: Mixture) -> MergeTree:
+    """Build the hierarchy of `mixture`; parts that no transition point connects join last, at infinite height."""
+    land = landscape(mixture)
+    n_leaves, top = len(land.minima), float(land.log_densities[0])
+    edges = [(*t.minima, top - t.log_density, row) for row, t in enumerate(land.transitions)]
+    # Joining what is left in order of density keeps the tree whole: a cut to any K exists.
+    edges += [(0, j, np.inf, -1) for j in range(1, n_leaves)]
+    node = list(range(n_leaves))  # current tree node of each leaf's root
+    parent, sizes = list(range(n_leaves)), [1] * n_leaves
+    rows: list[tuple[float, float, float, float]] = []
+    passes: list[int] = []
+    for i, j, height, row in edges:
+        a, b = _root(parent, i), _root(parent, j)
+        if a == b:
+            continue
+        first, second = sorted((node[a], node[b]))
+        parent[b] = a
+        sizes[a] += sizes[b]
+        rows.append((float(first), float(second), max(height, 0.0), float(sizes[a])))
+        node[a] = n_leaves + len(rows) - 1
+        passes.append(row)
+    return MergeTree(
+        land,
+        frozen(np.array(rows, dtype=np.float64).reshape(-1, 4)),
+        frozen(np.array(passes, dtype=np.intp)),
+        frozen(top - land.log_densities),
+    )
+
+
+def _joined(merges: FloatArray, n_leaves: int) -> Labels:
+    parent = list(range(n_leaves + len(merges)))
+    for row, (first, second, _, _) in enumerate(merges):
+        parent[_root(parent, int(first))] = n_leaves + row
+        parent[_root(parent, int(second))] = n_leaves + row
+    roots = np.array([_root(parent, leaf) for leaf in range(n_leaves)])
+    _, firsts, names = np.unique(roots, return_index=True, return_inverse=True)
+    rank = np.empty_like(firsts)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    return frozen(np.asarray(rank[names], dtype=np.intp))
+
+
+def _root(parent: list[int], i: int) -> int:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i

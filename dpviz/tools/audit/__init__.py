@@ -1,0 +1,1 @@
+"""Audit: how much privacy runs themselves show to be lost."""

@@ -1,0 +1,245 @@
+"""The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpviz.audit import Batch, EpsilonBound, Outcomes
+from dpviz.core import Guarantee, Knob
+from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
+from dpviz.tools.audit import story
+from dpviz.tools.audit.page import table as audit_table
+from dpviz.tools.audit.page import tasks as audit_tasks
+from dpviz.tools.audit.page.tasks import CHUNK, CONSTRUCTED
+from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.audit.table.cases import CATALOGUE, AuditCase, cases
+from dpviz.ui import asking, controls, panel, reading, state
+from dpviz.ui.export.files import data_of
+from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
+from dpviz.ui.live import live
+from dpviz.ui.server.background import Job
+from dpviz.ui.wait import wait
+
+HEIGHT = 400  # CSS pixels
+BATCHED = 10  # times the runs where they are one call
+METHOD = Knob(
+    "audited",
+    "choice",
+    next(iter(CATALOGUE)),
+    "Method",
+    "What is run many times.",
+    choices=tuple((name, module.TITLE) for name, module in CATALOGUE.items()),
+)
+PAIR = Knob(
+    "neighbors",
+    "choice",
+    "made",
+    "Two worlds",
+    "Made up so that a broken promise shows most, or the chosen data with one record removed or moved.",
+    choices=(("made", "Worst case"), ("own", "This data")),
+)
+RUNS = Knob(
+    "audit_runs",
+    "choice",
+    "500",
+    "Runs in each world",
+    "More runs show more. Where many runs are one call, ten times as many are made.",
+    choices=(("200", "200"), ("500", "500"), ("2000", "2k"), ("20000", "20k")),
+)
+TAB = Knob(
+    "audit_tab",
+    "choice",
+    "table",
+    "Under the picture",
+    "",
+    choices=(("table", "All methods and modes"), reading.CHOICE),
+)
+SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
+FIRST_MODE = {"convergent_kmeans": "convergent_kmeans:mode=published"}  # a page opens with something to see
+CODE = "The calls behind the two pictures above: the same worlds, runs and seeds."
+_WAIT = "wait-audit"
+_STOPPED = "dpviz:audit-stopped"
+_FOUND = "dpviz:audit-found"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: everything that the answer follows from, beside the data."""
+
+    key: str
+    record: int
+    runs: int
+    seed: int
+
+
+def ask(frame: Frame) -> Question:
+    """Draw the knobs: method, mode, the two worlds, runs and their seed."""
+    with frame.first:
+        method = str(controls.control(METHOD))
+        key = str(controls.control(_modes(method)))
+        pair = str(controls.control(PAIR))
+        record = CONSTRUCTED
+        n = frame.source.dataset.n
+        if pair == "own" and n:
+            record = int(controls.control(_record(n)))
+    with frame.more:
+        runs = int(controls.control(RUNS))
+        seed = int(controls.control(SEED))
+    return Question(key, record, runs, seed)
+
+
+def link(question: Question) -> list[tuple[str, str]]:
+    """Return what this page adds to the link."""
+    pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
+    pairs.append(("audited_mode", question.key))
+    return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
+
+
+def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee] | None:
+    """Return the case and its two claims; None, with a message, where these records cannot be audited."""
+    dataset = frame.source.dataset
+    try:
+        case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record)
+        return case, case.guarantee
+    except ValueError as error:
+        st.error(state.plain(str(error)))
+        return None
+
+
+def label(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee) -> Label:
+    """Put both claims on a label; how far a real record moved, for an ε per distance, is not the public's."""
+    told = case.pair.distance > 0.0 and not (frame.public and question.record != CONSTRUCTED)
+    distances = ((case.pair.distance, "this pair's distance"),) if told else ()
+    trusted = NOBODY if guarantee.published.per_distance else CURATOR
+    return label_of(guarantee, Contents(RECORD, (BOX,), (story.SECRET,), trusted, distances))
+
+
+@st.fragment
+def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> None:
+    """Draw the runs' progress with a button to stop them, then what they show."""
+    if state.is_blank():
+        return
+    name = (frame.source.key, question)
+    if st.session_state.get(_STOPPED) == name:
+        asking.drop(frame.source, _WAIT)
+        st.info("Stopped. Nothing is shown of runs that are not complete.")
+        st.button("Run it again", on_click=_stop, args=(None,))
+        return
+    bound = _bound(frame, question, case)
+    if bound is None:
+        return
+    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
+    panel.sentence(story.sentence(audited), public=frame.public)
+    if frame.public and audited.is_own:
+        live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
+        return
+    worlds, attack = st.columns(2, gap="small")
+    with worlds:
+        live(story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query)
+    with attack:
+        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public)
+    panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
+    if audited.is_own:
+        st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def under(frame: Frame, question: Question, case: AuditCase | None) -> None:
+    """Draw what stands under the pictures: the table of all modes, or what there is to read about this audit."""
+    tabs = {"table": lambda: audit_table.table(frame), reading.CHOICE[0]: lambda: _read(frame, question, case)}
+    controls.fill(TAB, tabs)
+
+
+@st.fragment
+def _read(frame: Frame, question: Question, case: AuditCase | None) -> None:
+    if state.is_blank():
+        return
+    wait(done=1, all=1, what="", follow="picture", key="wait-read")
+    bound = _kept().get((frame.source.key, question))
+    if case is None or bound is None:
+        reading.article(audit_reading, [], "", CODE)
+        return
+    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
+    found = audit_reading.formulas(audited, public=frame.public)
+    data = data_of(frame.source, public=frame.public)
+    code = audit_reading.code(data, question.key, question.record, _sizes(question, case), question.seed)
+    reading.article(audit_reading, [reading.Part("", found, audit_reading.WORDS)], code, CODE)
+
+
+def _kept() -> dict[Any, EpsilonBound]:
+    kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
+    return kept
+
+
+def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | None:
+    """Return the finished audit; None while runs are missing, with a line that says how many there are."""
+    name = (frame.source.key, question)
+    kept = _kept()
+    if name in kept:
+        return kept[name]
+    points, box = frame.source.dataset.points, frame.source.dataset.box
+    sizes = _sizes(question, case)
+    if isinstance(case.runner, Batch):
+        parts: Sequence[Any] = [
+            audit_tasks.part(points, box, question.key, question.record, world, 0, sizes[0], question.seed)
+            for world in (0, 1)
+        ]
+    else:
+        found = _parts(frame, question, sizes)
+        if found is None:
+            return None
+        parts = found
+    half = len(parts) // 2
+    first: list[Outcomes] = list(parts[:half])
+    bound = audit_tasks.together(case, first, list(parts[half:]))
+    kept.clear()  # the last one is enough, and real records leave no more traces than they must
+    kept[name] = bound
+    return bound
+
+
+def _sizes(question: Question, case: AuditCase) -> list[int]:
+    """Return the runs of each part in each world: one part where many runs are one call."""
+    if isinstance(case.runner, Batch):
+        return [question.runs * BATCHED]
+    return [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
+
+
+def _parts(frame: Frame, question: Question, sizes: Sequence[int]) -> Sequence[Any] | None:
+    jobs = [
+        Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
+        for world in (0, 1)
+        for chunk, size in enumerate(sizes)
+    ]
+    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT)
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+        return None
+    if answers.complete:
+        return answers.found
+    name = (frame.source.key, question)
+    st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
+    return None
+
+
+def _stop(name: Any) -> None:
+    """Stop the runs for one question; None: for none."""
+    st.session_state[_STOPPED] = name
+
+
+def _modes(method: str) -> Knob:
+    """Return the choice among a method's cases."""
+    found = [case for case in cases().values() if case.method == method]
+    named = tuple((case.key, f"{case.mode} ({case.pair_name})" if case.pair_name else case.mode) for case in found)
+    return Knob(
+        "audited_mode",
+        "choice",
+        FIRST_MODE.get(method, found[0].key),
+        "Mode",
+        "Short runs with a public start and one cluster: noise in one place shows most.",
+        choices=named,
+    )
+
+
+def _record(n: int) -> Knob:
+    return Knob("record", "int", 0, "Record", "Whose presence is audited: a row of the data.", 0, n - 1, 0, n - 1)

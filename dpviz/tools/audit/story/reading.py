@@ -1,0 +1,163 @@
+"""Reading an audit: misreadings, formulas with its counts, papers."""
+
+import math
+from collections.abc import Sequence
+
+from dpviz.audit.events import chances
+from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
+from dpviz.stories.reading import Formula, Misreading, Paper, tex
+from dpviz.stories.recipe import Data, loading
+from dpviz.tools.audit.story import Audited
+
+MISREADINGS = (
+    Misreading(
+        "No violation was found, so the method is private.",
+        "An audit looks at two data sets and a few events. It can refute a promise, never prove one: other worlds, "
+        "other events or more runs may show more.",
+        "The guarantee's label: “proved” rests on a proof and the [[ledger]], not on these runs.",
+    ),
+    Misreading(
+        "The measured ε is the method's true ε.",
+        "It is the least [[epsilon]] that fits the counts, with 95 % confidence. The true one may be any larger, and a "
+        "sound method is usually measured well below what it spends.",
+        "The attack's curve: how far it stays below what the noise itself would allow.",
+    ),
+    Misreading(
+        "A larger measured ε means a worse leak, so two broken methods can be ranked.",
+        "At the ceiling the worlds never looked alike, and the figure only counts the runs: more runs raise it without "
+        "end. The true ε may be infinite for both.",
+        "“Most that can be shown”, and the same audit with more runs.",
+    ),
+    Misreading(
+        "The worst case is made up; nothing like it will happen to my records.",
+        "The promise is for every pair of [[neighbors]]. One pair that breaks it refutes the claim, and whoever lives "
+        "in such a corner was promised the same as everybody.",
+        "“Two worlds”: the made-up pair, and then one of these records.",
+    ),
+    Misreading(
+        "One may audit with new seeds until something is found.",
+        "Each audit may err in 5 of 100 cases, so of many some will. “Violation” asks for 99.99 % instead, and what "
+        "counts is never what the event was chosen by.",
+        "The table of all methods: one audit of each mode, with its number of runs.",
+    ),
+)
+
+PAPERS = (
+    Paper(
+        "Clopper & Pearson 1934, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
+        (("the exact limits", "both ends of how often the event happens, for any number of runs"),),
+    ),
+    Paper(
+        "Jagielski, Ullman & Oprea 2020, Auditing Differentially Private Machine Learning",
+        (("the lower bound on ε", "the logarithm of the lower end over the upper end"),),
+    ),
+    Paper(
+        "Nasr et al. 2023, Tight Auditing of Differentially Private Machine Learning",
+        (
+            (
+                "audits with several events",
+                "here the error is shared among all of them, half of the runs having chosen them",
+            ),
+        ),
+    ),
+    KAIROUZ,
+)
+
+WORDS = {
+    BUDGET: SYMBOLS[BUDGET],
+    "N": "runs that estimate, in each world: those that did not choose the event",
+    "K": "events that the other half of the runs chooses",
+    "L": "looks at the runs, fixed beforehand",
+    r"\alpha": "error allowed at one end of one event",
+    "a,\\ b": "how often the event happened where it is likely, and in the other world",
+    "p_-,\\ p_+": "least and greatest chance that fits",
+    "B^{-1}": "quantile of the Beta distribution",
+}
+
+
+def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
+    """Return how the counts become a measured ε; what was counted on real records is not the `public`'s."""
+    bound, confidence = audited.bound, tex(audited.bound.confidence)
+    n, level = bound.n_estimating, bound.level
+    looks = rf" \cdot {bound.n_looks}" if bound.n_looks > 1 else ""
+    found = [
+        Formula(
+            "Error allowed at one end of one event",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 K{' L' if looks else ''}}}",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {bound.n_events}{looks}}}",
+            level,
+            source="the union bound over all ends",
+        ),
+        Formula(
+            "The most that so many runs can show",
+            r"\varepsilon_{\max} = \ln\frac{\alpha^{1/N} - \delta}{1 - \alpha^{1/N}}",
+            rf"\varepsilon_{{\max}} = \ln\frac{{{tex(level)}^{{1/{n}}} - {tex(bound.delta)}}}"
+            rf"{{1 - {tex(level)}^{{1/{n}}}}}",
+            bound.ceiling,
+            source="Clopper & Pearson 1934, with a = N and b = 0",
+        ),
+    ]
+    if public and audited.is_own:
+        return tuple(found)
+    if bound.events:
+        found += _measured(audited, level)
+    if audited.is_proved and math.isfinite(audited.limit.epsilon):
+        found.append(attackers_share(audited.limit.epsilon, audited.limit.delta))
+    return tuple(found)
+
+
+def _measured(audited: Audited, level: float) -> list[Formula]:
+    bound, event = audited.bound, audited.bound.events[0]
+    n, ends = bound.n_estimating, chances(bound.n_estimating, level)
+    low, high = float(ends[0][event.hits]), float(ends[1][event.other_hits])
+    exact, alpha = "Clopper & Pearson 1934", tex(level)
+    return [
+        Formula(
+            "Chance of the event where it is likely, at least",
+            r"p_- = B^{-1}(\alpha;\ a,\ N - a + 1)",
+            rf"p_- = B^{{-1}}({alpha};\ {event.hits},\ {n - event.hits + 1})" if event.hits else "p_-",
+            low,
+            source=exact,
+        ),
+        Formula(
+            "Chance of the event in the other world, at most",
+            r"p_+ = B^{-1}(1 - \alpha;\ b + 1,\ N - b)",
+            rf"p_+ = B^{{-1}}(1 - {alpha};\ {event.other_hits + 1},\ {n - event.other_hits})"
+            if event.other_hits < n
+            else "p_+",
+            high,
+            source=exact,
+        ),
+        Formula(
+            "Measured ε, at least",
+            r"\hat\varepsilon = \max\left(0,\ \ln\frac{p_- - \delta}{p_+}\right)",
+            rf"\hat\varepsilon = \max\left(0,\ \ln\frac{{{tex(low)} - {tex(bound.delta)}}}{{{tex(high)}}}\right)",
+            bound.epsilon_lower,
+            source="Jagielski, Ullman & Oprea 2020",
+        ),
+    ]
+
+
+def code(data: Data, key: str, record: int, sizes: Sequence[int], seed: int) -> str:
+    """Return the calls behind an audit of the case `key`, on row `record` of the data or, below 0, on its own pair.
+
+    `sizes` are the runs of each part, in each world.
+    """
+    imports, calls = loading(data)
+    parts = f"[tasks.part(*data, {key!r}, {record!r}, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
+    return "\n".join(
+        [
+            *imports,
+            "from dpviz.plots.figure import page",
+            "from dpviz.stories import audit",
+            "from dpviz.ui import audit_tasks as tasks",
+            "",
+            *calls,
+            "data = (dataset.points, dataset.box)",
+            f"case = tasks.case_of({key!r}, *data, {record!r})",
+            f"worlds = [{parts} for world in (0, 1)]",
+            f"told = tasks.told(case, tasks.together(case, *worlds), is_own={record >= 0!r})",
+            "scenes = [audit.histogram(told), audit.roc(told)]",
+            "html = page(scenes)",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Compare: methods beside each other on the same records."""

@@ -1,0 +1,278 @@
+"""The Compare page's furniture: what is compared, the frontier that grows while runs come in, and the chosen runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.tools.compare import story
+from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page import grid as compare_grid
+from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.page import solve as compare_solve
+from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.page.runs import gathered, pieces
+from dpviz.tools.compare.page.tasks import Part
+from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.ui import controls, panel, reading, state
+from dpviz.ui.address import address
+from dpviz.ui.export.files import data_of
+from dpviz.ui.export.listed import listed
+from dpviz.ui.frame import START_SEED, Frame
+from dpviz.ui.live import LiveState, live
+
+HEIGHT = 480  # CSS pixels
+MOST_SEED = 10**6
+GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
+AT = 1.0  # the ε that the sentence is about; in both grids
+SWITCHES = {
+    key: Knob(f"with_{key}", "bool", entry.on, entry.name, "Whether it is compared.") for key, entry in ENTRIES.items()
+}
+CLUSTERS = Knob(
+    "n_clusters", "int", 5, "Clusters k", "Asked of every method that asks, and of the floor.", 1, 64, 1, 10_000
+)
+GRID = Knob(
+    "compare_grid",
+    "choice",
+    "few",
+    "Values of ε",
+    "More values take longer.",
+    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20")),
+)
+RUNS = Knob(
+    "compare_runs",
+    "choice",
+    "30",
+    "Runs at each ε",
+    "29 are the fewest that can show 90 % probability with 95 % confidence.",
+    choices=(("10", "10"), ("30", "30"), ("100", "100")),
+)
+AXIS = Knob(
+    "compare_neighbors",
+    "choice",
+    "add_remove",
+    "Solid lines are proved for",
+    "Guarantees for other neighbors are not the same promise at the same ε.",
+    choices=(("add_remove", "Adding or removing one"), ("replace", "Changing one")),
+)
+SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
+TAB = Knob(
+    "compare_tab",
+    "choice",
+    "numbers",
+    "Under the picture",
+    "",
+    choices=(
+        ("numbers", "All numbers"),
+        ("grid", "A second parameter"),
+        ("solve", "Solve for ε"),
+        ("people", "How many people"),
+        ("report", "Report"),
+        reading.CHOICE,
+    ),
+)
+CODE = "The calls behind the frontier above: the same records, runs and seeds."
+_PILLS = "dpviz:compare-methods"
+_CLICK = "dpviz:compare-click"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is compared on the data set on screen."""
+
+    entries: tuple[str, ...]
+    n_clusters: int
+    epsilons: tuple[float, ...]
+    n_runs: int
+    adjacency: str
+    start_seed: int
+    seed: int
+
+    def parts(self, n: int) -> list[Part]:
+        """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
+        return [
+            Part(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
+            for first, size in pieces(self.n_runs)
+            for entry in self.entries
+            for epsilon in self.epsilons
+        ]
+
+
+def ask(frame: Frame) -> Question:
+    """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
+    with frame.first:
+        st.session_state[_PILLS] = [key for key in ENTRIES if state.value(SWITCHES[key])]
+        st.pills(
+            "Methods",
+            list(ENTRIES),
+            format_func=lambda key: ENTRIES[key].name,
+            selection_mode="multi",
+            key=_PILLS,
+            on_change=_switched,
+        )
+        n_clusters = int(controls.control(CLUSTERS))
+    with frame.more:
+        grid = GRIDS[str(controls.control(GRID))]
+        runs = int(controls.control(RUNS))
+        adjacency = str(controls.control(AXIS))
+        with st.expander("Seeds"):
+            start, seed = int(controls.control(START_SEED)), int(controls.control(SEED))
+    entries = tuple(key for key in ENTRIES if state.value(SWITCHES[key]))
+    return Question(entries, n_clusters, grid, runs, adjacency, start, seed)
+
+
+def link(frame: Frame) -> list[tuple[str, str]]:
+    """Return the page's link: the data, every knob, the chosen and the pinned run."""
+    knobs = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, TAB)
+    every = (*knobs, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
+    return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
+
+
+@st.fragment
+def compared(frame: Frame, question: Question) -> None:
+    """Draw the frontier of what is there so far, the chosen runs, and the tabs."""
+    if state.is_blank():
+        return
+    query = state.query([*link(frame), ("audience", "curator")])
+    if not question.entries:
+        st.info("No method is chosen. Choose at least one on the left.")
+        address(query)
+        return
+    place, below = st.container(), st.container()
+    with below:
+        runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
+    bounds_public = not frame.source.dataset.bounds_from_data
+    shown = _series(question, runs.rows, bounds_public=bounds_public)
+    chosen = compare_cards.chosen()
+    with place:
+        if not shown:
+            _nothing(runs.rows, complete=runs.complete)
+            address(query)
+            return
+        panel.sentence(story.sentence(shown, AT), public=False)
+        scene = story.frontier(shown, question.adjacency, chosen)
+        _follow(live(scene, key="picture", height=HEIGHT, query=query), shown)
+    compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
+
+    def solve() -> None:
+        compare_solve.epsilon(runs.rows, complete=runs.complete, bounds_public=bounds_public)
+
+    def people() -> None:
+        compare_solve.people(frame, question.entries, question.n_clusters, question.start_seed, question.seed)
+
+    def report() -> None:
+        said = (story.sentence(shown, AT).curator,)
+        compare_report.offer(frame, scene, AT, runs.rows, said, query, complete=runs.complete)
+
+    def numbers() -> None:
+        _numbers(runs.rows, bounds_public=bounds_public)
+
+    def grid() -> None:
+        asked = (question.n_clusters, question.start_seed, question.seed, question.adjacency)
+        compare_grid.grid(frame, question.entries, *asked)
+
+    def read() -> None:
+        parts = [
+            reading.Part(name, found, compare_reading.WORDS)
+            for name, found in compare_reading.formulas(shown, runs.rows, AT)
+            if found
+        ]
+        reading.article(compare_reading, parts, _code(frame, question), CODE)
+
+    tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
+    controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
+
+
+def _code(frame: Frame, question: Question) -> str:
+    return compare_reading.code(
+        data_of(frame.source, public=False),
+        question.entries,
+        question.epsilons,
+        n_clusters=question.n_clusters,
+        start_seed=question.start_seed,
+        seed=question.seed,
+        n_runs=question.n_runs,
+        adjacency=question.adjacency,
+    )
+
+
+def hidden(frame: Frame) -> None:
+    """Say why the public sees nothing; the link has all that is asked, for the curator to open."""
+    st.info(story.HIDDEN)
+    address(state.query([*link(frame), ("audience", "public")]))
+
+
+def guide(question: Question) -> None:
+    """Say what a line's look means, and what must not be held against what."""
+    neighbors = story.NEIGHBORS[question.adjacency]
+    st.markdown(
+        f"**What may be compared**\n\n"
+        f"- Solid, discs: proved for {neighbors}. These share one axis.\n"
+        "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
+        "- Dashed, squares: proved for other neighbors.\n"
+        "- Dashed, diamonds: ε counts per distance; here for all of a feature's range.\n"
+        "- Grey: no privacy, the floor."
+    )
+    st.caption(
+        "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
+        "from the records."
+    )
+
+
+def _series(
+    question: Question, rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool
+) -> tuple[story.Series, ...]:
+    keys = list(ENTRIES)
+    made = (
+        story.series_of(
+            key, ENTRIES[key].name, keys.index(key), rows[key], question.adjacency, bounds_public=bounds_public
+        )
+        for key in question.entries
+        if key in rows
+    )
+    return tuple(one for one in made if one is not None)
+
+
+def _nothing(rows: dict[str, list[dict[str, Any]]], *, complete: bool) -> None:
+    """Say why there is no picture: the runs are on their way, or none could be made."""
+    refused = sorted({str(row["status"]) for runs in rows.values() for row in runs if row["status"] != story.OK})
+    if refused:
+        st.warning(state.plain(refused[0]))
+    elif complete and rows:
+        st.warning("The floor's cost is 0: there are no more different records than clusters. Lower k.")
+    else:
+        st.caption("The first runs are on their way.")
+
+
+def _numbers(rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool) -> None:
+    """Show what every line is made of."""
+    lines = [
+        line for key, runs in rows.items() for line in story.table(ENTRIES[key].name, runs, bounds_public=bounds_public)
+    ]
+    listed(pd.DataFrame(lines), hide_index=True)
+    st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
+
+
+def _follow(picture: LiveState, shown: Sequence[story.Series]) -> None:
+    """Choose the run that was clicked, once for each click; a word in the legend chooses a line's middle ε."""
+    if picture.picked is None or picture.pick_count == st.session_state.get(_CLICK):
+        return
+    st.session_state[_CLICK] = picture.pick_count
+    key = picture.picked.removesuffix(story.LINE)
+    one = next((each for each in shown if each.key == key), None)
+    if one is None:
+        return
+    nowhere = key != picture.picked or picture.picked_mark is None
+    at = len(one.epsilons) // 2 if nowhere else min(picture.picked_mark or 0, len(one.epsilons) - 1)
+    compare_cards.choose(one.key, one.epsilons[at])
+    state.run_again()
+
+
+def _switched() -> None:
+    """Keep which methods are compared."""
+    chosen = st.session_state.get(_PILLS) or []
+    for key, knob in SWITCHES.items():
+        state.remember(knob, key in chosen)

@@ -1,0 +1,77 @@
+"""The Compare page's runs: asked for piece by piece, kept in this session, and stopped by one click."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpviz.tools.compare.page import tasks as compare_tasks
+from dpviz.tools.compare.page.tasks import Part
+from dpviz.ui import asking, state
+from dpviz.ui.data.picker import Source
+from dpviz.ui.server.background import Answers, Job
+
+LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
+_KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """The rows that are there, by the entry they belong to."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    complete: bool
+
+
+def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
+    """Return (first, how many) of each piece of `n_runs` runs."""
+    size = max(LEAST, -(-n_runs // PIECES))
+    return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
+
+
+def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Gathered:
+    """Start what is missing, draw how far it is with a button to stop it, and return what is there.
+
+    `place` tells two such lines of a page apart. Rows of real records stay in this session.
+    """
+    name: Hashable = (source.key, tuple(parts))
+    kept: dict[Part, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
+    stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
+    missing = [part for part in parts if part not in kept]
+    answers = Answers(())
+    if stopped:
+        asking.drop(source, f"wait-{place}")
+    else:
+        jobs = [Job(compare_tasks.rows, (part,), classified=True) for part in missing]
+        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=len(parts) - len(missing))
+    found = dict(zip(missing, answers.found, strict=False))
+    known: dict[Part, Any] = {part: kept.get(part, found.get(part)) for part in parts}
+    now: dict[Part, Any] = {part: made for part, made in known.items() if made is not None}
+    st.session_state[f"{_KEPT}:{place}"] = {source.key: now}  # other records' rows are forgotten
+    if stopped and len(now) < len(parts):
+        st.info(f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone.")
+        st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
+    elif answers.problem:
+        st.error(state.plain(answers.problem))
+    elif len(now) < len(parts):
+        words = "Runs that have not begun never begin; what is there stays."
+        st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for part, made in now.items():
+        rows.setdefault(part.entry, []).extend(made)
+    return Gathered(rows, len(now) == len(parts))
+
+
+def looked(source: Source, parts: Sequence[Part], place: str) -> tuple[compare_tasks.Looked | None, ...]:
+    """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
+    jobs = [Job(compare_tasks.look, (part,), classified=True) for part in parts]
+    answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}")
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+    return answers.found
+
+
+def _stop(place: str, name: Hashable) -> None:
+    """Stop these runs; None: none of them."""
+    st.session_state[f"{_STOPPED}:{place}"] = name

@@ -1,0 +1,70 @@
+"""What the Compare page asks of the background process. No Streamlit here: the process would have to load it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import Box, Centers, Guarantee, Labels, Points
+from dpviz.data import Dataset
+from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.sweep.grids import grid_of
+from dpviz.tools.sweep.trial_runs import nonprivate_found, run_trials
+from dpviz.tools.sweep.trials import METHODS, Fields, Trial
+
+HERE = "here"  # what a grid calls the records on screen
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples."""
+
+    entry: str
+    epsilon: float
+    n_clusters: int
+    start_seed: int
+    first: int
+    n_runs: int
+    n: int  # records: all of them, or how many are drawn
+    parts: bool = False
+    fields: Fields = ()  # of the method's Params, instead of the entry's own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """One run again: its promise, its centers, and the nearest of them for each record. Curator only."""
+
+    guarantee: Guarantee
+    centers: Centers  # (k, d) data units
+    nonprivate_labels: Labels  # (n,)
+
+
+def rows(points: Points, box: Box, classes: Labels | None, part: Part) -> list[dict[str, Any]]:
+    """Make the runs, one row each. Raises GridError for parameters that the method refuses."""
+    return [dict(row) for row in run_trials(trials(points, box, classes, part))]
+
+
+def look(points: Points, box: Box, classes: Labels | None, part: Part) -> Looked:
+    """Make the first run of `part` again and return what it released. Raises ValueError as the method does."""
+    trial = trials(points, box, classes, part)[0]
+    rng = np.random.default_rng(trial.noise_key)
+    result = METHODS[trial.method].fit(points, box, trial.params(), rng=rng)
+    found = nonprivate_found(result.release, points, box, trial.n_clusters)
+    return Looked(result.guarantee, found.centers, found.labels)
+
+
+def trials(points: Points, box: Box, classes: Labels | None, part: Part) -> tuple[Trial, ...]:
+    """Return the runs of a part by their coordinates: these alone decide what each run's noise is."""
+    names = tuple(f"x{i}" for i in range(points.shape[1]))
+    seeds = list(range(part.first, part.first + part.n_runs))
+    declared = {
+        "epsilon": part.epsilon,
+        "seeds": {
+            "data": seeds if part.parts else [0],
+            "start": [part.start_seed],
+            "noise": [0] if part.parts else seeds,
+        },
+        "data": [{"name": HERE, "n": part.n, "k": part.n_clusters}],
+        "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
+    }
+    return grid_of(declared, given={HERE: Dataset(points, classes, box, names, HERE)}).trials

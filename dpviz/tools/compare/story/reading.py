@@ -1,0 +1,151 @@
+"""Reading a comparison: misreadings, formulas with its runs' numbers, papers. All of it is the curator's."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dpviz.stories.family_charts import BAND
+from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
+from dpviz.stories.panel import number
+from dpviz.stories.reading import Formula, Misreading, Paper, tex
+from dpviz.stories.recipe import Data, loading
+from dpviz.tools.compare.story import Row, Series, Standing, median_row
+
+MISREADINGS = (
+    Misreading(
+        "The lowest line is the most private method.",
+        "Height is cost: how far the centers are from those without privacy. How private a run is, its [[epsilon]] "
+        "says, and only where the line is solid.",
+        "The legend: solid is proved for the [[neighbors]] you chose, dashed is not.",
+    ),
+    Misreading(
+        "At the same ε, a solid and a dashed line promise the same.",
+        "Dashed is a claim without a proof, a promise for other [[neighbors]], or an ε that counts per distance. Its "
+        "place on the axis is not comparable.",
+        "The words behind each name in the legend, and the column “Guarantee”.",
+    ),
+    Misreading(
+        "My run will cost what the line says.",
+        "The line is a median over many runs. You release one, and one in ten lies outside its band, sometimes far "
+        "above.",
+        "The band, the column “90 of 100 runs”, and “Solve for ε”, which asks for a probability.",
+    ),
+    Misreading(
+        "I choose the ε whose cost I like, and its guarantee holds.",
+        "The costs are exact. Choosing by them is one more look at the records, and no [[ledger]] counts it.",
+        "The caption above the picture. Choose on public or synthesised records that are like yours.",
+    ),
+    Misreading(
+        "The best method here is the best method.",
+        "With few records noise outweighs everything, with many features a grid has more cells than there are records, "
+        "and a small box helps all. The order turns round.",
+        "“How many people”, “A second parameter”, and another set of the gallery.",
+    ),
+)
+
+PAPERS = (
+    Paper(
+        "Su, Cao, Li, Bertino & Jin 2016, Differentially Private k-Means Clustering",
+        (("DPLloyd and EUGkM", "the two yardsticks: noisy Lloyd steps, and k-means on one noisy grid"),),
+    ),
+    Paper(
+        "Arthur & Vassilvitskii 2007, k-means++: The Advantages of Careful Seeding",
+        (("k-means++", "where the floor's five runs start"),),
+    ),
+    Paper(
+        "Wilks 1941, Determination of Sample Sizes for Setting Tolerance Limits",
+        (("the number of runs", "how many show a probability with a confidence, whatever the distribution"),),
+    ),
+    KAIROUZ,
+)
+
+FLOOR = "that of the floor"  # in a formula
+WORDS = {
+    BUDGET: SYMBOLS[BUDGET],
+    "r": "cost as a multiple of the floor",
+    "q_{5},\\ q_{95}": "ends of the band",
+    "R": "runs at each ε",
+    "n_{90}": "fewest runs that can show a probability of 90 % with 95 % confidence",
+}
+
+
+def formulas(
+    shown: Sequence[Series], rows: Mapping[str, Sequence[Row]], epsilon: float
+) -> tuple[tuple[str, tuple[Formula, ...]], ...]:
+    """Return each method's formulas at `epsilon`, by its name in the legend, and those of all."""
+    fewest = math.ceil(math.log(0.05) / math.log(0.9))
+    every = Formula(
+        "Runs that “Solve for ε” needs",
+        r"n_{90} = \left\lceil \frac{\ln 0.05}{\ln 0.9} \right\rceil",
+        r"n_{90} = \left\lceil \frac{\ln 0.05}{\ln 0.9} \right\rceil",
+        float(fewest),
+        source="Wilks 1941",
+    )
+    at = f", ε = {number(epsilon)}"
+    return (("All methods", (every,)), *((f"{one.legend}{at}", _of(one, rows[one.key], epsilon)) for one in shown))
+
+
+def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]:
+    row = median_row([each for each in rows if each["epsilon"] == epsilon])
+    if row is None or epsilon not in one.epsilons:
+        return ()
+    ratios = one.nonprivate_ratios[:, one.epsilons.index(epsilon)]
+    low, high = (float(value) for value in np.nanpercentile(ratios, BAND))
+    found = [
+        Formula(
+            "Cost of the median run",
+            rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{FLOOR}}}}}",
+            rf"r = \frac{{{tex(row['inertia'])}}}{{{tex(row['floor_inertia'])}}}",
+            float(row["inertia_ratio"]),
+        ),
+    ]
+    if low > 0:
+        found.append(
+            Formula(
+                "Width of the band, for 90 of 100 runs",
+                r"w = \frac{q_{95}}{q_{5}}",
+                rf"w = \frac{{{tex(high)}}}{{{tex(low)}}}",
+                high / low,
+            )
+        )
+    if one.standing is Standing.SAME and math.isfinite(row["proved_epsilon"]):
+        found.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
+    return tuple(found)
+
+
+def code(
+    data: Data,
+    keys: Sequence[str],
+    epsilons: Sequence[float],
+    *,
+    n_clusters: int,
+    start_seed: int,
+    seed: int,
+    n_runs: int,
+    adjacency: str,
+) -> str:
+    """Return the calls behind a frontier of the methods `keys`."""
+    imports, calls = loading(data)
+    part = f"Part(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
+    return "\n".join(
+        [
+            *imports,
+            "from dpviz.plots.figure import page",
+            "from dpviz.stories import compare",
+            "from dpviz.tools.compare.page.methods import ENTRIES",
+            "from dpviz.tools.compare.page.tasks import Part, rows",
+            "",
+            *calls,
+            "records = (dataset.points, dataset.box, dataset.labels)",
+            "lines = []",
+            f"for key in {tuple(keys)!r}:",
+            f"    parts = [{part} for epsilon in {tuple(epsilons)!r}]",
+            "    made = [row for part in parts for row in rows(*records, part)]",
+            "    hue, public = list(ENTRIES).index(key), not dataset.bounds_from_data",
+            f"    one = compare.series_of(key, ENTRIES[key].name, hue, made, {adjacency!r}, bounds_public=public)",
+            "    lines += [] if one is None else [one]",
+            f"scenes = [compare.frontier(lines, {adjacency!r})]",
+            "html = page(scenes)",
+        ]
+    )

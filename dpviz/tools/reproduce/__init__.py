@@ -1,0 +1,1 @@
+"""Papers' tables made again."""

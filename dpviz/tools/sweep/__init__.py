@@ -1,0 +1,1 @@
+"""Grids of methods, budgets, seeds and data, run to tidy tables."""

@@ -1,0 +1,68 @@
+"""The command `sweep`: run a grid, keep its rows, and say from which epsilon or n on an accuracy is reached."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpviz.experiments.progress import Bar
+from dpviz.tools.sweep.grids import read_grid
+from dpviz.tools.sweep.row_files import TABLE, TEXT
+from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, Answer, solve_epsilon, solve_n
+from dpviz.tools.sweep.sweeping import WorkersError, run_grid
+from dpviz.tools.sweep.trial_runs import OK, Row
+
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+
+
+def add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to the program's."""
+    command = commands.add_parser(
+        "sweep",
+        help="run a grid: methods x epsilon x seeds x data",
+        description="Run a grid and write one row a run. Stop it at any time: the same command goes on from there.",
+    )
+    command.set_defaults(action=run)
+    command.add_argument("grid", type=Path, metavar="GRID.toml", help="what to run")
+    command.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"gets {TABLE} and {TEXT}")
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the rows do not depend on it")
+    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, such as tcp://host:8786; the same rows")
+    aim = command.add_argument_group("what reaches an accuracy")
+    aim.add_argument("--reach", metavar="AIM", help="such as 'inertia_ratio <= 1.2' or 'ari >= 0.9': say from which")
+    aim.add_argument("--axis", choices=("epsilon", "n"), default="epsilon", help="ε or n it does; default: epsilon")
+    aim.add_argument("--probability", type=float, default=PROBABILITY, metavar="P", help="of a run; default: 0.9")
+    aim.add_argument("--confidence", type=float, default=CONFIDENCE, metavar="C", help="of the answer; default: 0.95")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the grid; return 0, 1 when grid, folder or workers do not allow it, INTERRUPTED after Ctrl-C."""
+    try:
+        aim = None  # read before anything is run
+        if chosen.reach is not None:
+            aim = Aim.parse(chosen.reach, probability=chosen.probability, confidence=chosen.confidence)
+        grid = read_grid(chosen.grid)
+        rows = run_grid(grid, chosen.out, jobs=chosen.jobs, dask=chosen.dask, progress=Bar())
+    except (ValueError, OSError, WorkersError) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. Every finished run is kept; the same command goes on from there.", file=sys.stderr)
+        return INTERRUPTED
+    print(f"{len(rows)} rows: {chosen.out / TABLE}")
+    refused = [row for row in rows if row["status"] != OK]
+    if refused:
+        print(f"{len(refused)} runs could not be made; their status says why. The first: {refused[0]['status']}")
+    if aim is not None:
+        _say(solve_epsilon(rows, aim) if chosen.axis == "epsilon" else solve_n(rows, aim), rows)
+    return 0
+
+
+def _say(answers: Sequence[Answer], rows: Sequence[Row]) -> None:
+    """Print each answer under what its setting has of its own."""
+    shared = set.intersection(*(set(answer.setting) for answer in answers)) if len(answers) > 1 else set()
+    for answer in answers:
+        own = [f"{name} {value}" for name, value in answer.setting if (name, value) not in shared or name == "method"]
+        print(f"{', '.join(own)}: {answer.sentence}")
+    if not answers:
+        print(f"None of the {len(rows)} runs spends a budget: there is nothing to solve for.")

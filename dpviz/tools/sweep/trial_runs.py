@@ -1,0 +1,243 @@
+"""One run of a grid as one row: what it released measured on the true records, what is promised, and how long it took.
+
+All of it is the curator's: utility is computed on true records.
+"""
+
+import functools
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
+
+from dpviz import __version__
+from dpviz.core import Box, Centers, CentersRelease, Claim, Labels, Points, PointsRelease, Release
+from dpviz.data import Dataset
+from dpviz.methods.morse import algorithm as morse
+from dpviz.methods.source_target import algorithm as source_target
+from dpviz.metrics import nonprivate_cost
+from dpviz.solvers import assign
+from dpviz.tools.sweep.trials import METHODS, Source, Targets, Trial
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Value]
+
+FLOOR_STARTS = 5  # of KMeans++, the cheapest counts: the non-private floor; ours
+PERTURBED_STARTS = 1  # of KMeans++ on released points; ours
+OK = "ok"
+TIME_COLUMNS = ("seconds", "processor_seconds")  # the only ones that differ from run to run
+# Before and after the columns of data knobs (`data.*`) and of parameters (`params.*`).
+SEED_COLUMNS = ("data_seed", "start_seed", "noise_seed", "noise_key")
+FIRST_COLUMNS = ("key", "data", "n", "d", "k", "method", "epsilon", *SEED_COLUMNS)
+CLAIMS = ("epsilon", "delta", "adjacency", "rho", "per_distance")
+LAST_COLUMNS = (
+    *(f"published_{part}" for part in CLAIMS),
+    *(f"proved_{part}" for part in CLAIMS),
+    "k_found",
+    "inertia",
+    "floor_inertia",
+    "inertia_ratio",
+    "ari",
+    "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
+    "floor_cost",  # of the same number of centers, chosen beside the true records
+    "cost_ratio",
+    "status",
+    *TIME_COLUMNS,
+    "dpviz",
+    "python",
+    "numpy",
+    "scipy",
+    "scikit_learn",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a release says of the records. Curator only."""
+
+    centers: Centers  # (k, d)
+    labels: Labels  # (n,) which of them each record belongs to
+
+
+def run_trials(trials: Iterable[Trial]) -> list[Row]:
+    """Run some trials one after the other, each on one thread: the same rows wherever they are run."""
+    with threadpool_limits(1):  # the sums of several threads have no fixed order
+        return [run_trial(trial) for trial in trials]
+
+
+def run_trial(trial: Trial) -> Row:
+    """Return the row of one run. What the method refuses, and why, is its `status`; the figures are then None."""
+    row: dict[str, Value] = dict.fromkeys((*FIRST_COLUMNS, *LAST_COLUMNS)) | _told(trial)
+    try:
+        data = prepared(trial.source)
+        row |= {"d": data.d, **_measured(trial, data)}
+    except ValueError as error:  # the package's own words for records or parameters that do not fit each other
+        row["status"] = str(error)
+    return MappingProxyType(row)
+
+
+def _told(trial: Trial) -> dict[str, Value]:
+    """Return the coordinates of a run, and the versions that it runs on."""
+    source = trial.source
+    return {
+        "key": trial.key,
+        "data": source.name,
+        "n": source.n,
+        "k": trial.n_clusters,
+        "method": trial.method,
+        "epsilon": trial.epsilon,
+        "data_seed": source.seed,
+        "start_seed": trial.start_seed,
+        "noise_seed": trial.noise_seed,
+        "noise_key": trial.noise_key,
+        **{f"data.{name}": value for name, value in source.knobs},
+        **{f"params.{name}": value for name, value in trial.fields},
+        **({} if trial.budget in (None, "epsilon") else {"params.budget": trial.budget}),
+        **({} if trial.targets is None else {"data.targets": trial.targets.number or None}),
+        **versions(),
+    }
+
+
+@functools.lru_cache(maxsize=1)
+def versions() -> Mapping[str, Value]:
+    """Return the versions that figures hang on."""
+    return MappingProxyType(
+        {
+            "dpviz": __version__,
+            "python": platform.python_version(),
+            **{name: version(name.replace("_", "-")) for name in ("numpy", "scipy", "scikit_learn")},
+        }
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def prepared(source: Source) -> Dataset:
+    """Return a data set; the last few are remembered, because neighbouring runs read the same."""
+    return source.dataset()
+
+
+@functools.lru_cache(maxsize=64)
+def floor_inertia(source: Source, n_clusters: int) -> float:
+    """Return the least inertia of FLOOR_STARTS runs of KMeans++, its seed following from the data alone."""
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load, needed here alone; no types
+
+    points = prepared(source).points
+    if len(points) < n_clusters:
+        raise ValueError(
+            f"k was {n_clusters}, but the floor needs as many records and there are {len(points)}. Lower k, or raise n."
+        )
+    seed = int(np.random.SeedSequence([source.seed, source.n, n_clusters]).generate_state(1, np.uint32)[0])
+    return float(KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points).inertia_)
+
+
+@functools.lru_cache(maxsize=64)
+def floor_cost(source: Source, targets: Targets, n_centers: int, solver: str) -> float:
+    """Return the cost of centers that are chosen beside the true records, its seed following from the data alone."""
+    data = prepared(source)
+    places = targets.public(source, data.box)["targets"]
+    rng = np.random.default_rng([source.seed, source.n, n_centers])
+    chosen = source_target.select_centers(places, data.points, n_centers, solver=solver, rng=rng)
+    return float(source_target.cost(places, data.points, places[chosen]))
+
+
+def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
+    floor = None if trial.targets is not None else floor_inertia(trial.source, trial.n_clusters)
+    params = trial.params(data.box)
+    rng = np.random.default_rng(trial.noise_key)
+    clock, processor = time.perf_counter(), time.process_time()
+    result = METHODS[trial.method].fit(data.points, data.box, params, rng=rng)
+    seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
+    made = (
+        _of_clusters(result.release, data, trial.n_clusters, floor)
+        if floor is not None
+        else _of_targets(result.release, params, trial, data)
+    )
+    return {
+        **_claim("published", result.guarantee.published),
+        **_claim("proved", result.guarantee.proved),
+        **made,
+        "status": OK,
+        "seconds": seconds,
+        "processor_seconds": processor_seconds,
+    }
+
+
+def _of_clusters(release: Release, data: Dataset, n_clusters: int, floor: float) -> dict[str, Value]:
+    """Measure a release by the distances of the records to their centers."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
+
+    found = nonprivate_found(release, data.points, data.box, n_clusters)
+    inertia = nonprivate_cost(data.points, found.centers, found.labels)
+    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.labels))
+    return {
+        "k_found": len(found.centers),
+        "inertia": inertia,
+        "floor_inertia": floor,
+        "inertia_ratio": inertia / floor if floor > 0 else None,
+        "ari": ari,
+    }
+
+
+def _of_targets(release: Release, params: Any, trial: Trial, data: Dataset) -> dict[str, Value]:
+    """Measure a release by the distances of the targets to the nearest of the records and the chosen targets."""
+    assert isinstance(release, source_target.SourceTargetRelease)
+    chosen = params.targets[release.selected]
+    cost = float(source_target.cost(params.targets, data.points, chosen))
+    floor = floor_cost(trial.source, trial.targets, params.n_centers, params.solver)
+    return {
+        "k_found": len(chosen),
+        "cost": cost,
+        "floor_cost": floor,
+        "cost_ratio": cost / floor if floor > 0 else None,
+    }
+
+
+def _claim(name: str, claim: Claim | None) -> dict[str, Value]:
+    """Return the columns of a claim, all None where nothing is proved."""
+    if claim is None:
+        return {f"{name}_{part}": None for part in CLAIMS}
+    values = (claim.epsilon, claim.delta, claim.adjacency.name.lower(), claim.rho, claim.per_distance)
+    return {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
+
+
+def nonprivate_found(release: Release, points: Points, box: Box, n_clusters: int) -> Found:
+    """Return the centers that a release stands for and which one each of `points` (n, d) belongs to.
+
+    Released centers: the nearest. A mixture cut into clusters: its own labels, around the mean of each cluster's
+    components. Released points: centers of KMeans++ on them, which is post-processing. Raises ValueError for none.
+    """
+    if isinstance(release, morse.MorseRelease):
+        return _of_mixture(release, points, box)
+    if isinstance(release, PointsRelease):
+        centers = _kmeans_centers(release.points, n_clusters)
+        return Found(centers, assign(points, centers))
+    if isinstance(release, CentersRelease):
+        centers = np.ascontiguousarray(release.centers)
+        if not len(centers):
+            raise ValueError("The run released no center. Raise epsilon, or n.")
+        return Found(centers, assign(points, centers))
+    raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
+
+
+def _of_mixture(release: morse.MorseRelease, points: Points, box: Box) -> Found:
+    mixture = release.mixture
+    names, groups = np.unique(release.component_clusters, return_inverse=True)
+    weights = np.zeros((len(names), len(groups)))
+    weights[groups, np.arange(len(groups))] = mixture.weights
+    means = (weights @ mixture.means) / weights.sum(axis=1, keepdims=True)
+    # By the likeliest component: following every record downhill takes far longer than the run, for the same labels
+    # but for a few in a hundred.
+    labels = morse.assign(mixture, morse.signed_points(points, box), release.n_clusters, cheap=True)
+    return Found(box.clip(box.from_unit((means + 1.0) / 2.0)), np.searchsorted(names, labels))
+
+
+def _kmeans_centers(released: Points, n_clusters: int) -> Centers:
+    from sklearn.cluster import KMeans
+
+    made: Any = KMeans(n_clusters, n_init=PERTURBED_STARTS, random_state=0).fit(released)
+    return np.ascontiguousarray(made.cluster_centers_, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Two worlds: with one person and without."""

@@ -1,0 +1,114 @@
+"""Many runs in both worlds, in the background: progress, a stop, and finished answers kept for this session."""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpviz.attacks import HeldOutScore, held_out_score
+from dpviz.core import Event, Guarantee
+from dpviz.methods.nd_laplace import algorithm as nd_laplace
+from dpviz.tools.two_worlds.page import tasks as two_worlds_tasks
+from dpviz.tools.two_worlds.story.cloud import Cloud, Question
+from dpviz.ui import asking, state
+from dpviz.ui.frame import Frame
+from dpviz.ui.runs import Noise
+from dpviz.ui.server.background import Job
+from dpviz.ui.wait import wait
+
+BATCH = 25  # runs of one job
+MOST_KEPT = 12  # finished answers: switching back is no new work
+_WAIT = "wait-worlds"
+_SEED = "dpviz:world-seed"
+_KEPT = "dpviz:worlds"
+_STOPPED = "dpviz:worlds-stopped"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What is known of a question: the clouds so far, and after all runs the score."""
+
+    clouds: tuple[Cloud, Cloud] | None
+    score: HeldOutScore | None = None
+    noise_limit: float | None = None
+
+
+def find(
+    frame: Frame, question: Question, n_runs: int, events: Sequence[Event], guarantee: Guarantee, noise: Noise
+) -> Found:
+    """Return what is known, and ask for the rest in the background; says how far it is, and what went wrong.
+
+    A score needs all runs: one that is looked at on the way, and stopped where it pleases, is no measurement.
+    """
+    seed = _seed(frame, noise)
+    kept: OrderedDict[Hashable, Found] = st.session_state.setdefault(_KEPT, OrderedDict())
+    key = (frame.source.key, question, n_runs, seed, guarantee.proved is not None)
+    if key in kept and kept[key].score is not None:
+        kept.move_to_end(key)
+        wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        return kept[key]
+    if st.session_state.get(_STOPPED) == key:
+        asking.drop(frame.source, _WAIT)
+        wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        st.caption("Stopped. The attacker's score needs all runs.")
+        st.button("Go on", on_click=_stop, args=(None,))
+        return kept.get(key, Found(None))
+    found = _asked(frame, question, n_runs, events, guarantee, seed, key)
+    kept[key] = found
+    while len(kept) > MOST_KEPT:
+        kept.popitem(last=False)
+    return found
+
+
+def _asked(
+    frame: Frame,
+    question: Question,
+    n_runs: int,
+    events: Sequence[Event],
+    guarantee: Guarantee,
+    seed: int,
+    key: Hashable,
+) -> Found:
+    batch = n_runs if question.fit is nd_laplace.fit else BATCH
+    jobs = [
+        Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed, at)))
+        for at in range(0, n_runs, batch)
+        for world in (0, 1)
+    ]
+    n_runs_jobs = len(jobs)
+    if guarantee.proved is not None and not guarantee.proved.per_distance:
+        jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation)))
+    answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT)
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+        return Found(None)
+    if not answers.complete:
+        st.button("Stop", on_click=_stop, args=(key,))
+    clouds = _clouds(answers.found[:n_runs_jobs])
+    if clouds is None:
+        st.caption("The first runs are on their way.")
+    if clouds is None or not answers.complete:
+        return Found(clouds)
+    score = held_out_score(clouds[0].statistics, clouds[1].statistics)
+    return Found(clouds, score, answers.found[-1] if len(jobs) > n_runs_jobs else None)
+
+
+def _clouds(parts: Sequence[Any]) -> tuple[Cloud, Cloud] | None:
+    """Return both clouds of the batches that are there; None while a world has none."""
+    worlds = [[part for part in parts[world::2] if part is not None] for world in (0, 1)]
+    return (Cloud.joined(worlds[0]), Cloud.joined(worlds[1])) if all(worlds) else None
+
+
+def _stop(key: Hashable) -> None:
+    """Stop the runs of this question; None: go on."""
+    st.session_state[_STOPPED] = key
+
+
+def _seed(frame: Frame, noise: Noise) -> int:
+    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
+    if noise.seed is not None and not frame.source.own:
+        return noise.seed
+    return int(st.session_state.setdefault(_SEED, secrets.randbits(64)))

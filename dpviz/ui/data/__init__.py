@@ -1,0 +1,1 @@
+"""The data picker: sets, uploads, drawings."""

@@ -1,0 +1,169 @@
+"""The data picker that all pages share: a set of the gallery with its knobs, a page's own set, or an uploaded table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_limits
+from dpviz.data.cards import title
+from dpviz.ui import controls, hiding, state
+from dpviz.ui.data import drawing, upload
+from dpviz.ui.data.gallery import gallery_button
+from dpviz.ui.data.sheet import Sheet
+from dpviz.ui.data.upload_form import Form
+from dpviz.ui.server.profile import REFUSED, takes_files
+from dpviz.words import spoken
+
+UPLOAD = "upload"
+DEFAULT = "blobs"
+MOST_RECORDS = 100_000  # that the page offers of a synthesised set
+FEWEST_RECORDS = 10
+UPLOAD_TITLE = "Your own table…"
+DATA_SEED = Knob(
+    "data_seed", "int", 0, "Data seed", "Draws the synthesised records, or a sample of real ones.", 0, 10**6, 0, 10**6
+)
+_CHOICE = "dpviz:data"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A data set with the scalars that it follows from."""
+
+    dataset: Dataset
+    key: tuple[Any, ...]
+    link: tuple[tuple[str, str], ...]  # what the URL says of it
+    uploaded: bool
+    sheet: Sheet | None = None  # of what was drawn by hand
+    form: Form | None = None  # of an upload
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the reader has drawn the records here."""
+        return self.sheet is not None
+
+    @property
+    def own(self) -> bool:
+        """Whether the records are this session's, so that no other may share what is computed on them."""
+        return self.uploaded or self.drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Sets with a size and knobs, by name: the gallery, or what one page has beside it."""
+
+    titles: Mapping[str, str]  # name -> what to call it
+    sizes: Callable[[str], SizeLimits]
+    knobs: Callable[[str], tuple[Knob, ...]]
+    load: Callable[..., Dataset]  # (name, n=, seed=, **knobs)
+
+
+GALLERY = Shelf({name: title(name) for name in DATASETS}, size_limits, data_knobs, load)
+
+
+def pick(*, public: bool, default: str = DEFAULT, own: Shelf | None = None) -> Source | None:
+    """Draw the picker and return the chosen data, at first `default`; None while an upload is not complete.
+
+    `own` are sets that only this page has, under names that the gallery does not use; they stand first.
+    """
+    shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
+    own_data = (("draw", drawing.DRAW), *((("upload", UPLOAD),) if takes_files() else ()))
+    names = [*shelves, *(name for group, name in own_data if not hiding.hides(group))]
+    _open(default, names)
+    titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
+    titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
+    again = partial(_start_again, own)
+    if hiding.hides("data"):
+        name = str(st.session_state[_CHOICE])
+    else:
+        name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
+        gallery_button(partial(_take, own))
+    if name == UPLOAD:
+        return _uploaded(public=public)
+    if name == drawing.DRAW:
+        dataset, key, link, sheet = drawing.source()
+        return Source(dataset, key, link, uploaded=False, sheet=sheet)
+    name = name if name in shelves else DEFAULT
+    return _from_shelf(name, shelves[name])
+
+
+def choose(name: str, own: Shelf | None = None) -> None:
+    """Choose another set, as a preset does before the page runs again."""
+    _take(own, name)
+
+
+def _open(default: str, names: list[str]) -> None:
+    """Choose what the link names, once; a set that only another page has gives way to this page's first one."""
+    if _CHOICE in st.session_state:
+        # The widget's state must be set again on every page that draws it.
+        kept = st.session_state[_CHOICE]
+        st.session_state[_CHOICE] = kept if kept in names else default
+        return
+    wanted = state.opening_query().get("data", default)
+    if wanted.partition(":")[0] == UPLOAD and not takes_files():
+        state.report(f"The link's data are an uploaded table. {REFUSED} This is {default}.")
+        wanted = default
+    elif wanted.startswith(f"{UPLOAD}:") and UPLOAD in names:
+        upload.expect(wanted.removeprefix(f"{UPLOAD}:"))
+        wanted = UPLOAD
+    elif wanted not in names:
+        known = ", ".join(name for name in names if name not in (UPLOAD, drawing.DRAW))
+        state.report(f"The link's data was {wanted[:40]!r}, but it must be one of {known}. This is {default}.")
+        wanted = default
+    st.session_state[_CHOICE] = wanted
+
+
+def _take(own: Shelf | None, name: str) -> None:
+    """Choose a set of the gallery, as if from the list."""
+    st.session_state[_CHOICE] = name
+    _start_again(own)
+
+
+def _start_again(own: Shelf | None) -> None:
+    """Another data set: its size and knobs start from their own defaults."""
+    upload.expect_nothing()  # the link asked for another choice
+    shelves = [GALLERY] if own is None else [GALLERY, own]
+    names = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
+    state.forget(["n", "x", "y", "z", "node", "along", *names])
+
+
+def _from_shelf(name: str, shelf: Shelf) -> Source:
+    limits = shelf.sizes(name)
+    size = Knob(
+        "n",
+        "int",
+        limits.default,
+        "Records",
+        "How many records to synthesise, or to sample from a real set.",
+        FEWEST_RECORDS,
+        min(limits.maximum, MOST_RECORDS),
+        FEWEST_RECORDS,
+        limits.maximum,
+        unit=spoken("records"),
+    )
+    knobs = [replace(knob, name=f"data_{knob.name}") for knob in shelf.knobs(name)]
+    with st.expander("Size and shape"):
+        n = controls.control(size)
+        values = {knob.name.removeprefix("data_"): controls.control(knob) for knob in knobs}
+        seed = controls.control(DATA_SEED)
+    link = [("data", name), ("n", str(n)), ("data_seed", str(seed))]
+    link += [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+    key = (name, n, seed, tuple(sorted(values.items())))
+    return Source(_load(*key, shelf.load), key, tuple(link), uploaded=False)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...], _make: Callable[..., Dataset]) -> Dataset:
+    return _make(name, n=n, seed=seed, **dict(knobs))
+
+
+def _uploaded(*, public: bool) -> Source | None:
+    described = upload.ask(public=public)
+    if described is None:
+        return None
+    # The fingerprint is a function of all records: whoever knows all but one could try the last.
+    link = UPLOAD if public else f"{UPLOAD}:{described.digest}"
+    return Source(described.dataset, (UPLOAD, *described.key), (("data", link),), uploaded=True, form=described.form)

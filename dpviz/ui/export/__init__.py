@@ -1,0 +1,1 @@
+"""What is taken away from a page: files, links, settings, reports."""

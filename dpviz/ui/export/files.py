@@ -1,0 +1,205 @@
+"""Files that hold the picture on screen, each made from what its audience may see."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from dpviz.data import DATASETS, Dataset, data_knobs
+from dpviz.data.target_pairs import PAIRS, pair_knobs
+from dpviz.methods.source_target.story.context import Context as TargetContext
+from dpviz.plots import csv_text, scene_hash, svg
+from dpviz.plots.seen import switched_off
+from dpviz.plots.theme import DARK, LIGHT, Theme
+from dpviz.stories.label import label_of, written
+from dpviz.stories.promise import described, promise
+from dpviz.stories.recipe import Data, Recipe, Run, script
+from dpviz.ui import state
+from dpviz.ui.data.picker import Source
+from dpviz.ui.data.upload_form import to_file
+from dpviz.ui.export import config
+from dpviz.ui.export.shown import Shown
+from dpviz.ui.runs import notices
+
+CURATOR = "Curator's view: it holds exact values. Do not publish it."
+PUBLIC = "What the public sees."
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the reader asked for, and how the picture stood in the browser."""
+
+    format: str
+    frame: int = 0
+    off: frozenset[str] = frozenset()
+    dark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to be saved; `raster` says that the browser turns the SVG into pixels first."""
+
+    name: str
+    kind: str
+    content: bytes
+    raster: bool = False
+
+
+def make(shown: Shown, page: str, wish: Wish) -> File:
+    """Make the file; raises ValueError for a format that there is not."""
+    if wish.format not in FORMATS:
+        raise ValueError(f"format was {wish.format!r:.20}, but it must be one of {', '.join(FORMATS)}.")
+    ending, kind, _, content = FORMATS[wish.format]
+    picture = _Picture(shown, page, wish)
+    text = content(picture)
+    return File(f"dpviz_{page}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Picture:
+    shown: Shown
+    page: str
+    wish: Wish
+
+    @property
+    def frame(self) -> int:
+        """The step on screen; a browser may send anything."""
+        return min(max(self.wish.frame, 0), min(len(scene.frames) for scene in self.shown.scenes) - 1)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The layers that are off: those the legend has so, and those that begin so and are not in it yet."""
+        names = {layer.name for scene in self.shown.scenes for layer in scene.layers}
+        listed = {each.name for scene in self.shown.scenes for each in scene.layers if each.rows[self.frame] >= 0}
+        asleep = {name for scene in self.shown.scenes for name in switched_off(scene)} - listed
+        return tuple(sorted((self.wish.off & names) | asleep))
+
+    @property
+    def theme(self) -> Theme:
+        return DARK if self.wish.dark else LIGHT
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The guarantee's line, and what the picture is."""
+        said = []
+        for method, told in zip(self.shown.methods, self.shown.told, strict=True):
+            guarantee = told.result.guarantee
+            name = f"{method.name}. " if len(self.shown.methods) > 1 else ""
+            said.append(f"{name}{promise(guarantee)}")
+            said += notices(guarantee)
+        return (*dict.fromkeys(said), PUBLIC if self.shown.public else CURATOR)
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        return tuple(scene_hash(scene) for scene in self.shown.scenes)
+
+
+def _svg(it: _Picture) -> str:
+    return svg(it.shown.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
+
+
+def _html(it: _Picture) -> str:
+    from dpviz.plots.figure import page  # Plotly takes half a second to import: only when a figure is wanted
+
+    return page(it.shown.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
+
+
+def _csv(it: _Picture) -> str:
+    return "\ufeff" + csv_text(it.shown.scenes, frame=it.frame, hidden=it.hidden)  # the mark tells spreadsheets: UTF-8
+
+
+def _json(it: _Picture) -> str:
+    shown = it.shown
+    step = config.Step(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
+    pairs = parse_qsl(shown.address, keep_blank_values=True)
+    query = tuple(pair for pair in pairs if pair[0] not in state.staying())  # what is no part of the picture
+    drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
+    made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
+    guarantees = [
+        described(told.result.guarantee)
+        | {"label": written(label_of(told.result.guarantee, method.story.contents(told)))}
+        for method, told in zip(shown.methods, shown.told, strict=True)
+    ]
+    return config.write(made, guarantees=guarantees, upload=_upload(shown))
+
+
+def _upload(shown: Shown) -> dict[str, Any] | None:
+    """Describe an upload: names and typed bounds are public words, bounds from the records are not."""
+    if not shown.source.uploaded:
+        return None
+    form = shown.source.form
+    found: dict[str, Any] = {"bounds_from_data": shown.source.dataset.bounds_from_data}
+    return found | (to_file(form, public=shown.public) if form else {})
+
+
+def _script(it: _Picture) -> str:
+    return script(recipe(it.shown, frame=it.frame, hidden=it.hidden, notes=it.notes, hashes=it.hashes))
+
+
+def recipe(
+    shown: Shown, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
+) -> Recipe:
+    """Return everything that the picture on screen follows from."""
+    pair = len(shown.methods) > 1
+    seed = None if shown.source.uploaded else shown.noise.seed
+    trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
+    runs = tuple(
+        Run(
+            method.algorithm.__name__,
+            method.story.__name__,
+            method.params,
+            method.name if pair else "",
+            chosen=getattr(told, "chosen", None) or None,
+            look=getattr(told, "look", None),
+            trail=method.trail if trailed else (),
+            record=told.record if isinstance(told, TargetContext) else None,
+            spread=method.spread,
+        )
+        for method, told in zip(shown.methods, shown.told, strict=True)
+    )
+    return Recipe(
+        data_of(shown.source, public=shown.public),
+        runs,
+        seed,
+        shown.view,
+        shown.public,
+        frame,
+        tuple(hidden),
+        hashes,
+        notes,
+    )
+
+
+def data_of(source: Source, *, public: bool) -> Data:
+    """Return where records come from, as a script writes it down."""
+    link, dataset = dict(source.link), source.dataset
+    name = link.get("data", "")
+    if name in DATASETS or name in PAIRS:
+        known = pair_knobs(name) if name in PAIRS else data_knobs(name)
+        knobs = tuple((knob.name, knob.parse(link[f"data_{knob.name}"])) for knob in known)
+        return Data(name, int(link["n"]), int(link["data_seed"]), knobs, pair=name in PAIRS)
+    if source.drawn:
+        return _drawn(dataset, public=public)
+    bounds = None if dataset.bounds_from_data else (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
+    digest = "" if public else name.partition(":")[2]
+    return Data(features=dataset.feature_names, bounds=bounds, missing="drop", digest=digest)
+
+
+def _drawn(dataset: Dataset, *, public: bool) -> Data:
+    """Describe a drawing; its points and their classes are the curator's."""
+    points = None
+    if not public and dataset.labels is not None:
+        rows = zip(dataset.points.tolist(), dataset.labels.tolist(), strict=True)
+        points = tuple((*place, each) for place, each in rows)
+    box = (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
+    return Data(dataset.title, features=dataset.feature_names, bounds=box, drawn=True, points=points)
+
+
+FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # ending, type, words, content
+    "png": ("png", "image/png", "PNG image", _svg),
+    "svg": ("svg", "image/svg+xml", "SVG drawing", _svg),
+    "html": ("html", "text/html", "Plotly figure (HTML page)", _html),
+    "csv": ("csv", "text/csv", "CSV of what is drawn", _csv),
+    "json": ("json", "application/json", "JSON settings, to import again", _json),
+    "py": ("py", "text/x-python", "Python script", _script),
+}

@@ -1,0 +1,108 @@
+"""The Share menu: the picture's link to copy, as a QR code, for a class, for a frame; and the size for a projector.
+
+A fragment of its own: nothing is made before the menu opens. Nothing leaves this computer: the code is drawn here.
+"""
+
+import base64
+import io
+from html import escape
+from urllib.parse import parse_qsl, urlencode
+
+import segno
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.ui import controls, hiding, state
+from dpviz.ui.export.shown import latest
+from dpviz.ui.server.served import served
+
+KEY = "share"
+SIZE = Knob(
+    "size",
+    "choice",
+    "screen",
+    "Size",
+    "Larger type and marks, to be read from the last row.",
+    choices=(("screen", "Screen"), ("projector", "Projector")),
+)
+PROJECTOR = "<style>html { font-size: 22px; }</style>"  # Streamlit's own is 16 px; pictures follow it
+LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked screen
+QUIET = 4  # modules of white around the code, what readers are promised
+MODULE = 4  # pixels
+WARNING = "Hiding is no lock: whoever edits the link sees everything again."
+EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own server only."
+TOO_LONG = "The link is too long for a QR code. Copy it instead."
+HIDE = "dpviz:share-hide"
+BARE = "dpviz:share-bare"
+_SHARE = served("share", "spoken")
+
+
+def fit() -> None:
+    """Make type and marks as large as the reader has asked for."""
+    projector = state.value(SIZE) == "projector"
+    state.stay(SIZE.name, "projector" if projector else "")
+    if projector:
+        st.html(PROJECTOR)
+
+
+def menu() -> None:
+    """Draw the button that opens the menu."""
+    _menu()
+
+
+@st.fragment
+def _menu() -> None:
+    with st.popover("Share", key="share-menu", on_change="rerun") as place:
+        if place.open and not state.is_blank():
+            _contents()
+
+
+def _contents() -> None:
+    before = state.value(SIZE)
+    hidden = st.multiselect(
+        "Take away for a class",
+        sorted(hiding.GROUPS),
+        format_func=hiding.GROUPS.__getitem__,
+        key=HIDE,
+        placeholder="Nothing",
+        help=WARNING,
+    )
+    bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
+    link = link_of(query_of(hidden, bare=bare))
+    _SHARE(data={"link": link}, key=KEY)
+    drawn = qr(link)
+    if drawn is None:
+        st.caption(TOO_LONG)
+    else:
+        words = f"QR code of {link[:60]}…"
+        st.html(f'<img class="dpviz-qr" src="{drawn}" alt="{escape(words)}">')
+    controls.control(SIZE)
+    if state.value(SIZE) != before:
+        st.rerun(scope="app")
+
+
+def query_of(hidden: list[str], *, bare: bool) -> str:
+    """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
+    shown = latest()
+    pairs = dict(st.query_params) if shown is None else dict(parse_qsl(shown.address, keep_blank_values=True))
+    away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
+    pairs |= {hiding.NAME: ",".join(away)} if away else {}
+    pairs |= {"embed": "true"} if bare else {}
+    return urlencode(pairs, safe=",")
+
+
+def link_of(query: str) -> str:
+    """Return the whole address where the browser says what it is, else what follows the host."""
+    here = (st.context.url or "").partition("?")[0].partition("#")[0]
+    return f"{here}?{query}"
+
+
+def qr(link: str) -> str | None:
+    """Return a QR code of the link as an address that holds the drawing, None where it does not fit."""
+    try:
+        code = segno.make_qr(link, error=LEVEL)
+    except segno.DataOverflowError:
+        return None
+    drawing = io.BytesIO()
+    code.save(drawing, kind="svg", scale=MODULE, border=QUIET, dark="#000", light="#fff", xmldecl=False, svgns=True)
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawing.getvalue()).decode('ascii')}"

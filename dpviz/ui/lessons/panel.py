@@ -1,0 +1,230 @@
+"""A lesson on a page: its words and questions beside the picture, and the page put into each step's state.
+
+`lesson=NAME&step=K` in a link opens it. Guesses and the score live in the session and nowhere else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.core import Knob
+from dpviz.ui import state
+from dpviz.ui.epsilon import set_epsilon
+from dpviz.ui.export import menu as exports
+from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons.lesson import Answer, Lesson, Question
+
+SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho")  # knobs with a privacy slider
+KEPT = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise
+NONE = "none"
+LESSON = Knob("lesson", "choice", NONE, "Lesson", "", choices=((NONE, "None"), *((name, name) for name in LESSONS)))
+EXACT = "Not a release: the answer needs exact records."
+HIDDEN = "The answer needs exact records, which the public never sees. Look as the curator to answer."
+CHECK, RIGHT, WRONG = "Check", "Right.", "Not this time:"
+LATER = "Guess first; the answer is measured then, by runs made here."
+BACK, NEXT, FINISH, LEAVE = "Back", "Next", "Finish", "Leave the lesson"
+_AT = "dpviz:lesson"
+_READ = "dpviz:lesson-link"
+_PAGE = "dpviz:lesson-page"
+_GUESSES = "dpviz:lesson-guesses"
+_MOVED = "dpviz:lesson-moved"  # a guess has changed the state of the page, which must run again
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the reader is in a lesson."""
+
+    lesson: Lesson
+    index: int
+
+
+def begin(page: str) -> str:
+    """Take a lesson from the link, once, before the page of this name runs; returns the page to show."""
+    st.session_state[_PAGE] = page
+    if st.session_state.get(_READ):
+        return page
+    st.session_state[_READ] = True
+    _read()
+    place = at_step()
+    return page if place is None else place.lesson.page
+
+
+def page_of(query: Mapping[str, str]) -> str | None:
+    """Return the page of the lesson that a link names, None where it names none."""
+    lesson = LESSONS.get(query.get(LESSON.name, ""))
+    return None if lesson is None else lesson.page
+
+
+def _read() -> None:
+    query = state.opening_query()
+    name = str(state.value(LESSON)) if LESSON.name in query else NONE
+    if name == NONE:
+        return
+    lesson = LESSONS[name]
+    last = len(lesson.steps)
+    index = int(state.value(Knob("step", "int", 1, "Step", "Of the lesson.", 1, last, 1, last))) - 1
+    for knob, text in lesson.state(index).items():
+        query.setdefault(knob, text)  # what a link says beside its lesson, somebody has chosen
+    st.session_state[_AT] = Place(lesson, index)
+
+
+def go(name: str, index: int) -> None:
+    """Put the lesson's page into a step's state; the next run shows it."""
+    lesson = LESSONS[name]
+    wanted = lesson.state(index, answered=(name, index) in _guesses())
+    exports.leap(lesson.page, {**_kept(), **wanted}, records=True)
+    for slider in SLIDERS:
+        if slider in wanted:
+            set_epsilon(state.widget_key(slider), float(wanted[slider]))
+    st.session_state[_AT] = Place(lesson, index)
+    st.session_state[_READ] = True
+
+
+def _kept() -> dict[str, str]:
+    """Return what the reader has chosen and steps leave alone; what this step chose ends with it."""
+    place, opened = active(), state.opening_query()
+    found = {name: opened[name] for name in KEPT if name in opened}
+    audience = st.session_state.get(state.widget_key("audience"))
+    found |= {"audience": str(audience)} if audience is not None else {}
+    chosen = {} if place is None else place.lesson.state(place.index, answered=True)
+    return {name: text for name, text in found.items() if name not in chosen}
+
+
+def leave() -> None:
+    """End the lesson; the page stays as it is."""
+    st.session_state.pop(_AT, None)
+
+
+def at_step() -> Place | None:
+    """Return where the reader is, on whatever page."""
+    place: Place | None = st.session_state.get(_AT)
+    return place
+
+
+def active() -> Place | None:
+    """Return where the reader is, None where no lesson is about this page."""
+    place = at_step()
+    return place if place is not None and place.lesson.page == st.session_state.get(_PAGE) else None
+
+
+def link() -> list[tuple[str, str]]:
+    """Return what a lesson adds to the link."""
+    place = active()
+    return [] if place is None else [("lesson", place.lesson.name), ("step", str(place.index + 1))]
+
+
+def columns(*, public: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the places of the picture and of what stands beside it; a lesson takes the second's place.
+
+    On a narrow screen the lesson comes first, then the picture. `public`: no answer that needs exact records.
+    """
+    place = active()
+    if place is None:
+        left, right = st.columns([2, 1], gap="medium")
+        return left, right
+    words, left = st.columns([1, 2], gap="medium")
+    with words:
+        _panel(place, public)
+    return left, st.container()
+
+
+@st.fragment
+def _panel(place: Place, public: bool) -> None:
+    """Draw the step; a guess changes nothing but this."""
+    lesson, index = place.lesson, place.index
+    step, moved = lesson.steps[index], False
+    with st.container(border=True, key="lesson"):
+        progress = st.container()
+        st.subheader(step.title, anchor=False)
+        st.markdown(step.words)
+        if step.question is not None:
+            moved = _ask(place, step.question, public=public)
+        with progress:
+            st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{_score(lesson)}")
+            st.progress((index + 1) / len(lesson.steps))
+        with st.container(horizontal=True):
+            moved |= index > 0 and _button(BACK, go, lesson.name, index - 1)
+            if index + 1 < len(lesson.steps):
+                moved |= _button(NEXT, go, lesson.name, index + 1, kind="primary")
+                moved |= _button(LEAVE, leave, kind="tertiary")
+            else:
+                moved |= _button(FINISH, leave, kind="primary")
+    if moved:
+        st.rerun(scope="app")
+
+
+def _button(words: str, then: Any, *given: Any, kind: Any = "secondary") -> bool:
+    return st.button(words, key=f"lesson:{words}", on_click=then, args=given, type=kind)
+
+
+def _ask(place: Place, question: Question, *, public: bool) -> bool:
+    """Ask, take one guess, and answer it by a measurement; returns whether it has just been taken."""
+    if question.exact and public:
+        st.info(HIDDEN)
+        return False
+    name = (place.lesson.name, place.index)
+    guessed = _guesses().get(name)
+    words = [each.words for each in question.ranges]
+    key = f"lesson:{place.lesson.name}:{place.index}"
+    chosen = st.radio(
+        question.words,
+        range(len(words)),
+        format_func=words.__getitem__,
+        index=guessed,
+        disabled=guessed is not None,
+        key=key,
+    )
+    if guessed is not None:
+        _told(question, measured(*name), guessed)
+        return bool(st.session_state.pop(_MOVED, False))
+    st.button(CHECK, key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
+    st.caption(LATER)
+    return False
+
+
+def _guess(name: tuple[str, int], key: str) -> None:
+    """Keep the first guess; a browser can send anything."""
+    question, chosen = LESSONS[name[0]].steps[name[1]].question, st.session_state.get(key)
+    if question is not None and chosen is not None and chosen in range(len(question.ranges)):
+        _guesses().setdefault(name, int(chosen))
+        if LESSONS[name[0]].steps[name[1]].after:
+            go(*name)
+            st.session_state[_MOVED] = True
+
+
+def _guesses() -> dict[tuple[str, int], int]:
+    guesses: dict[tuple[str, int], int] = st.session_state.setdefault(_GUESSES, {})
+    return guesses
+
+
+def _told(question: Question, answer: Answer, guess: int) -> None:
+    right = question.right(answer)
+    verdict = f":blue[**{RIGHT}**]" if guess == right else f":red[**{WRONG}**] it is “{question.ranges[right].words}”."
+    st.markdown(f"{verdict} {question.explained(answer)}")
+    if question.exact:
+        st.caption(EXACT)
+
+
+@st.cache_resource(show_spinner="Measuring", max_entries=64)
+def measured(name: str, index: int) -> Answer:
+    """Run a question's simulation, once for all sessions: its records and seeds are public."""
+    question = LESSONS[name].steps[index].question
+    if question is None:
+        raise ValueError(f"Step {index + 1} of {name} asks nothing. Take one of {LESSONS[name].questions}.")
+    return question.measure()
+
+
+def _score(lesson: Lesson) -> str:
+    guessed = [
+        (index, _guesses()[lesson.name, index]) for index in lesson.questions if (lesson.name, index) in _guesses()
+    ]
+    right = sum(guess == _right(lesson, index) for index, guess in guessed)
+    return f", {right} of {len(guessed)} right" if guessed else ""
+
+
+def _right(lesson: Lesson, index: int) -> int | None:
+    question = lesson.steps[index].question
+    return None if question is None else question.right(measured(lesson.name, index))

@@ -1,0 +1,1 @@
+"""The server under the pages: routes, headers, background work."""

@@ -1,0 +1,44 @@
+"""Navigation over the catalogue, so that a new story's page appears by itself."""
+
+import gc
+from pathlib import Path
+
+import streamlit as st
+
+from dpviz.methods import CATALOGUE
+from dpviz.ui import home
+from dpviz.ui.export.menu import begin
+from dpviz.ui.lessons import panel as lesson_panel
+
+PAGES = Path(__file__).resolve().parents[3] / "pages"
+HOME = "home"
+ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no algorithm's: file -> title
+ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
+
+
+def run() -> None:
+    """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
+    st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
+    titles = {**{name: module.TITLE for name, module in CATALOGUE.items()}, **ACROSS}
+    pages = {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()}
+    # A page that is the default has no address of its own but `/`.
+    page = st.navigation([st.Page(PAGES / f"{HOME}.py", title="Home", default=True), *pages.values()])
+    home.remember(pages)
+    begin(page.url_path, pages)
+    query = dict(st.query_params)
+    given = {name: st.query_params.get_all(name) for name in query}  # a name may stand there twice
+    if page.url_path in pages:
+        wanted = lesson_panel.begin(page.url_path)
+        if wanted != page.url_path:
+            st.switch_page(pages[wanted], query_params=given)
+    elif query:
+        st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=given)
+    page.run()
+    _settle()
+
+
+@st.cache_resource(show_spinner=False)
+def _settle() -> None:
+    """Take what the libraries have made out of the collector's rounds, once: a full one held pictures up."""
+    gc.collect()
+    gc.freeze()

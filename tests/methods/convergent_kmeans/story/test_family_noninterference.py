@@ -1,0 +1,158 @@
+"""The family's public pictures follow from the release: change everything else, and not one byte of them moves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.baselines import CATALOGUE
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.convergent_kmeans.story import family as story
+from dpviz.plots import Audience, pack
+from dpviz.stories import View
+from tests.methods.convergent_kmeans.story.test_noninterference import arrays_of, layer_bytes, with_trace
+
+VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
+SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
+NAMES = sorted(set(CATALOGUE) & set(METHODS))
+PRIVATE = sorted(set(CATALOGUE) & set(METHODS) - {"lloyd"})
+OF_RECORDS = ("nonprivate_labels", "nonprivate_blocks")  # one entry a record
+
+
+def with_records(told, n, seed=2):
+    """Put n other records under the same release, with Lloyd's run on them."""
+    points = told.words.box.from_unit(np.random.default_rng(seed).random((n, told.words.box.d)))
+    reference = story.reference(points, told.words, told.result, told.params)
+    trace = []
+    for step in told.result.trace:
+        held = [name for name in OF_RECORDS if name in arrays_of(step)]
+        trace.append(dataclasses.replace(step, **dict.fromkeys(held, np.arange(n) % told.params.n_clusters)))
+    result = dataclasses.replace(told.result, trace=tuple(trace))
+    return dataclasses.replace(told, unit=told.words.box.to_unit(points), result=result, reference=reference)
+
+
+def other_world(told, n):
+    """Change everything that is not the release, for the grid even how long its k-means took."""
+    changed = with_trace(with_records(told, n), arrays_of(told.result.trace[0]))
+    trace = changed.result.trace
+    if hasattr(trace[0], "nonprivate_cell_counts"):
+        trace = trace[:1]
+    if hasattr(trace[0], "outcome"):
+        trace = (*trace[:-1], dataclasses.replace(trace[-1], outcome="max_iterations"))
+    return dataclasses.replace(changed, result=dataclasses.replace(changed.result, trace=trace))
+
+
+@pytest.mark.parametrize(("d", "view"), SETTINGS)
+@pytest.mark.parametrize("n", [300, 123])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_public_scene_follows_from_the_release(tell_family, show_family, name, n, d, view):
+    told = tell_family(name, d)
+    changed = other_world(told, n)
+    assert changed.result.release is told.result.release
+    here, there = show_family(told, view), show_family(changed, view)
+    assert pack(here) != pack(there), "the curator's picture does change"
+    assert pack(here.public()) == pack(there.public())
+    if view.principal:
+        assert here.public().layers == ()
+    elif name != "lloyd":
+        kept = {layer.name: layer.audience for layer in here.public().layers}
+        assert kept["Released center"] is Audience.RELEASED
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("name", NAMES)
+def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d):
+    told = tell_family(name, d)
+    changed = other_world(told, 123)
+    assert story.sentence(told).public == story.sentence(changed).public
+    assert story.risk(told) == story.risk(changed)
+    assert all(fact.public for fact in story.risk(told))
+    facts = [[fact for fact in story.utility(world) if fact.public] for world in (told, changed)]
+    assert facts[0] == facts[1]
+    assert story.utility(told) != story.utility(changed)
+    assert pack(story.ledger_chart(told)) == pack(story.ledger_chart(changed))
+    assert pack(story.cost_chart(told)) != pack(story.cost_chart(changed))
+    assert pack(story.cost_chart(told).public()) == pack(story.cost_chart(changed).public())
+    assert story.cost_chart(told).public().is_empty
+    assert story.terms(told) == story.terms(changed)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_curators_layers_hang_on_a_secret(tell_family, show_family, name, d):
+    told = tell_family(name, d)
+    drawn = show_family(told)
+    audience = {layer.name: layer.audience for layer in drawn.layers}
+    assert len(audience) == len(drawn.layers), "a name stands for one layer"
+    worlds = {array: with_trace(told, [array]) for array in arrays_of(told.result.trace[0])}
+    worlds["records"] = with_records(told, 300)
+    worlds["reference"] = dataclasses.replace(told, reference=with_records(told, 300).reference)
+    before, moved = layer_bytes(drawn), set()
+    for secret, world in worlds.items():
+        after = layer_bytes(show_family(world))
+        changed = {layer for layer in before if before[layer] != after.get(layer)}
+        public = {layer for layer in changed if audience[layer] is not Audience.CURATOR}
+        assert not public, f"{secret} moves {public}"
+        moved |= changed
+    if name != "lloyd":  # whose release is as exact as its trace
+        hidden = {layer for layer, seen in audience.items() if seen is Audience.CURATOR}
+        assert moved == hidden, "a layer that no secret moves need not be hidden"
+
+
+LEAKS = {
+    "blum": ("Exact mean", "Records", "True mean", "Noise", "Likely error on the way"),
+    "gupt": ("Mean of the blocks", "Blocks' centers", "To the mean", "Records by block"),
+    "eugkm": ("Exact counts", "k-means center", "True mean"),
+    "privgene": ("Candidates' centers", "Best candidate"),
+}
+
+
+@pytest.mark.parametrize(("name", "layer"), [(name, layer) for name, layers in LEAKS.items() for layer in layers])
+def test_one_wrong_audience_would_be_noticed(tell_family, show_family, name, layer):
+    def leaking(world):
+        drawn = show_family(world)
+        layers = tuple(
+            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == layer else one for one in drawn.layers
+        )
+        return dataclasses.replace(drawn, layers=layers)
+
+    told = tell_family(name, 2, epsilon=5.0)
+    assert layer in {one.name for one in show_family(told).layers}
+    assert pack(leaking(told).public()) != pack(leaking(other_world(told, 300)).public())
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
+    """Not even how long it took: two runs on other records from the same start look alike."""
+    worlds = [tell_family("lloyd", d, n=n, seed=seed) for n, seed in ((300, 0), (20, 1))]
+    words = worlds[0].words
+    assert len({len(world.result.trace) for world in worlds}) == 2
+    drawn = [show_family(world) for world in worlds]
+    assert pack(drawn[0].public()) == pack(drawn[1].public())
+    assert {layer.name for layer in drawn[0].public().layers} == {
+        "Public box",
+        "Start (public)",
+        *({"Borders of the start"} if d == 2 else set()),
+    }
+    assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
+    assert pack(drawn[0].public().public()) == pack(drawn[0].public())
+    for tell in (story.risk, story.ledger_chart, lambda told: story.sentence(told).public):
+        here, there = (tell(world) for world in worlds)
+        assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
+    assert not any(fact.public for world in worlds for fact in story.utility(world))
+    assert "No privacy: every number here is exact" in story.sentence(worlds[0]).curator
+    assert words.title in drawn[0].alt
+
+
+@pytest.mark.parametrize("name", ["lloyd", "blum", "dwork", "su"])
+def test_a_start_of_records_is_nowhere_in_public(tell_family, show_family, name):
+    told = tell_family(name, start="records")
+    drawn = show_family(told).public()
+    start = told.result.trace[0].previous_centers.astype(np.float32)
+    for layer in drawn.layers:
+        for array in layer.arrays.values():
+            places = array.reshape(-1, array.shape[-1])[:, :2].astype(np.float32)
+            assert not any((places == center).all(axis=1).any() for center in start), layer.name
+    assert told.result.guarantee.proved is None
+    if name != "lloyd":
+        assert "No limit is established" in story.sentence(told).public

@@ -1,0 +1,171 @@
+"""The public picture follows from the release: change everything else, and not one byte of it moves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.methods.convergent_kmeans import story
+from dpviz.plots import Audience, pack, read_header
+from dpviz.stories import View
+
+VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
+SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
+
+
+def other(array, rng):
+    """Return an array of the same shape and kind with nothing in common."""
+    if array.dtype.kind == "i":
+        return (array + rng.integers(1, 3, array.shape)) % (array.max(initial=0) + 1)
+    return rng.uniform(0.5, 1.0, array.shape)  # where lambda may be
+
+
+def arrays_of(step):
+    return [field.name for field in dataclasses.fields(step) if isinstance(getattr(step, field.name), np.ndarray)]
+
+
+def with_trace(told, names, seed=1):
+    """Change these arrays of every step that has them; the release stays."""
+    rng = np.random.default_rng(seed)
+    trace = tuple(
+        dataclasses.replace(
+            step, **{name: other(getattr(step, name), rng) for name in names if name in arrays_of(step)}
+        )
+        for step in told.result.trace
+    )
+    return dataclasses.replace(told, result=dataclasses.replace(told.result, trace=trace))
+
+
+def with_records(told, n, seed=2):
+    """Put n other records under the same release, with Lloyd's run on them."""
+    unit = np.random.default_rng(seed).random((n, told.words.box.d))
+    points = told.words.box.from_unit(unit)
+    reference = story.reference(points, told.words, told.result)
+    labels = tuple(
+        dataclasses.replace(step, nonprivate_members=np.arange(n) % told.params.n_clusters)
+        for step in told.result.trace
+    )
+    result = dataclasses.replace(told.result, trace=labels)
+    return dataclasses.replace(told, unit=unit, result=result, reference=reference)
+
+
+def other_world(told, n):
+    """Change everything that is not the release."""
+    changed = with_trace(with_records(told, n), arrays_of(told.result.trace[-1]))  # it also holds the final sums
+    last = dataclasses.replace(changed.result.trace[-1], outcome="max_iterations", lloyd_rounds=7)
+    trace = (*changed.result.trace[:-1], last)
+    return dataclasses.replace(changed, result=dataclasses.replace(changed.result, trace=trace))
+
+
+def layer_bytes(drawn):
+    """Return each layer alone, as bytes without its place in the picture."""
+    return {layer.name: pack(dataclasses.replace(drawn, layers=(layer,))) for layer in drawn.layers}
+
+
+@pytest.mark.parametrize(("d", "view"), SETTINGS)
+@pytest.mark.parametrize("n", [300, 123])
+def test_the_public_scene_follows_from_the_release(tell, show, options, d, view, n):
+    told = tell(d, **options)
+    changed = other_world(told, n)
+    assert changed.result.release is told.result.release
+    here, there = show(told, view), show(changed, view)
+    assert pack(here) != pack(there), "the curator's picture does change"
+    assert pack(here.public()) == pack(there.public())
+    if view.principal:
+        assert here.public().layers == ()
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_public_numbers_follow_from_the_release(tell, options, d):
+    told = tell(d, **options)
+    changed = other_world(told, 123)
+    assert story.sentence(told).public == story.sentence(changed).public
+    assert story.sentence(told).curator != story.sentence(changed).curator
+    assert story.risk(told) == story.risk(changed)
+    assert all(fact.public for fact in story.risk(told))
+    facts = [[fact for fact in story.utility(world) if fact.public] for world in (told, changed)]
+    assert facts[0] == facts[1]
+    assert story.utility(told) != story.utility(changed)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_public_charts_follow_from_the_release(tell, options, d):
+    told = tell(d, **options)
+    changed = other_world(told, 123)
+    assert pack(story.ledger_chart(told)) == pack(story.ledger_chart(changed))
+    assert pack(story.ledger_chart(told).public()) == pack(story.ledger_chart(told))
+    assert pack(story.cost_chart(told)) != pack(story.cost_chart(changed))
+    assert pack(story.cost_chart(told).public()) == pack(story.cost_chart(changed).public())
+    assert story.cost_chart(told).public().is_empty
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_only_the_curators_layers_hang_on_a_secret(tell, show, options, d):
+    told = tell(d, **options)
+    drawn = show(told)
+    audience = {layer.name: layer.audience for layer in drawn.layers}
+    assert len(audience) == len(drawn.layers), "a name stands for one layer"
+    worlds = {name: with_trace(told, [name]) for name in arrays_of(told.result.trace[-1])}
+    worlds["records"] = with_records(told, 300)
+    worlds["reference"] = dataclasses.replace(told, reference=with_records(told, 300).reference)
+    before, moved = layer_bytes(drawn), set()
+    for name, world in worlds.items():
+        after = layer_bytes(show(world))
+        changed = {layer for layer in before if before[layer] != after[layer]}
+        public = {layer for layer in changed if audience[layer] is not Audience.CURATOR}
+        assert not public, f"{name} moves {public}"
+        moved |= changed
+    secret = {name for name, seen in audience.items() if seen is Audience.CURATOR}
+    assert moved == secret, "a layer that no secret moves need not be hidden"
+
+
+@pytest.mark.parametrize("name", ["Exact mean", "Records", "True mean", "Lloyd's centers, no privacy", "Exact move"])
+def test_one_wrong_audience_would_be_noticed(tell, show, options, name):
+    def leaking(world):
+        drawn = show(world)
+        layers = tuple(
+            dataclasses.replace(layer, audience=Audience.RELEASED) if layer.name == name else layer
+            for layer in drawn.layers
+        )
+        assert layers != drawn.layers
+        return dataclasses.replace(drawn, layers=layers)
+
+    told = tell(2, **options)
+    assert pack(leaking(told).public()) != pack(leaking(other_world(told, 300)).public())
+
+
+def test_a_principal_plane_called_public_would_be_noticed(tell, show):
+    told = tell(5)
+    worlds = [show(world, View(principal=True)) for world in (told, other_world(told, 300))]
+    assert not worlds[0].axes_public
+    leaking = [dataclasses.replace(drawn, axes_public=True).public() for drawn in worlds]
+    assert pack(leaking[0]) != pack(leaking[1])
+
+
+def test_what_zones_stand_on_is_public_in_repaired_mode_only(tell, show):
+    def public(told):
+        return {layer.name for layer in show(told).public().layers}
+
+    noisy = {"Noisy mean", "Controller", "Convergent zone", "Draw", "Density of the draw"}
+    assert noisy <= public(tell(mode="repaired"))
+    assert not noisy & public(tell(mode="published"))
+    both = {"Public box", "Borders", "Sampling zone", "Path of the centers", "Center", "Released center"}
+    assert both <= public(tell(mode="published"))
+    assert both <= public(tell(mode="repaired"))
+
+
+def test_a_start_of_records_is_nowhere_in_public(tell, show):
+    for options in ({"mode": "repaired", "start": "records"}, {"mode": "published", "start": "records"}):
+        told = tell(**options)
+        drawn = show(told).public()
+        start = told.result.trace[0].previous_centers.astype(np.float32)
+        places = np.concatenate(
+            [
+                array.reshape(-1, array.shape[-1])[:, :2].astype(np.float32)
+                for layer in drawn.layers
+                for name, array in layer.arrays.items()
+                if array.shape[-1] in (2, 4) and name not in ("radius", "value")
+            ]
+        )
+        assert not any((places == center).all(axis=1).any() for center in start)
+        assert "Start: records" not in str(read_header(pack(drawn)))

@@ -1,0 +1,215 @@
+"""Numbers beside the picture, each computed again in another way."""
+
+import dataclasses
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+
+from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.methods.convergent_kmeans import story
+from dpviz.plots import Audience, Kind
+from dpviz.stories.panel import number, odds
+
+
+def brute_cost(unit, centers):
+    """Return the mean squared distance to the nearest center, record by record."""
+    return float(((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).min(axis=1).mean())
+
+
+def brute_off(told):
+    """Return the mean distance to Lloyd's centers under the best of all matchings, in percent of the diagonal."""
+    final, lloyd = told.final, told.reference.nonprivate_centers
+    orders = itertools.permutations(range(len(final)))
+    best = min(np.mean([np.linalg.norm(final[i] - lloyd[j]) for i, j in enumerate(order)]) for order in orders)
+    return 100.0 * best / math.sqrt(final.shape[1])
+
+
+def brute_lloyd(unit, centers):
+    """Return the cost of the start and after each iteration of Lloyd's algorithm, record by record."""
+    costs, before = [brute_cost(unit, centers)], None
+    while True:
+        labels = ((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+        if before is not None and (labels == before).all():
+            return costs
+        centers = np.array(
+            [unit[labels == i].mean(axis=0) if (labels == i).any() else c for i, c in enumerate(centers)]
+        )
+        before = labels
+        costs.append(brute_cost(unit, centers))
+
+
+def value(facts, label):
+    """Return the text of the one fact with this label."""
+    (found,) = [fact.value for fact in facts if fact.label == label]
+    return found
+
+
+def proving(told, claim):
+    result = dataclasses.replace(told.result, guarantee=Guarantee(claim, claim))
+    return dataclasses.replace(told, result=result)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_sentence_says_how_far_off_the_centers_are(tell, options, d):
+    told = tell(d, **options)
+    said = story.sentence(told)
+    assert f"end {number(brute_off(told))} % of the box away from Lloyd's" in said.curator
+    assert value(story.utility(told), "Off Lloyd's centers") == f"{number(brute_off(told))} % of the box"
+    assert "%" not in said.public
+    epsilon = told.params.epsilon if told.repaired else told.params.epsilon_per_iteration
+    assert said.curator.startswith(f"At ε = {number(epsilon)} ")
+    assert said.public.startswith(f"At ε = {number(epsilon)}")
+    assert f"{told.params.n_clusters} centers" in said.public
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.1, 1.0, 2.0, 5.0, 20.0])
+def test_odds_follow_the_formula(tell, epsilon):
+    told = tell(epsilon=epsilon)
+    percents = [100 * math.exp(e) / (1 + math.exp(e)) for e in (epsilon, 2 * epsilon)]
+    once, twice = (
+        f"at most {round(p)} in 100" if p < 99.5 else "more than 99 in 100: hardly a limit" for p in percents
+    )
+    for text in (story.sentence(told).curator, story.sentence(told).public):
+        assert once in text
+    assert value(story.risk(told), "Attacker is right") == once
+    assert value(story.risk(told), "If your record is changed") == twice
+
+
+def test_the_specifications_odds():
+    assert [odds(100 / (1 + math.exp(-e))) for e in (0.1, 1, 2, 5)] == [f"{y} in 100" for y in (52, 73, 88, 99)]
+
+
+def test_delta_counts_in_the_odds(tell):
+    told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
+    wanted = f"at most {round(100 * (math.e + 0.2) / (1 + math.e))} in 100"
+    assert wanted in story.sentence(told).public
+    assert value(story.risk(told), "Attacker is right") == wanted
+
+
+def test_without_a_proof_no_limit_is_named(tell, options):
+    told = tell(**options)
+    if told.result.guarantee.proved is not None:
+        return
+    said = story.sentence(told)
+    for text in (said.curator, said.public):
+        assert "No limit is established" in text
+        assert "in 100" not in text
+    (fact,) = story.risk(told)
+    assert fact.value == "no limit established"
+    assert fact.public
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_cost_is_against_lloyds(tell, options, d):
+    told = tell(d, **options)
+    ratio = brute_cost(told.unit, told.final) / brute_lloyd(told.unit, told.result.trace[0].previous_centers)[-1]
+    assert value(story.utility(told), "Cost") == f"{number(ratio)} × Lloyd's"
+
+
+def test_iterations_are_counted(tell, options):
+    told = tell(**options)
+    assert value(story.utility(told), "Iterations") == str(sum(step.lloyd_rounds for step in told.result.trace))
+    rounds = len(brute_lloyd(told.unit, told.result.trace[0].previous_centers)) - 1
+    assert abs(int(value(story.utility(told), "Lloyd's iterations")) - rounds) <= 1, "whether the last look counts"
+
+
+def test_zones_outside_are_counted(tell):
+    told = tell(mode="published", orientation="future")
+    outside = [
+        np.linalg.norm(step.controller[i] - step.nonprivate_mean[i])
+        > np.linalg.norm(step.previous_centers[i] - step.nonprivate_mean[i])
+        for step in told.result.trace
+        for i in range(told.params.n_clusters)
+    ]
+    label = "Zones outside the convergent zone"
+    assert value(story.utility(told), label) == f"{round(100 * np.mean(outside))} in 100"
+    assert all(fact.label != label for fact in story.utility(tell(mode="published")))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_cost_chart_shows_every_cost(tell, options, d):
+    told = tell(d, **options)
+    chart = story.cost_chart(told)
+    curves = {layer.name: layer.arrays["xy"][0, 0] for layer in chart.layers if layer.kind is Kind.LINES}
+    start = told.result.trace[0].previous_centers
+    ours = [brute_cost(told.unit, c) for c in (start, *told.result.release.path[:-1], told.final)]
+    for name, wanted in (("This run", ours), ("Lloyd, no privacy", brute_lloyd(told.unit, start))):
+        drawn = curves[name][np.isfinite(curves[name][:, 1])]
+        assert drawn[:, 0].tolist() == list(range(len(drawn)))
+        assert drawn[: len(wanted), 1] == pytest.approx(wanted, rel=1e-9)
+        assert drawn[len(wanted) :, 1] == pytest.approx(wanted[-1], rel=1e-9), "repeats where nothing moves any more"
+    assert {layer.audience for layer in chart.layers if layer.kind is Kind.LINES} == {Audience.CURATOR}
+    assert chart.y.view[1] > max(ours)
+
+
+def test_the_cursor_follows_the_pictures_frames(tell, show, options):
+    told = tell(**options)
+    chart = story.cost_chart(told)
+    (cursor,) = [layer for layer in chart.layers if layer.kind is Kind.CURSOR]
+    at = cursor.arrays["x"][cursor.rows]
+    n_steps = len(told.result.trace)
+    assert len(at) == len(show(told).frames) == len(chart.frames)
+    assert (np.diff(at) >= 0).all()
+    assert at[[0, 4, -1]].tolist() == [0, 1, n_steps]
+
+
+def bars(told):
+    """Return (layer, column, bottom, top) of every bar."""
+    return [
+        (layer.name, round(float(x0 + x1) / 2, 9), float(y0), float(y1))
+        for layer in story.ledger_chart(told).layers
+        for x0, y0, x1, y1 in layer.arrays["rect"][0]
+    ]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+def test_the_ledger_adds_up_to_epsilon(tell, d, epsilon):
+    told = tell(d, epsilon=epsilon)
+    drawn = bars(told)
+    assert math.fsum(top - bottom for _, _, bottom, top in drawn) == pytest.approx(epsilon, rel=1e-12)
+    size = [top - bottom for name, column, bottom, top in drawn if name == "Number of records" and column == 0]
+    assert size == pytest.approx([0.02 * epsilon])
+    n_steps = len(told.result.trace)
+    for t in range(1, n_steps + 1):
+        heights = [top - bottom for _, column, bottom, top in drawn if column == t]
+        assert sum(heights) == pytest.approx(0.98 * epsilon / n_steps)
+        assert len(heights) == 2, "sums and counts"
+    assert f"ε = {number(epsilon)}" in story.ledger_chart(told).caption
+
+
+def test_bars_stand_on_each_other(tell):
+    tops = {}
+    for _, column, bottom, top in bars(tell()):
+        assert bottom == pytest.approx(tops.get(column, 0.0))
+        tops[column] = top
+    view = story.ledger_chart(tell()).y.view
+    assert view[1] > max(tops.values())
+
+
+@pytest.mark.parametrize("orientation", ["past", "future"])
+def test_the_published_ledger_is_a_claim(tell, orientation):
+    told = tell(mode="published", orientation=orientation, epsilon_counts=0.7, epsilon_per_iteration=0.3)
+    n_steps = len(told.result.trace)
+    total = 0.7 + n_steps * 0.3
+    assert math.fsum(top - bottom for _, _, bottom, top in bars(told)) == pytest.approx(total, rel=1e-12)
+    chart = story.ledger_chart(told)
+    assert all("claimed" in layer.name for layer in chart.layers)
+    assert re.search(r"not established: ε = " + re.escape(number(total)), chart.caption)
+    assert told.result.guarantee.published.epsilon == pytest.approx(total)
+
+
+def test_all_ledgers_are_public(tell, options):
+    chart = story.ledger_chart(tell(**options))
+    assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
+    assert not chart.public().is_empty
+
+
+def test_more_clusters_than_a_byte_are_refused(tell):
+    told = tell()
+    params = dataclasses.replace(told.params, n_clusters=251)
+    with pytest.raises(ValueError, match=r"251.*at most 250"):
+        story.context(told.result, params, told.unit, told.words, told.reference)

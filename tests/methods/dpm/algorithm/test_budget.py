@@ -1,0 +1,281 @@
+"""What DPM spends: level by level, in all, and the noise against the events."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstest
+
+from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, gdp_epsilon, pure_epsilon
+from dpviz.core import Adjacency, Box
+from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, Shares, fit, level_epsilons
+from dpviz.methods.dpm.algorithm import tree as _dpm_tree
+from dpviz.methods.dpm.algorithm.plan import delta_for, levels_for, make_plan, shares_for
+from dpviz.methods.dpm.algorithm.trace import Weights
+
+P_VALUE = 1e-6
+DIMENSIONS = (1, 2, 5, 20, 100)
+EPSILONS = (1e-3, 0.1, 1.0, 20.0)
+PAPER = Shares(0.04, 0.18, 0.18, 0.60)
+
+
+def uniform(d, n=300):
+    return np.random.default_rng(d).random((n, d)), Box.cube(0.0, 1.0, d)
+
+
+def pure_and_gaussian(events):
+    """Return the pure epsilon of all but the averages, and the averages' events."""
+    averages = events[-1]
+    assert isinstance(averages, ParallelEvent)
+    assert all(isinstance(part, GaussianEvent) for part in averages.parts)
+    return pure_epsilon(events[:-1], Adjacency.ADD_REMOVE), averages.parts
+
+
+@pytest.mark.parametrize("n_levels", [1, 2, 5, 7, 20])
+def test_level_epsilons_add_up_and_grow_with_the_root_of_two(n_levels):
+    for epsilon in EPSILONS:
+        levels = level_epsilons(epsilon, n_levels)
+        assert levels.shape == (n_levels,)
+        assert math.fsum(levels) == pytest.approx(epsilon, rel=1e-14)
+        np.testing.assert_allclose(levels[1:] / levels[:-1], math.sqrt(2), rtol=1e-14)
+    assert np.isinf(level_epsilons(math.inf, n_levels)).all()
+
+
+def test_level_epsilons_are_the_best_for_halving_subsets():
+    """Equation 2: among budgets with the same sum, these minimise sum_i 2^i / eps_i; 1,000 others are worse."""
+    ours = level_epsilons(1.0, 8)
+    cost = (2.0 ** np.arange(8) / ours).sum()
+    others = np.random.default_rng(0).dirichlet(np.full(8, 3.0), 1000)
+    assert (cost <= (2.0 ** np.arange(8) / others).sum(axis=1)).all()
+
+
+def test_the_plan_divides_epsilon_and_delta():
+    for epsilon, published, depth, size in itertools.product(EPSILONS, (True, False), (None, 1, 6), (None, 5000)):
+        plan = make_plan(
+            5000,
+            epsilon=epsilon,
+            delta=1e-6,
+            n_levels=depth,
+            shares=None,
+            n_public=size,
+            published=published,
+            rng=np.random.default_rng(0),
+        )
+        before = pure_epsilon(plan.events[:-1], Adjacency.ADD_REMOVE)  # the number of records, without the root
+        parts = (before, plan.interval_epsilon, *plan.count_epsilons, *plan.split_epsilons, plan.averages.epsilon)
+        assert math.fsum(parts) == pytest.approx(epsilon, rel=1e-12)
+        deltas = (plan.averages.delta, *[plan.count_delta] * len(plan.count_epsilons))
+        assert math.fsum(deltas) == pytest.approx(1e-6, rel=1e-12)
+        assert len(plan.count_epsilons) == plan.n_levels + 1 == len(plan.split_epsilons) + 1
+        assert plan.minimum_count == plan.root_count / 2**plan.n_levels
+        assert (before > 0) == (not published and size is None)
+        if published:
+            assert plan.shares == PAPER
+            assert plan.averages.delta == pytest.approx(0.8e-6)
+            assert plan.n_levels == (depth or 7)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_run_spends_epsilon_and_delta_however_deep_it_got(d):
+    points, box = uniform(d)
+    for epsilon, depth, seed in itertools.product(EPSILONS, (None, 1, 4), range(2)):
+        params = Params(epsilon=epsilon, n_levels=depth, delta=1e-6)
+        result = fit(points, box, params, rng=np.random.default_rng(seed))
+        pure, averages = pure_and_gaussian(result.events)
+        for average in averages:
+            assert pure + gdp_epsilon(average.mu, 1e-6) == pytest.approx(epsilon, rel=1e-9)
+        assert (result.guarantee.proved.epsilon, result.guarantee.proved.delta) == (epsilon, 1e-6)
+        assert result.guarantee.proved.adjacency is Adjacency.ADD_REMOVE
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_published_run_spends_its_levels(d):
+    points, box = uniform(d)
+    for epsilon in EPSILONS:
+        params = Params(epsilon=epsilon, delta=1e-6, calibration="published")
+        result = fit(points, box, params, rng=np.random.default_rng(0))
+        reached = sum(isinstance(step, LevelStep) for step in result.trace)
+        levels = (
+            level_epsilons(0.18 * epsilon, 7)[:reached].sum() + level_epsilons(0.18 * epsilon, 8)[: reached + 1].sum()
+        )
+        pure, averages = pure_and_gaussian(result.events)
+        assert pure == pytest.approx(0.04 * epsilon + levels, rel=1e-12)
+        assert gdp_epsilon(averages[0].mu, 0.8e-6) == pytest.approx(0.6 * epsilon, rel=1e-9)
+        assert (result.guarantee.published.epsilon, result.guarantee.published.delta) == (epsilon, 1e-6)
+        assert (result.guarantee.proved is None) == (d > 1)
+
+
+def test_a_level_counted_twice_is_noticed(monkeypatch):
+    double = lambda label, epsilon: LaplaceEvent(label, 1.0, 0.5 / epsilon)  # noqa: E731
+    monkeypatch.setattr(_dpm_tree, "count_event", double)
+    points, box = uniform(2)
+    result = fit(points, box, Params(delta=1e-6), rng=np.random.default_rng(0))
+    pure, averages = pure_and_gaussian(result.events)
+    assert pure + gdp_epsilon(averages[0].mu, 1e-6) != pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_average_sensitivities_are_those_of_the_farthest_record(d, calibration):
+    """No corner of a leaf's cell (repaired) or of the box (published) lies farther out, and one is as far."""
+    points = np.random.default_rng(d).random((4000, d)) * 3 - 2
+    box = Box(np.full(d, -2.0), np.full(d, 1.0))
+    params = Params(epsilon=50.0, calibration=calibration, n_levels=3)
+    result = fit(points, box, params, rng=np.random.default_rng(0))
+    tree, last = result.release.tree, result.trace[-1]
+    for leaf, event in zip(last.leaves, result.events[-1].parts, strict=True):
+        sides = (
+            np.stack([tree.low[leaf], tree.high[leaf]]) if calibration == "repaired" else np.stack([box.low, box.high])
+        )
+        corners = np.array(list(itertools.product(*sides.T)))
+        origin = corners.mean(axis=0) if calibration == "repaired" else 0.0
+        reach = np.linalg.norm((corners - origin) / last.axis_units, axis=1).max()
+        assert event.l2_sensitivity == pytest.approx(reach, rel=1e-8)
+        assert event.l2_sensitivity >= reach * (1 - 1e-15)
+    if calibration == "repaired":
+        means = last.nonprivate_labels
+        assert len(last.leaves) > 2
+        assert (np.bincount(means, minlength=len(last.leaves)) == last.nonprivate_counts).all()
+
+
+def test_counts_and_averages_have_the_noise_of_their_events():
+    """Three blobs, found at epsilon 30; noise against its own scale, over leaves and runs, and against wrong scales."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([c + 0.01 * rng.standard_normal((500, 2)) for c in ([0.2, 0.2], [0.8, 0.3], [0.5, 0.8])])
+    box = Box.cube(0.0, 1.0, 2)
+    counts, sums = [], []
+    for seed in range(400):
+        result = fit(points, box, Params(epsilon=30.0, delta=1e-5, n_levels=3), rng=np.random.default_rng(seed))
+        for step in result.trace:
+            if isinstance(step, LevelStep):
+                scale = step.events[1].parts[0].scale
+                assert scale == pytest.approx(1 / step.epsilon_counts)
+                for split in step.splits:
+                    below = split.nonprivate_ranks[split.chosen]
+                    exact = np.array([below, split.nonprivate_count - below])
+                    counts.append((split.child_counts - exact) / scale)
+            if isinstance(step, CentersStep):
+                assert not step.clipped.any()  # clipping would cut the law
+                tree = result.release.tree
+                middles = ((tree.low + tree.high) / 2)[step.leaves]
+                noisy = (step.centers - middles) * step.noisy_counts[:, None]
+                exact = (step.nonprivate_centers - middles) * step.nonprivate_counts[:, None]
+                sums.append((noisy - exact) / step.axis_units / step.sigmas[:, None])
+                np.testing.assert_allclose(
+                    step.center_sigmas,
+                    step.sigmas[:, None] * step.axis_units / np.maximum(step.noisy_counts, 1)[:, None],
+                )
+    noise = np.concatenate(counts)
+    assert kstest(noise, "laplace").pvalue > P_VALUE
+    assert kstest(1.5 * noise, "laplace").pvalue < P_VALUE
+    gauss = np.concatenate(sums).ravel()
+    assert len(gauss) > 1000
+    assert kstest(gauss, "norm").pvalue > P_VALUE
+    assert kstest(1.4 * gauss, "norm").pvalue < P_VALUE
+
+
+# The exponential mechanism, on one subset's counts over and over: 20,000 choices.
+N_CHOICES = 20_000
+COUNTS = np.array([[[5, 0, 9, 14, 2], [1, 1, 1, 20, 7]]], dtype=np.int32)
+RANKS = np.array([[[2, 5, 9, 22, 29], [0, 1, 2, 12, 26]]], dtype=np.int32)
+
+
+def choice_p_value(weights, epsilon, exponent):
+    """p-value that the choices have probability proportional to exp(exponent score)."""
+    many = [np.repeat(array, N_CHOICES, axis=0) for array in (COUNTS, RANKS)]
+    noisy = np.full(N_CHOICES, 31.4)
+    shifted = noisy if not weights.published else noisy - 11.0
+    exists = np.ones((N_CHOICES, 2, 5), dtype=np.bool_)
+    rng = np.random.default_rng(3)
+    chosen, best = _dpm_tree._choose(exists, *many, noisy, shifted, epsilon, weights, rng=rng)
+    g = 15.7 - np.abs(RANKS[0] - 15.7)
+    outer, inner = 0.3 * g / (31.4 / 12), (0.3 - 1 / 6) / (1 - 1 / 6) + g * 0.7 / (15.7 - 31.4 / 12)
+    score = (np.where(g <= 31.4 / 12, outer, inner) + 5 * (1 - COUNTS[0] / 31.4)).ravel()
+    assert (best == score.argmax()).all()
+    law = np.exp(exponent * (score - score.max()))
+    return chisquare(np.bincount(chosen, minlength=10), N_CHOICES * law / law.sum()).pvalue
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_splits_are_chosen_with_the_mechanisms_probabilities(epsilon):
+    ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
+    right = epsilon * 31.4 / (2 * 6.1)
+    assert choice_p_value(ours, epsilon, right) > P_VALUE
+    # Published: lemma 5's sensitivity 8.6 over the shifted count.
+    assert choice_p_value(theirs, epsilon, epsilon * 20.4 / (2 * 8.6)) > P_VALUE
+
+
+def test_a_choice_with_another_exponent_is_noticed():
+    ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
+    right = 31.4 / (2 * 6.1)
+    assert choice_p_value(ours, 1.0, 2 * right) < P_VALUE  # no factor two
+    assert choice_p_value(ours, 1.0, right * 6.1 / 8.6) < P_VALUE  # lemma 5's sensitivity
+    assert choice_p_value(theirs, 1.0, 31.4 / (2 * 8.6)) < P_VALUE  # no shift
+
+
+def test_a_trace_tells_the_probabilities_it_drew_from():
+    points, box = uniform(3, n=2000)
+    for calibration in ("repaired", "published"):
+        result = fit(points, box, Params(calibration=calibration, epsilon=30.0), rng=np.random.default_rng(0))
+        for step in result.trace[1:-1]:
+            for split in step.splits:
+                probabilities = split.probabilities
+                assert probabilities.sum() == pytest.approx(1.0)
+                score = np.where(split.exists, split.score, -np.inf)
+                weights = np.exp(split.epsilon * (score - score.max()) / (2 * split.sensitivity))
+                np.testing.assert_allclose(probabilities, weights / weights.sum(), rtol=1e-9, atol=1e-300)
+                assert split.score[split.nonprivate_best] == np.nanmax(split.score)
+
+
+def test_the_papers_offset_is_under_the_published_sensitivity_alone():
+    points, box = uniform(2, n=20_000)
+    result = fit(points, box, Params(calibration="published", delta=1e-6), rng=np.random.default_rng(0))
+    root = result.trace[1].splits[0]
+    epsilon = level_epsilons(0.18, 8)[0]
+    offset = math.log(1 / (2 * 0.2e-6 / 8)) / epsilon
+    assert root.shifted_count == pytest.approx(root.noisy_count - offset)
+    assert root.sensitivity == pytest.approx(8.6 / root.shifted_count)
+    assert 3000 < offset < 4000  # the specification: about 3,400
+
+
+def test_events_are_one_parallel_event_a_level():
+    points, box = uniform(2, n=5000)
+    result = fit(points, box, Params(epsilon=5.0), rng=np.random.default_rng(0))
+    levels = [step for step in result.trace if isinstance(step, LevelStep)]
+    assert [step.level for step in levels] == list(range(len(levels)))
+    for step in levels:
+        splits, counts = step.events
+        assert [type(part) for part in splits.parts] == [PureEvent] * len(step.splits)
+        assert all(part.bounded_range and part.epsilon == step.epsilon_splits for part in splits.parts)
+        assert [type(part) for part in counts.parts] == [LaplaceEvent] * (2 * len(step.splits))
+    assert tuple(event for step in result.trace for event in step.events) == result.events
+
+
+def test_delta_follows_the_noisy_number_and_says_so():
+    points, box = uniform(2, n=4000)
+    result = fit(points, box, Params(), rng=np.random.default_rng(0))
+    plan = result.trace[0].plan
+    assert result.guarantee.proved.delta == plan.root_count**-1.5 == delta_for(plan.root_count)
+    assert any("noisy number" in caveat for caveat in result.guarantee.caveats)
+    public = fit(points, box, Params(n_public=4000), rng=np.random.default_rng(0))
+    assert public.guarantee.proved.delta == 4000**-1.5
+    assert any("given as public" in caveat for caveat in public.guarantee.caveats)
+    assert not any("noisy number" in caveat for caveat in public.guarantee.caveats)
+    assert delta_for(3.0) == delta_for(-1e9) == 1000**-1.5
+
+
+def test_depth_and_shares_follow_the_number_of_records():
+    assert [levels_for(n, 1.0) for n in (0, 50, 2000, 10_000, 30_000, 100_000, 1e12)] == [1, 1, 3, 5, 6, 7, 10]
+    assert levels_for(10_000, 0.1) == levels_for(1000, 1.0) == levels_for(1000, math.inf)
+    assert shares_for(500, 1.0) == shares_for(10_000, 1.0)
+    assert shares_for(1e5, 1.0) == shares_for(1e9, 1.0)
+    assert shares_for(1e4, 1.0).splits > shares_for(3e4, 1.0).splits > shares_for(1e5, 1.0).splits
+
+
+@pytest.mark.parametrize(
+    "parts", [(0.04, 0.18, 0.18, 0.5), (0.0, 0.4, 0.3, 0.3), (-0.1, 0.5, 0.3, 0.3), (math.nan, 0.3, 0.3, 0.3)]
+)
+def test_shares_that_are_none_are_refused(parts):
+    with pytest.raises(ValueError, match="add up to 1"):
+        Shares(*parts)

@@ -1,0 +1,271 @@
+"""DPM's interval size: the pooled estimator keeps its promise, the published one is shown not to."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.stats import gamma
+
+from dpviz.core import Box
+from dpviz.methods.dpm.algorithm import interval_size
+from dpviz.methods.dpm.algorithm.bins import RESOLUTION, quantised
+from dpviz.methods.dpm.algorithm.interval import (
+    FEWEST,
+    GAP_QUANTILE,
+    MAX_AXES,
+    MOST,
+    OFFERED,
+    gap_sensitivity,
+    normal_percentile,
+    published_interval,
+    repaired_interval,
+)
+from dpviz.methods.dpm.algorithm.records import Held
+
+COUNT = 40.0  # a released number of records, the same for neighbours
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+def slow_excess(points, thresholds):
+    """#{gaps <= z} - q m from the definition, for whole-number places (n, d)."""
+    gaps = np.diff(np.sort(points, axis=0), axis=0)
+    return np.array([(gaps <= z).sum() - GAP_QUANTILE * gaps.size for z in thresholds])
+
+
+def slow_utility(points, thresholds):
+    return -np.abs(slow_excess(points, thresholds))
+
+
+def counterexample(n=4001, unit=0.00994, seed=0):
+    """The set of the specification: gaps alternate, small where the other axis has large ones."""
+    rng = generator(seed)
+    large = (2 + rng.uniform(-0.2, 0.2, (n - 1, 2))) * unit
+    even = (np.arange(n - 1) % 2 == 0)[:, None] == np.array([True, False])
+    gaps = np.where(even, 0.02 * unit, large)
+    columns = np.concatenate([np.zeros((1, 2)), np.cumsum(gaps, axis=0)])
+    return np.column_stack([columns[:, 0], columns[::-1, 1]]), Box.cube(0.0, 40.2, 2)
+
+
+def published_law(points, box, epsilon, low, high):
+    """P(low <= sigma <= high) of the published estimator, by quadrature over its piecewise constant density."""
+    n, d = points.shape
+    averages = np.sort(np.diff(np.sort(points, axis=0), axis=0).mean(axis=1))
+    edges = np.concatenate([[0.0], averages, [box.widths.max()]])
+    exponents = -epsilon / 4 * np.abs(np.arange(n) - GAP_QUANTILE * (n - 1))
+    weights = np.exp(exponents - exponents.max())
+    factor = n / normal_percentile(d)
+    # sigma is rounded to halves and cut off at both ends of the table.
+    first, last = (low - 0.25) / factor, (high + 0.25) / factor
+    inside = np.clip(np.minimum(edges[1:], last) - np.maximum(edges[:-1], first), 0, None)
+    return float((weights * inside).sum() / (weights * np.diff(edges)).sum())
+
+
+def test_the_published_estimator_breaks_its_promise():
+    points, box = counterexample()
+    # Epsilon 1 in all, of which the interval has 4 %: the specification's two figures.
+    before, after = (published_law(rows, box, 0.04, 17, 22) for rows in (points, points[1:]))
+    assert before == pytest.approx(3.4e-5, rel=0.1)
+    assert after == pytest.approx(0.777, abs=0.02)
+    assert after > math.exp(0.04) * before + 0.5
+    for rows, expected in ((points, before), (points[1:], after)):
+        sizes = np.array(
+            [interval_size(rows, box, 0.04, estimator="published", rng=generator(seed)) for seed in range(600)]
+        )
+        share = ((2 * sizes >= 17) & (2 * sizes <= 22)).mean()
+        # Six standard errors of a share, and one run for the tiny one.
+        assert abs(share - expected) <= 6 * math.sqrt(expected * (1 - expected) / 600) + 1 / 600
+
+
+def test_the_repaired_estimator_keeps_its_promise_there():
+    points, box = counterexample()
+    one, other = (
+        repaired_interval(Held(rows, box), 0.04, 4001.0, rng=generator()).probabilities for rows in (points, points[1:])
+    )
+    assert np.abs(np.log(one / other)).max() <= 0.04
+    coarse = np.rint(OFFERED) <= FEWEST
+    assert one[coarse].sum() > 0.95  # its own value, in both
+    assert other[coarse].sum() > 0.95
+
+
+def neighbours_change(points, thresholds, of=slow_excess):
+    """The largest change over all records taken out: of the signed excess, which bounds that of the utility."""
+    full = of(points, thresholds)
+    others = (np.delete(points, i, axis=0) for i in range(len(points)))
+    return max((np.abs(full - of(rest, thresholds)).max() for rest in others), default=0.0)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_sensitivity_holds_for_every_small_set(d):
+    """All sets of up to 4 records (d = 1) or 3 (d = 2) on 0..3, all records taken out, all thresholds."""
+    worst = 0.0
+    places = list(itertools.product(range(4), repeat=d))
+    for n in range(1, 6 - d):
+        for rows in itertools.combinations_with_replacement(places, n):
+            worst = max(worst, neighbours_change(np.array(rows), np.arange(-1, 5)))
+    assert worst <= gap_sensitivity(d) + 1e-12
+    assert worst == pytest.approx(gap_sensitivity(d))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+def test_the_sensitivity_is_attained(d):
+    """Evenly spaced records, the same on every axis: the one in the middle takes two gaps of every axis with it."""
+    points = np.repeat(np.arange(21)[:, None], d, axis=1)
+    assert neighbours_change(points, [1], of=slow_utility) == pytest.approx(gap_sensitivity(d))
+    assert gap_sensitivity(d) == pytest.approx(1.35 * d)
+
+
+@given(
+    rows=st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[st.integers(0, 12)] * d), min_size=1, max_size=14)),
+    far=st.integers(0, 10**6),
+)
+@settings(max_examples=60)
+@example(rows=[(0, 0), (1, 1), (2, 2)], far=0)
+def test_no_worse_neighbour_is_found(rows, far):
+    points = np.array(rows)
+    thresholds = np.concatenate([np.arange(-1, 14), [far]])
+    assert neighbours_change(points, thresholds) <= gap_sensitivity(points.shape[1]) + 1e-12
+
+
+def test_climbing_finds_no_worse_neighbour_and_finds_the_published_ones():
+    """Hill climbing over records and the one taken out, for both estimators: only lemma 1's 2 is passed."""
+
+    def pooled(points, i):
+        return np.abs(
+            slow_excess(points, [3, 6]) - slow_excess(np.delete(points, i, axis=0), [3, 6])
+        ).max() / gap_sensitivity(2)
+
+    def averaged(points, i):
+        means = [
+            np.sort(np.diff(np.sort(rows, axis=0), axis=0).mean(axis=1))
+            for rows in (points, np.delete(points, i, axis=0))
+        ]
+        counts = [np.array([(mean <= z).sum() for z in (2.5, 5.0)]) for mean in means]
+        return np.abs(counts[0] - counts[1]).max() / 2.0
+
+    best = {}
+    for name, change in (("pooled", pooled), ("averaged", averaged)):
+        rng = generator(1)
+        points, worst = rng.integers(0, 200, (40, 2)), 0.0
+        for _ in range(1500):
+            trial = points.copy()
+            moved = rng.integers(40)
+            trial[moved] = rng.integers(0, 200, 2)
+            found = max(change(trial, i) for i in (moved, int(rng.integers(40))))
+            if found >= worst:
+                points, worst = trial, found
+        best[name] = worst
+    assert best["pooled"] <= 1 + 1e-12
+    assert best["averaged"] > 1.4  # lemma 1 says 1
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), d=st.integers(1, 5), epsilon=st.sampled_from([0.04, 1.0, 8.0]))
+def test_probabilities_of_neighbours_differ_by_at_most_epsilon(seed, n, d, epsilon):
+    rng = generator(seed)
+    points = np.round(rng.random((n, d)), int(rng.integers(1, 4)))
+    box = Box.cube(0.0, 1.0, d)
+    one, other = (
+        repaired_interval(Held(rows, box), epsilon, COUNT, rng=generator()).probabilities
+        for rows in (points, points[1:])
+    )
+    positive = (one > 1e-290) & (other > 1e-290)
+    assert np.abs(np.log(one[positive] / other[positive])).max() <= epsilon * (1 + 1e-9)
+
+
+def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
+    """d = 5 axes that agree: taken for one, the ratio passes e^epsilon."""
+    monkeypatch.setattr("dpviz.methods.dpm.algorithm.interval.gap_sensitivity", lambda _: 2.0 - GAP_QUANTILE)
+    points, box = np.repeat(np.linspace(0, 1, 30)[:, None], 5, axis=1), Box.cube(0.0, 1.0, 5)
+    one, other = (
+        repaired_interval(Held(rows, box), 0.5, COUNT, rng=generator()).probabilities
+        for rows in (points, np.delete(points, 15, axis=0))
+    )
+    assert np.abs(np.log(one / other)).max() > 0.5
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(0, 50), d=st.integers(1, 4))
+def test_the_utility_is_the_definition(seed, n, d):
+    points, box = generator(seed).random((n, d)), Box.cube(0.0, 1.0, d)
+    places = quantised(points, box)
+    interval = repaired_interval(Held(points, box), 1.0, COUNT, rng=generator())
+    thresholds = np.floor(2 / OFFERED * normal_percentile(1) / COUNT * RESOLUTION)
+    np.testing.assert_allclose(interval.nonprivate_utility, slow_utility(places.T.astype(np.int64), thresholds))
+
+
+@pytest.mark.parametrize(("n_axes", "n"), [(1, 2000), (2, 2000), (10, 2000), (1, 200)])
+def test_the_constant_is_that_of_normal_samples(n_axes, n):
+    draws = generator(n_axes).standard_normal((400, n, n_axes))
+    gaps = np.diff(np.sort(draws, axis=1), axis=1).mean(axis=2)
+    per_sample = np.quantile(gaps, GAP_QUANTILE, axis=1) * n
+    # Six standard errors of the mean, and half a percent for n being finite (4.07 at n = 200, 4.14 in the limit).
+    tolerance = 6 * per_sample.std() / 20 + 3 * normal_percentile(n_axes) / n
+    assert abs(per_sample.mean() - normal_percentile(n_axes)) < tolerance
+    assert tolerance < 0.05 * normal_percentile(n_axes)
+
+
+def test_the_constant_solves_its_equation():
+    x = np.linspace(-8, 8, 20_001)
+    density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    for n_axes in (1, 3, 50):
+        share = np.trapezoid(density * gamma.cdf(normal_percentile(n_axes) * density, n_axes, scale=1 / n_axes), x)
+        assert share == pytest.approx(GAP_QUANTILE, abs=1e-6)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.02, 0.05])
+def test_a_normal_sample_gives_half_its_spread(spread):
+    points = 0.5 + spread * generator(0).standard_normal((20_000, 3))
+    size = interval_size(points, Box.cube(0, 1, 3), math.inf, estimator="repaired", rng=generator())
+    assert size == pytest.approx(spread / 2, rel=0.05)
+
+
+def test_a_published_size_is_half_of_the_nearest_spread():
+    points = 50 + 3.1 * generator(0).standard_normal((20_000, 2))
+    size = interval_size(points, Box.cube(0, 100, 2), math.inf, estimator="published", rng=generator())
+    assert size == 1.5
+
+
+def test_the_size_is_limited_and_scale_free():
+    pairs = np.repeat(np.linspace(0, 1, 250), 2) + np.tile([0.0, 1e-6], 250)  # 65 % of the gaps are 1/250
+    crowded = 0.3 + 1e-6 * generator(0).standard_normal((500, 2))
+    for points, number in ((crowded, MOST), (np.column_stack([pairs, pairs]), FEWEST)):
+        for low, high in ((0.0, 1.0), (-100.0, 100.0)):
+            size = interval_size(
+                low + points * (high - low), Box.cube(low, high, 2), 1e6, estimator="repaired", rng=generator()
+            )
+            assert size == pytest.approx((high - low) / number)
+
+
+def test_with_many_axes_a_public_subset_is_read():
+    points, box = generator(0).random((50, 40)), Box.cube(0, 1, 40)
+    found = repaired_interval(Held(points, box), 1.0, 50.0, rng=generator(0))
+    target = GAP_QUANTILE * 49 * MAX_AXES
+    assert (found.nonprivate_utility >= -max(target, 49 * MAX_AXES - target)).all()
+    assert found.probabilities.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("estimator", ["repaired", "published"])
+def test_it_works_on_hardly_any_records(n, estimator):
+    points = generator(n).random((n, 3))
+    for epsilon in (1e-6, 1.0, math.inf):
+        size = interval_size(points, Box.cube(0, 1, 3), epsilon, estimator=estimator, rng=generator())
+        assert 0 < size <= 1
+
+
+def test_an_interval_longer_than_an_axis_becomes_the_axis():
+    points, box = generator(0).random((100, 2)) * [30, 0.1], Box([0, 0], [30, 0.1])
+    found = published_interval(quantised(points, box), box, 1.0, 100.0, rng=generator())
+    assert found.fractions[1] == 1.0
+
+
+def test_wrong_arguments_are_refused():
+    points, box = np.zeros((3, 1)), Box.cube(0, 1, 1)
+    with pytest.raises(ValueError, match="estimator"):
+        interval_size(points, box, 1.0, estimator="best", rng=generator())
+    with pytest.raises(ValueError, match="epsilon"):
+        interval_size(points, box, 0.0, rng=generator())

@@ -1,0 +1,279 @@
+"""What DPM's page says in numbers, against a brute force or another library."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from dpviz.core import Box
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm import story
+from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
+from dpviz.methods.dpm.story import many as dpm_many
+from dpviz.methods.dpm.story.context import Yardstick, rand_index, ratio, reason
+from dpviz.methods.dpm.story.many import ManyCuts, again, heat, run_many
+from dpviz.methods.dpm.story.plane import HALF, Cells, Plane
+from dpviz.methods.dpm.story.quality import comparison
+from dpviz.methods.dpm.story.tree import facts, places, strips
+from dpviz.metrics import nonprivate_cost
+from dpviz.solvers import assign, lloyd
+from dpviz.stories import View
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
+def test_the_rand_index_is_scikit_learns(pairs):
+    labels, classes = np.array(pairs).T
+    assert rand_index(labels, classes) == pytest.approx(adjusted_rand_score(classes, labels), abs=1e-12)
+
+
+def test_ratio_has_no_accidents():
+    assert ratio(2.0, 4.0) == 0.5
+    assert ratio(0.0, 0.0) == 1.0
+    assert ratio(1.0, 0.0) == math.inf
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
+def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
+    """Repaired spends all of epsilon whatever was cut; published never more, as levels not reached are not spent."""
+    for epsilon in (0.1, 1.0, 8.0):
+        told = tell_dpm(d, n=400, calibration=calibration, epsilon=epsilon, n_levels=None)
+        rows = story.ledger_rows(told)
+        total = math.fsum(row.epsilon for row in rows)
+        averages = rows[-1]
+        assert averages.purpose == "Averages"
+        assert averages.epsilon == pytest.approx(told.last.budget.epsilon, rel=1e-9)
+        if calibration == "repaired":
+            assert total == pytest.approx(epsilon, rel=1e-12)
+        else:
+            assert total <= epsilon * (1.0 + 1e-12)
+        by_level = {(row.column, row.purpose): row.epsilon for row in rows}
+        for step in told.levels:
+            assert by_level[step.level + 1, "Splits"] == step.epsilon_splits
+            assert by_level[step.level + 1, "Counts"] == pytest.approx(step.epsilon_counts, rel=1e-12)
+
+
+def test_given_shares_are_the_ledgers(tell_dpm):
+    told = tell_dpm(2, shares=FEW_SHARES, epsilon=2.0, n_levels=1)
+    spent = {}
+    for row in story.ledger_rows(told):
+        spent[row.purpose] = spent.get(row.purpose, 0.0) + row.epsilon
+    for purpose, share in (("Interval size", 0.04), ("Counts", 0.23), ("Splits", 0.43), ("Averages", 0.30)):
+        assert spent[purpose] == pytest.approx(2.0 * share, rel=1e-12)
+    assert "Number of records" not in spent, "nothing has to follow it"
+
+
+def test_the_yardstick_is_k_means(tell_dpm):
+    unit = tell_dpm().unit
+    yardstick = Yardstick(unit)
+    run = yardstick.run(3)
+    assert yardstick.run(3) is run
+    again_from = lloyd(unit, run.nonprivate_centers)
+    assert again_from.nonprivate_costs[-1] == pytest.approx(run.nonprivate_costs[-1], rel=1e-9), "it has converged"
+    from sklearn.cluster import KMeans
+
+    best = KMeans(3, n_init=10, random_state=0).fit(unit).inertia_
+    assert run.nonprivate_costs[-1] <= 1.02 * best, "three clouds apart: every good start finds them"
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_the_yardstick_needs_no_records(n):
+    run = Yardstick(np.full((n, 2), 0.25)).run(5)
+    assert run.nonprivate_centers.shape == (5, 2)
+    assert run.nonprivate_costs[-1] == 0.0
+
+
+def test_the_facts_are_what_they_say(tell_dpm):
+    told = dataclasses.replace(tell_dpm(), classes=np.arange(900) % 3)
+    said = {fact.label: fact.value for fact in story.utility(told)}
+    cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
+    assert said["Cost"] == f"{story.number(cost / told.best_cost)} × k-means"
+    assert said["Clusters found"] == str(len(told.result.release.centers))
+    assert said["Known classes"] == "3"
+    tree = told.result.release.tree
+    small = (tree.child_counts <= tree.minimum_count).any(axis=1) & (tree.split_axes >= 0)
+    assert said["Cuts refused"] == f"{small.sum()} of {(tree.split_axes >= 0).sum()}"
+    assert said["δ"].endswith("from noisy n")
+    assert {fact.value for fact in story.utility(tell_dpm(delta=1e-6)) if fact.label == "δ"} == {"1.00e-06, given"}
+    public = {fact.value for fact in story.utility(tell_dpm(n_public=900)) if fact.label == "δ"}
+    assert public == {"3.70e-05, from public n"} or public == {"3.16e-05, from public n"}
+
+
+def test_every_node_says_what_became_of_it(tell_dpm):
+    told = tell_dpm()
+    tree = told.result.release.tree
+    for node in range(len(tree.parents)):
+        split = told.split(node)
+        words = reason(told, node)
+        if split is None:
+            assert words.startswith("no cut was tried")
+        else:
+            assert (words == "cut in two") == split.applied
+            outcome = {"split": "cut in two", "both too small": "both sides"}
+            outcome |= {"left side too small": "side below", "right side too small": "side above"}
+            assert outcome[split.outcome] in words
+
+
+def test_strips_hold_the_trace_s_own_numbers(tell_dpm):
+    told = tell_dpm()
+    split = told.split(0)
+    axis = split.chosen[0]
+    charts = dict(strips(told, None))
+    for name, layer, values in (
+        ("emptiness", "Emptiness", split.emptiness),
+        ("score", "Score", split.score),
+        ("chance", "Chance", split.probabilities),
+    ):
+        (bars,) = [one for one in charts[name].layers if one.name == layer]
+        rect = bars.arrays["rect"][0]
+        assert np.allclose((rect[:, 0] + rect[:, 2]) / 2.0, split.positions[axis][split.exists[axis]])
+        assert np.allclose(rect[:, 3], values[axis][split.exists[axis]])
+    (drawn,) = [one for one in charts["score"].layers if one.name == "Drawn cut"]
+    assert drawn.arrays["xy"][0, 0, 0, 0] == pytest.approx(split.positions[split.chosen])
+    other = 1 - axis
+    (absent,) = [one for one in dict(strips(told, other))["score"].layers if one.name == "Drawn cut"]
+    assert np.isnan(absent.arrays["xy"][0, 0, :, 0]).all(), "the cut is along the other feature"
+    law = split.probabilities
+    said = {fact.label: fact.value for fact in facts(told)}
+    assert said["Rank of the drawn cut"].startswith(f"{int((law > law[split.chosen]).sum()) + 1} of")
+    assert law.sum() == pytest.approx(1.0)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(0, 40))
+def test_no_two_nodes_of_a_tree_stand_on_one_place(seed, n_cuts):
+    rng = np.random.default_rng(seed)
+    children, levels = [[-1, -1]], [0]
+    for _ in range(n_cuts):
+        leaves = [i for i, pair in enumerate(children) if pair[0] < 0]
+        node = leaves[rng.integers(len(leaves))]
+        children[node] = [len(children), len(children) + 1]
+        children += [[-1, -1], [-1, -1]]
+        levels += [levels[node] + 1] * 2
+    at = places(np.array(children), np.array(levels))
+    assert len(np.unique(at, axis=0)) == len(at)
+    for node, (below, above) in enumerate(children):
+        if below >= 0:
+            assert at[below, 0] < at[node, 0] < at[above, 0]
+
+
+@pytest.mark.parametrize("view", [View(), View(2, 0), View(1, 3, z=2, yaw=-70.0, pitch=35.0)])
+def test_cuts_and_cells_are_where_the_tree_has_them(tell_dpm, view):
+    told = tell_dpm(5)
+    plane = Plane.of(view, told.words)
+    cells, cuts = told.cells, Plane.of(view, told.words).cuts(told.cells)
+    for node in range(len(cells.axes)):
+        axis = cells.axes[node]
+        if axis not in plane.features:
+            assert np.isnan(cuts[node]).all()
+            continue
+        others = [feature for feature in plane.features if feature != axis]
+        wanted = []
+        for corner in np.ndindex(*(2,) * len(others)):
+            place = np.zeros(5)
+            place[axis] = cells.positions[node]
+            for feature, end in zip(others, corner, strict=True):
+                place[feature] = (cells.low, cells.high)[end][node, feature]
+            wanted.append(plane.projection(place))
+        assert {tuple(np.round(xy, 9)) for xy in cuts[node]} == {tuple(np.round(xy, 9)) for xy in wanted}
+    matrix = plane.projection.matrix
+    assert np.allclose(matrix.T @ matrix, np.eye(2)), "lengths in the picture's plane are true"
+
+
+def test_half_of_the_noise_stays_in_the_ring():
+    """The share of draws inside is 1/2: with 40,000 draws its standard deviation is 0.0025, so 6 of them are 0.015."""
+    words = story.Words("", Box.cube(0.0, 1.0, 3), ("a", "b", "c"), ("", "", ""))
+    rng = np.random.default_rng(0)
+    center, sigma = np.full((1, 3), 0.5), np.array([[0.01, 0.03, 0.02]])
+    draws = center + sigma * rng.standard_normal((40_000, 3))
+    for view in (View(), View(2, 1), View(0, 1, z=2, yaw=25.0, pitch=40.0)):
+        plane = Plane.of(view, words)
+        ring = plane.noise(center, sigma, np.zeros((1, 3)), np.ones((1, 3)))[0]
+        spread = ring - plane.projection(center[0])
+        # An ellipse: inverse of its second moments, for which the mean of cos^2 is 1/2.
+        inverse = np.linalg.inv(2.0 * np.cov(spread[:-1].T, bias=True))
+        off = plane.projection(draws) - plane.projection(center[0])
+        inside = (np.einsum("ni,ij,nj->n", off, inverse, off) <= 1.0).mean()
+        assert inside == pytest.approx(0.5, abs=0.015)
+        wrong = (np.einsum("ni,ij,nj->n", off, inverse * (HALF[2] / HALF[1]) ** 2, off) <= 1.0).mean()
+        assert abs(wrong - 0.5) > 0.015, "the factor of a line is not that of a plane"
+
+
+def brute_again(told, many):
+    """Say for each applied cut in how many runs it comes again, one by one."""
+    cells, found = told.cells, []
+    for node in np.flatnonzero(cells.applied):
+        runs = set()
+        for run, axis, position, low, high in zip(
+            many.runs, many.axes, many.positions, many.low, many.high, strict=True
+        ):
+            middle = (cells.low[node] + cells.high[node]) / 2.0
+            holds = all(low[f] <= middle[f] <= high[f] for f in range(len(middle)) if f != axis)
+            if axis == cells.axes[node] and abs(position - cells.positions[node]) <= dpm_many.NEAR and holds:
+                runs.add(run)
+        found.append(len(runs) / len(many.n_clusters))
+    return found
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_stability_and_heat_are_those_of_a_brute_force(tell_dpm, d):
+    told = tell_dpm(d)
+    points = told.words.box.from_unit(told.unit)
+    many = ManyCuts.joined(
+        [run_many(points, told.words.box, told.params, n_runs=6, seed=(3, batch)) for batch in range(2)]
+    )
+    assert many.n_clusters.shape == (12,)
+    nodes, shares = again(told, many)
+    assert nodes == tuple(np.flatnonzero(told.cells.applied))
+    assert shares == pytest.approx(brute_again(told, many))
+    assert shares.max() > 0
+    features = (0,) if d == 1 else (0, 1)
+    drawn = heat(many, features)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        row, column = int(rng.integers(drawn.shape[0])), int(rng.integers(drawn.shape[1]))
+        runs = set()
+        for run, axis, position, low, high in zip(
+            many.runs, many.axes, many.positions, many.low, many.high, strict=True
+        ):
+            at = int(position * dpm_many.SIDE)
+            if d == 1:
+                hit = axis == 0 and at == column
+            elif axis == 0:
+                hit = at == column and low[1] * dpm_many.SIDE < row + 1 and row < high[1] * dpm_many.SIDE
+            else:
+                hit = (
+                    axis == 1 and at == row and low[0] * dpm_many.SIDE < column + 1 and column < high[0] * dpm_many.SIDE
+                )
+            if hit:
+                runs.add(run)
+        assert drawn[row, column] == pytest.approx(len(runs) / 12)
+
+
+def test_many_runs_are_the_algorithms_own(tell_dpm):
+    told = tell_dpm()
+    box = told.words.box
+    many = run_many(box.from_unit(told.unit), box, told.params, n_runs=3, seed=(1, 2))
+    for run, rng in enumerate(np.random.default_rng((1, 2)).spawn(3)):
+        release = dpm.fit(box.from_unit(told.unit), box, told.params, rng=rng).release
+        cells = Cells.of(release.tree, box)
+        assert many.n_clusters[run] == len(release.centers)
+        assert np.array_equal(many.positions[many.runs == run], cells.positions[cells.applied])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 900])
+def test_the_comparison_works_for_any_number_of_records(tell_dpm, n):
+    told = tell_dpm(n=n)
+    points = told.words.box.from_unit(told.unit)
+    found = comparison(
+        points, told.words.box, told.last.nonprivate_labels, told.result.release.centers, np.arange(n) % 2
+    )
+    if n == 900:
+        assert found["k-means"]["Inertia"] == 1.0
+        assert found["DPM"]["Inertia"] == pytest.approx(told.cost_ratio, rel=0.05)
+        classes = np.arange(n) % 2
+        assert found["DPM"]["Adjusted Rand index"] == pytest.approx(rand_index(told.last.nonprivate_labels, classes))

@@ -1,0 +1,197 @@
+"""Exact averages against brute force, their sensitivity by neighbours, and the coreset."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from dpviz.methods.source_target.algorithm import search
+from dpviz.methods.source_target.algorithm.averages import cell_sums, nearest_means
+from dpviz.methods.source_target.algorithm.coreset import coreset
+
+
+def by_hand(source, target, t):
+    """Return the t nearest records, ties by coordinates."""
+    key = lambda i: (np.sqrt(((source[i] - target) ** 2).sum()), *source[i])  # noqa: E731
+    return sorted(range(len(source)), key=key)[:t]
+
+
+def tied(seed, m, d):
+    rng = np.random.default_rng(seed)
+    # Multiples of 1/8 in the ball: many equal records, many equal distances, all exact in binary.
+    shrink = 1 if d == 1 else 2
+    return rng.integers(-2, 3, (m, d)) / 8 / shrink, rng.integers(-4, 5, (7, d)) / 16 / shrink, rng
+
+
+@given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 20), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_the_means_are_those_of_the_t_nearest_with_ties_by_coordinates(seed, m, t, d):
+    source, targets, _ = tied(seed, m, d)
+    found = nearest_means(source, targets, t)
+    assert found.nonprivate_neighbors.shape == (7, min(t, m))
+    for i, target in enumerate(targets):
+        nearest = by_hand(source, target, t)
+        assert source[nearest].sum(axis=0) / t == pytest.approx(found.nonprivate_means[i], abs=1e-14)
+        reach = cdist(target[None], source[nearest]).sum() + (t - len(nearest)) * np.linalg.norm(target)
+        assert found.nonprivate_distances[i] == pytest.approx(reach / t, abs=1e-12)
+        chosen = found.nonprivate_neighbors[i]
+        assert len(set(chosen)) == len(chosen)
+        assert np.array_equal(np.unique(source[chosen], axis=0), np.unique(source[nearest], axis=0))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 20), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_one_record_removed_moves_a_mean_by_at_most_one_over_t(seed, m, t, d):
+    source, targets, rng = tied(seed, m, d)
+    fewer = np.delete(source, rng.integers(m), axis=0)
+    gap = nearest_means(source, targets, t).nonprivate_means - nearest_means(fewer, targets, t).nonprivate_means
+    assert np.linalg.norm(gap, axis=1).max() <= 1.0 / t + 1e-12
+
+
+def test_a_partitions_own_order_of_ties_breaks_that():
+    """The power of the test above: the t records that a partition happens to keep move the mean by more than 1/t."""
+    worst, middle = 0.0, np.zeros((1, 2))
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        source = rng.choice([-0.25, 0.25], (600, 2))  # all equally far from the middle
+        fewer = np.delete(source, rng.integers(600), axis=0)
+        kept = [one[np.argpartition((one**2).sum(axis=1), 200)[:200]] for one in (source, fewer)]
+        worst = max(worst, 200 * np.linalg.norm(kept[0].mean(axis=0) - kept[1].mean(axis=0)))
+        ours = [nearest_means(one, middle, 200).nonprivate_means for one in (source, fewer)]
+        assert 200 * np.linalg.norm(ours[0] - ours[1]) <= 1.0
+    assert worst > 1.2
+
+
+def test_the_order_of_the_records_does_not_matter():
+    source, targets, rng = tied(3, 400, 2)
+    one, other = (nearest_means(records, targets, 50) for records in (source, rng.permutation(source)))
+    assert one.nonprivate_means == pytest.approx(other.nonprivate_means, abs=1e-15)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_many_targets_are_shared_among_cores_and_found_the_same(d, monkeypatch):
+    rng = np.random.default_rng(0)
+    source, targets = rng.uniform(-0.2, 0.2, (3000, d)), rng.uniform(-0.2, 0.2, (200, d))
+    plain = nearest_means(source, targets, 30)
+    monkeypatch.setattr(search, "ALONE", 1)
+    monkeypatch.setattr(search, "CORES", 3)
+    found = nearest_means(source, targets, 30)
+    for name in ("nonprivate_means", "nonprivate_distances", "nonprivate_neighbors"):
+        assert np.array_equal(getattr(plain, name), getattr(found, name))  # to the bit
+    assert np.array_equal(cell_sums(source, targets).nonprivate_labels, cdist(source, targets).argmin(axis=1))
+
+
+def test_copies_of_one_record_are_cheap_and_right():
+    source = np.repeat([[0.1, 0.2], [0.3, -0.1]], 20_000, axis=0)
+    found = nearest_means(source, np.array([[0.1, 0.2], [0.3, -0.1]]), 150)
+    assert found.nonprivate_means == pytest.approx(np.array([[0.1, 0.2], [0.3, -0.1]]))
+    assert found.nonprivate_distances == pytest.approx([0.0, 0.0])
+
+
+@given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 4))
+@settings(max_examples=50, deadline=None)
+def test_cells_are_disjoint_and_one_record_moves_one_of_them(seed, m, d):
+    source, targets, rng = tied(seed, m, d)
+    found = cell_sums(source, targets)
+    assert found.nonprivate_counts.sum() == m
+    assert found.nonprivate_sums.sum(axis=0) == pytest.approx(source.sum(axis=0), abs=1e-12)
+    distances = cdist(source, targets)
+    if m:
+        nearest = distances[np.arange(m), found.nonprivate_labels]
+        assert nearest == pytest.approx(distances.min(axis=1), abs=1e-15)
+        removed = int(rng.integers(m))
+        fewer = cell_sums(np.delete(source, removed, axis=0), targets)
+        counts = found.nonprivate_counts - fewer.nonprivate_counts
+        sums = found.nonprivate_sums - fewer.nonprivate_sums
+        assert np.abs(counts).sum() == 1
+        assert np.array_equal(np.flatnonzero(np.abs(sums).sum(axis=1) > 1e-9), np.flatnonzero(counts)) or not np.any(
+            source[removed]
+        )
+        l1, l2 = np.abs(counts).sum() + np.abs(sums).sum(), np.hypot(1.0, np.linalg.norm(sums))
+        assert l1 <= 1 + np.sqrt(d) / 2 + 1e-9
+        assert l2 <= np.sqrt(1.25) + 1e-9
+        assert np.array_equal(np.delete(found.nonprivate_labels, removed), fewer.nonprivate_labels)
+
+
+def test_one_record_less_moves_no_other_where_large_work_begins(monkeypatch):
+    rng = np.random.default_rng(0)
+    targets, source = rng.integers(-2, 3, (300, 2)) / 10, rng.integers(-4, 5, (1000, 2)) / 20  # copies and ties
+    monkeypatch.setattr(search, "CORES", 3)
+    monkeypatch.setattr(search, "ALONE", len(source) - 1)
+    found, fewer = cell_sums(source, targets), cell_sums(source[1:], targets)
+    assert np.array_equal(found.nonprivate_labels[1:], fewer.nonprivate_labels)
+    # Its power: with the targets in another order the ties go elsewhere.
+    other = cell_sums(source, targets[::-1]).nonprivate_labels
+    assert not np.array_equal(found.nonprivate_labels, len(targets) - 1 - other)
+    monkeypatch.setattr(search, "ALONE", 1)
+    large = nearest_means(source, targets, 10)
+    monkeypatch.setattr(search, "ALONE", 10**9)
+    small = nearest_means(source, targets, 10)
+    assert large.nonprivate_means == pytest.approx(small.nonprivate_means, abs=1e-12)
+    assert large.nonprivate_distances == pytest.approx(small.nonprivate_distances, abs=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 8), st.floats(0.001, 0.6))
+@settings(max_examples=50, deadline=None)
+def test_every_target_is_within_the_radius_of_its_representative(seed, n, d, radius):
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 6, (n, d)) / 10 if seed % 2 else rng.random((n, d))
+    found = coreset(points, radius)
+    assert np.linalg.norm(points - points[found.representatives][found.owners], axis=1).max() <= radius + 1e-12
+    assert found.weights.sum() == n
+    assert np.array_equal(found.weights, np.bincount(found.owners, minlength=len(found.representatives)))
+    assert np.array_equal(found.owners[found.representatives], np.arange(len(found.representatives)))
+    assert len(np.unique(found.representatives)) == len(found.representatives)
+
+
+def cells_by_recursion(points, rows, radius, cut):
+    """Return the k-d cells as sets of rows; `cut` makes the size of the lower half from sorted values."""
+    inside = points[rows]
+    middle = inside[np.linalg.norm(inside - inside.mean(axis=0), axis=1).argmin()]
+    if np.linalg.norm(inside - middle, axis=1).max() <= radius:
+        return {frozenset(rows.tolist())}
+    values = inside[:, np.ptp(inside, axis=0).argmax()]
+    order = rows[np.argsort(values, kind="stable")]
+    size = cut(np.sort(values))
+    lower, upper = (cells_by_recursion(points, part, radius, cut) for part in (order[:size], order[size:]))
+    return lower | upper
+
+
+@pytest.mark.parametrize(("n", "d", "radius"), [(1, 2, 0.1), (60, 1, 0.05), (200, 2, 0.1), (300, 3, 0.3)])
+def test_cells_are_halved_at_the_median(n, d, radius):
+    points = np.random.default_rng(n).random((n, d))
+    owners = coreset(points, radius).owners
+    found = {frozenset(np.flatnonzero(owners == cell).tolist()) for cell in np.unique(owners)}
+    assert found == cells_by_recursion(points, np.arange(n), radius, lambda values: len(values) // 2)
+    if n > 1:  # halved in the middle they are others
+        middle = cells_by_recursion(
+            points, np.arange(n), radius, lambda values: int(np.sum(values <= (values[0] + values[-1]) / 2))
+        )
+        assert found != middle
+
+
+def test_a_coreset_shrinks_the_plane_and_hardly_eight_dimensions():
+    rng = np.random.default_rng(0)
+    plane, wide = rng.random((5000, 2)) / np.sqrt(2), rng.random((5000, 8)) / np.sqrt(8)
+    assert len(coreset(plane, 0.05).representatives) < 400
+    assert len(coreset(wide, 0.05).representatives) > 4000
+    assert len(coreset(plane, 0.0).representatives) == 5000
+    assert len(coreset(np.zeros((50, 2)), 0.01).representatives) == 1
+
+
+@pytest.mark.parametrize("kind", ["spread", "tied", "equal"])
+@pytest.mark.parametrize(("m", "d"), [(900, 6), (3000, 2)])
+def test_many_records_give_the_means_of_brute_force(m, d, kind):
+    rng = np.random.default_rng(3)
+    both = {
+        "spread": rng.uniform(-0.5, 0.5, (m + 9, d)) / np.sqrt(d),
+        "tied": rng.integers(-2, 3, (m + 9, d)) / 8,
+        "equal": np.full((m + 9, d), 0.125),
+    }[kind]
+    source, targets = both[:m], both[m:]
+    found = nearest_means(source, targets, 30)
+    for i, target in enumerate(targets):
+        nearest = source[by_hand(source, target, 30)]
+        assert found.nonprivate_means[i] == pytest.approx(nearest.mean(axis=0), abs=1e-14)
+        assert found.nonprivate_distances[i] == pytest.approx(cdist(target[None], nearest).mean(), abs=1e-14)

@@ -1,0 +1,231 @@
+"""A source-target picture says what the run says: against brute force, and nothing of it is secret."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from dpviz.methods.source_target import algorithm, story
+from dpviz.methods.source_target.story import context as contexts
+from dpviz.methods.source_target.story import layers as draw
+from dpviz.plots import Audience, pack
+from dpviz.stories import View
+from tests.stories.conftest import records_of, words_of
+
+METHODS = ("nna", "nas")
+VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True))}
+
+
+@functools.lru_cache(maxsize=64)
+def tell(d=2, n=400, seed=0, n_targets=60, **options):
+    words, rng = words_of(d), np.random.default_rng([seed, 9])
+    targets = words.box.from_unit(rng.random((n_targets, d)))
+    params = algorithm.Params(
+        targets=targets, **{"n_centers": 4, "epsilon": 4.0, "t": 20, "coreset_radius": 0.1, **options}
+    )
+    points = records_of(d, n, seed)
+    result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
+    told = story.context(result, params, points, words, story.reference(points, words, result, params))
+    told = story.with_classes(told, np.arange(n) % 3, np.arange(n_targets) % 3)
+    return dataclasses.replace(told, record=min(3, n - 1) if n else None)
+
+
+def scene(told, view=None):
+    return story.scene(told, view or View(), rng=np.random.default_rng(0))
+
+
+def layer(told, name):
+    (found,) = [each for each in scene(told).layers if each.name == name]
+    return found
+
+
+def other_world(told, n):
+    """Put another source and another trace under the same release; what of the trace is public stays."""
+    rng = np.random.default_rng(5)
+    points = told.words.box.from_unit(rng.random((n, told.words.box.d)))
+    step = told.step
+    r, d = step.n_averages, told.words.box.d
+    filled = {
+        "noisy_averages": rng.random((r, d)),
+        "nonprivate_averages": rng.random((r, d)),
+        "released_points": rng.random(step.released_points.shape),
+        "nonprivate_source": points,
+    }
+    if step.method == "nna":
+        filled |= {"noisy_counts": rng.random(r), "nonprivate_counts": np.full(r, 7.0)}
+        filled |= {"released_counts": rng.random(len(step.released_points))}
+        filled |= {"nonprivate_labels": np.zeros(n, dtype=np.intp)}
+    else:
+        filled |= {"nonprivate_neighbors": rng.integers(n, size=(r, 5)), "nonprivate_distances": rng.random(r)}
+        filled |= {"nonprivate_delta_t": 0.123, "nonprivate_bound": 0.456}
+    trace = (dataclasses.replace(step, **filled), told.result.trace[1])
+    result = dataclasses.replace(told.result, trace=trace)
+    floor = story.reference(points, told.words, result, told.params)
+    floor = dataclasses.replace(floor, nonprivate_selected=np.arange(told.params.n_centers))
+    made = story.context(result, told.params, points, told.words, floor)
+    return dataclasses.replace(story.with_classes(made, np.zeros(n, dtype=int), told.target_classes), record=1)
+
+
+@pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_public_scene_follows_from_the_release(d, view, method):
+    told = tell(d, method=method)
+    changed = other_world(told, 77)
+    assert changed.result.release is told.result.release
+    here, there = scene(told, view), scene(changed, view)
+    assert pack(here) != pack(there)
+    assert pack(here.public()) == pack(there.public())
+    for one, other in zip(story.side_charts(told), story.side_charts(changed), strict=True):
+        assert pack(one[1]) != pack(other[1])
+        assert pack(one[1].public()) == pack(other[1].public())
+    assert story.sentence(told).public == story.sentence(changed).public
+    assert story.sentence(told).curator != story.sentence(changed).curator
+    assert story.risk(told) == story.risk(changed)
+    assert [f for f in story.utility(told) if f.public] == [f for f in story.utility(changed) if f.public]
+    assert story.utility(told) != story.utility(changed)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_curators_layers_hang_on_a_secret(method):
+    told = tell(method=method)
+    changed = other_world(told, 77)
+    before, after = scene(told).layers, {each.name: each for each in scene(changed).layers}
+    assert len(after) == len(before), "a name stands for one layer"
+    for each in before:
+        alone = [pack(dataclasses.replace(scene(told), layers=(one,))) for one in (each, after[each.name])]
+        assert (alone[0] != alone[1]) == (each.audience is Audience.CURATOR), each.name
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["Source record", "Exact average", "Noise", "Choice without privacy"])
+def test_one_wrong_audience_would_be_noticed(method, name):
+    def leaking(told):
+        drawn = scene(told)
+        layers = (
+            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in drawn.layers
+        )
+        return dataclasses.replace(drawn, layers=tuple(layers)).public()
+
+    told = tell(method=method)
+    assert pack(leaking(told)) != pack(leaking(other_world(told, 77)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_are_those_of_brute_force(method, seed):
+    told = tell(seed=seed, method=method)
+    targets, source = told.params.targets, told.words.box.from_unit(told.unit)
+    nearest = cdist(targets, source).min(axis=1)
+    for chosen in (told.result.release.selected, told.reference.ignorant, told.reference.nonprivate_selected):
+        by_hand = np.minimum(nearest, cdist(targets, targets[chosen]).min(axis=1)).mean()
+        assert told.nonprivate_cost(chosen) == pytest.approx(by_hand)
+    known = np.concatenate([told.result.release.centers, targets[told.result.release.selected]])
+    distances = cdist(targets, known)
+    assert told.served == pytest.approx(distances.min(axis=1))
+    assert (
+        told.nonprivate_cost(told.reference.nonprivate_selected)
+        <= told.nonprivate_cost(told.reference.ignorant) * (1 + 1e-9) + 0.02 * nearest.mean()
+    )
+
+
+def test_lines_lead_from_every_target_to_whoever_serves_it():
+    told = tell()
+    ends = np.concatenate([layer(told, f"Served by {who}").arrays["ends"][0] for who in ("S′", "a new center")])
+    assert len(ends) == len(told.targets)
+    widths = told.words.box.widths
+    lengths = np.linalg.norm((ends[:, 2:] - ends[:, :2]) * widths, axis=1)
+    assert np.sort(lengths) == pytest.approx(np.sort(told.served))
+
+
+def test_cells_are_those_of_data_units():
+    """The box is no square: who is nearest in the picture is not who is nearest."""
+    told = tell(coreset_radius=0.0, n_targets=12)
+    ends = layer(told, "Cell of a target").arrays["ends"][0]
+    middles = told.words.box.from_unit((ends[:, :2] + ends[:, 2:]) / 2)
+    two = np.sort(cdist(middles, told.params.targets), axis=1)[:, :2]
+    assert two[:, 0] == pytest.approx(two[:, 1], rel=1e-4), "a border is as far from both"
+
+
+def test_refused_cells_are_those_below_the_threshold():
+    told = tell(epsilon=1.0)
+    release, step = told.result.release, told.step
+    below = np.flatnonzero(step.noisy_counts < release.threshold)
+    assert np.array_equal(told.refused, below)
+    assert layer(told, "Refused: too few").arrays["xy"].shape[1] == len(below)
+    ((_, chart),) = story.side_charts(told)
+    bars = {each.name: each.arrays["rect"][0] for each in chart.layers if each.name != "Threshold"}
+    assert (bars["Released"][:, 3] >= release.threshold).all()
+    assert (bars["Refused"][:, 3] < release.threshold).all()
+    assert {each.name for each in chart.public().layers} == {"Released", "Threshold"}
+
+
+def test_fans_lead_to_the_nearest_records():
+    told = tell(method="nas")
+    ends = layer(told, "Nearest records of some targets").arrays["ends"][0]
+    assert len(ends) == draw.FANS * 20
+    box = told.words.box
+    tails, heads = box.from_unit(ends[:, :2]), box.from_unit(ends[:, 2:])
+    source = told.step.nonprivate_source
+    for tail, head in zip(tails[::20], heads.reshape(-1, 20, 2), strict=True):
+        gaps = np.sort(np.linalg.norm(source - tail, axis=1))
+        assert np.linalg.norm(head - tail, axis=1).max() <= gaps[19] + 0.2  # records drawn are not projected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_bound_is_drawn_beside_what_it_is_about(method):
+    told = tell(method=method, epsilon=None, rho=50.0, noise="gaussian", coreset_radius=0.02)
+    facts = {fact.label: fact for fact in story.utility(told)}
+    assert not facts["S′ instead of S, measured"].public
+    if method == "nna":
+        assert "S′ instead of S, bound" not in facts
+        return
+    assert not facts["S′ instead of S, bound"].public
+    ((_, chart),) = story.side_charts(told)
+    bars = chart.layers[0].arrays["rect"][0, :, 2]
+    assert bars[1:4].sum() == pytest.approx(bars[4])
+    assert bars[0] == pytest.approx(told.nonprivate_difference())
+    assert chart.public().is_empty
+    loud = tell(method="nas", epsilon=0.1)
+    assert "says nothing" in {fact.label: fact for fact in story.utility(loud)}["S′ instead of S, bound"].value
+
+
+def test_the_accuracy_is_that_of_the_nearest_label():
+    told = tell()
+    source, targets = told.words.box.from_unit(told.unit), told.params.targets
+    for name, share in contexts.nonprivate_accuracies(told)[1:2]:
+        chosen = told.result.release.selected
+        labelled = np.concatenate([targets[chosen], source])
+        labels = np.concatenate([told.target_classes[chosen], told.nonprivate_classes])
+        hit = labels[cdist(targets, labelled).argmin(axis=1)] == told.target_classes
+        assert (name, share) == ("these centers", pytest.approx(hit.mean()))
+    assert contexts.nonprivate_accuracies(story.with_classes(told, None, told.target_classes)) == ()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 0},
+        {"n": 1},
+        {"n": 5, "t": 50},
+        {"n_targets": 1},
+        {"n_centers": 200},
+        {"coreset_radius": 0.0},
+        {"coreset_radius": 1.0},
+        {"epsilon": 0.01},
+        {"d": 1},
+        {"d": 7, "epsilon": 20.0},
+        {"noise": "gaussian", "delta": 1e-5, "calibration": "tight"},
+    ],
+    ids=str,
+)
+def test_degenerate_runs_have_a_picture(method, options):
+    told = tell(method=method, **options)
+    for drawn in (scene(told), *(chart for _, chart in story.side_charts(told))):
+        pack(drawn)
+        pack(drawn.public())
+    assert all(each.rows.shape == (draw.CLOCK.n_frames,) for each in scene(told).layers)
+    assert story.sentence(told).public
+    assert story.utility(told)

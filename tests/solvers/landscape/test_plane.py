@@ -1,0 +1,210 @@
+"""The plane's machine code beside the general forms it stands for: a third axis of its own changes nothing in two."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import expm
+
+from dpviz.solvers import Mixture, flow_lines, landscape
+from dpviz.solvers.landscape import climbing, descent, plane
+from dpviz.solvers.landscape.basins import traps
+from dpviz.solvers.landscape.climbing import FLAT, LONGEST_STEP, LOST
+from dpviz.solvers.landscape.flow import FLOW_STEPS, flow
+from dpviz.solvers.landscape.plane_climb import climb_steps
+from dpviz.solvers.landscape.plane_density import log_density_at
+from dpviz.solvers.landscape.step_rules import CLOSE, step_rules
+
+SEEDS = st.integers(0, 10**6)
+NONE = np.empty(0, dtype=np.intp)
+
+
+def drawn(seed, *, n_components=6, spread=0.15):
+    rng = np.random.default_rng(seed)
+    roots = spread * rng.standard_normal((n_components, 2, 2))
+    covariances = roots @ roots.transpose(0, 2, 1) + 0.02**2 * np.eye(2)
+    return Mixture(rng.dirichlet(np.ones(n_components)), rng.uniform(-0.8, 0.8, (n_components, 2)), covariances), rng
+
+
+def with_third_axis(mixture):
+    """Return the mixture times a Gaussian along a third axis whose density at 0 is 1: the same landscape there."""
+    covariances = np.tile(np.eye(3) / (2.0 * np.pi), (mixture.n_components, 1, 1))
+    covariances[:, :2, :2] = mixture.covariances
+    return Mixture(mixture.weights, np.pad(mixture.means, ((0, 0), (0, 1))), covariances)
+
+
+def lifted(points):
+    return np.pad(points, ((0, 0), (0, 1)))
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.integers(1, 40))
+def test_what_is_known_of_a_place_is_the_landscape(seed, n_components):
+    mixture, rng = drawn(seed, n_components=n_components)
+    points = rng.uniform(-1.2, 1.2, (50, 2))
+    known, here = plane.known_at(mixture.plane, points), with_third_axis(mixture).at(lifted(points))
+    upper = [each[:, [0, 0, 1], [0, 1, 1]] for each in (here.metric, here.spread)]
+    expected = np.concatenate([here.log_density[:, None], here.gradient[:, :2], *upper], axis=1)
+    np.testing.assert_allclose(known, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+    assert (known[:, 6] * known[:, 8] >= known[:, 7] ** 2 * (1.0 - 1e-12)).all()  # S is no saddle
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.integers(1, 40), st.integers(0, 200), st.integers(0, 8))
+def test_log_densities_of_many_places_are_those_of_each(seed, n_components, n_points, far):
+    mixture, rng = drawn(seed, n_components=n_components)
+    points = rng.uniform(-2.0, 2.0, (n_points, 2)) * 10.0 ** rng.integers(0, far + 1, (n_points, 1))
+    np.testing.assert_allclose(log_density_at(mixture.plane, points), mixture.log_density(points), rtol=1e-13)
+
+
+def test_a_component_without_weight_counts_for_nothing():
+    mixture, rng = drawn(5)
+    dead = Mixture(
+        np.append(mixture.weights, 0.0),
+        np.concatenate([mixture.means, [[0.1, 0.1]]]),
+        np.concatenate([mixture.covariances, [np.eye(2)]]),
+    )
+    points = rng.uniform(-1.0, 1.0, (70, 2))
+    for look in (plane.known_at, log_density_at):
+        np.testing.assert_allclose(look(dead.plane, points), look(mixture.plane, points), rtol=1e-12, atol=1e-12)
+
+
+def test_so_far_out_that_the_density_underflows_nothing_is_known():
+    mixture, _ = drawn(5)
+    out = np.array([[1e200, 0.0]])
+    np.testing.assert_array_equal(plane.known_at(mixture.plane, out), [[-np.inf] + [0.0] * 8])
+    assert log_density_at(mixture.plane, out) == -np.inf
+
+
+def test_the_step_solves_its_differential_equation():
+    # x' = g + H (x - x0) from x0: by the matrix exponential of the system with a constant beside it.
+    mixture, rng = drawn(3)
+    for point in rng.uniform(-0.5, 0.5, (20, 1, 2)):
+        here = mixture.at(point)
+        x, y, ahead_x, ahead_y, used = plane._step(tuple(plane.known_at(mixture.plane, point)[0]), 0.3)
+        speed = math.sqrt(here.gradient[0] @ here.metric[0] @ here.gradient[0])
+        system = np.zeros((3, 3))
+        system[:2, :2], system[:2, 2] = here.hessian[0], here.gradient[0]
+        np.testing.assert_allclose([x, y], expm(used / speed * system)[:2, 2], rtol=1e-9)
+        foretold = here.gradient[0] + here.hessian[0] @ [x, y]
+        np.testing.assert_allclose([ahead_x, ahead_y], foretold, rtol=1e-9, atol=1e-9 * speed)
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_the_flow_and_its_lines_are_those_of_any_number_of_axes(seed):
+    mixture, rng = drawn(seed)
+    starts = rng.uniform(-1.0, 1.0, (40, 2))
+    places, labels, safe = flow(mixture, starts)
+    general, _, also = flow(with_third_axis(mixture), lifted(starts))
+    np.testing.assert_array_equal(safe, also)
+    assert (labels == -1).all()
+    # A start on a watershed may go either way; the median of all others' ways is the same to rounding.
+    assert np.median(np.abs(places - general[:, :2]).max(axis=1)) < 1e-8
+    assert (mixture.log_density(places) >= mixture.log_density(starts)).all()
+    how = {"n_steps": 30, "reach": 0.3, "end": 1e-3}
+    lines, others = flow_lines(mixture, starts, **how), flow_lines(with_third_axis(mixture), lifted(starts), **how)
+    ends, also = (np.isfinite(each[..., 0]).sum(axis=1) for each in (lines, others))
+    assert (ends == also).mean() > 0.9  # a last step may be as long as asked to rounding
+    assert np.nanmedian(np.abs(lines - others[..., :2])) < 1e-8
+
+
+@settings(max_examples=20)
+@given(SEEDS)
+def test_a_start_in_a_trap_or_among_cells_that_agree_stays(seed):
+    mixture, rng = drawn(seed)
+    sure, starts = traps(mixture), rng.uniform(-1.1, 1.1, (400, 2))
+    caught = sure.caught(starts, mixture.log_density(starts))
+    places, labels, _ = flow(mixture, starts, sure)
+    np.testing.assert_array_equal(labels[caught >= 0], caught[caught >= 0])
+    np.testing.assert_array_equal(places[caught >= 0], starts[caught >= 0])
+    side = 5
+    cells = rng.integers(-1, 2, side**2)
+    _, told, _ = plane.flow_down(mixture.plane, starts, np.empty((8, 0)), cells, NONE, 0, step_rules())
+    for (x, y), label in zip(starts, told, strict=True):
+        # The corners of the cells around: the nearest corner's four, the outermost standing for what is beyond.
+        column, row = (math.floor((at + 1.0) * side / 2.0 + 0.5) for at in (x, y))
+        columns, rows = ({min(max(at + off, 0), side - 1) for off in (-1, 0)} for at in (column, row))
+        around = {int(cells[r * side + c]) for r in rows for c in columns}
+        assert label == (around.pop() if len(around) == 1 and max(abs(x), abs(y)) <= 1.0 else -1)
+
+
+def test_a_cell_speaks_as_soon_as_it_knows():
+    mixture, _ = drawn(1)
+    peak = landscape(mixture).minima[0]
+    cells = np.full(4, -1)
+    starts = np.repeat(peak[None], 4, axis=0)
+    _, labels, _ = plane.flow_down(
+        mixture.plane, starts, traps(mixture).rows(), cells, np.arange(4), FLOW_STEPS, step_rules()
+    )
+    np.testing.assert_array_equal(labels, 0)
+    np.testing.assert_array_equal(cells, 0)
+
+
+@settings(max_examples=30)
+@given(SEEDS)
+def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
+    mixture, rng = drawn(seed)
+    starts = rng.uniform(-1.0, 1.0, (60, 2))
+    passes = [each.location for each in landscape(mixture).transitions]
+    starts[: len(passes)] = np.reshape(passes, (-1, 2)) + 1e-4
+    counted = rng.integers(0, LOST, 60)
+    walks, lost, other = np.arange(60), counted.copy(), counted.copy()
+    steps, became = climb_steps(plane.known_at(mixture.plane, starts), lost, walks, FLAT, CLOSE, LONGEST_STEP, LOST)
+    here = with_third_axis(mixture).at(lifted(starts))
+    general, also = climbing._steps(here, other, walks)
+    np.testing.assert_array_equal(became, also)
+    np.testing.assert_array_equal(lost, other)
+    soft = descent.axes(here).curvatures
+    told_apart = soft[:, 1] - soft[:, 2] > 1e-3  # else any axis is the softest
+    assert told_apart.sum() > 10
+    walking = (became == climbing.WALKING) & told_apart
+    np.testing.assert_allclose(steps[walking], general[walking, :2], rtol=1e-6, atol=1e-9)
+    assert (steps[became != climbing.WALKING] == 0.0).all()
+
+
+@pytest.mark.parametrize("starts", [np.empty((0, 2)), np.zeros((1, 2))])
+def test_few_starts_are_no_exception(starts):
+    mixture, _ = drawn(0)
+    assert len(flow(mixture, starts)[0]) == len(plane.known_at(mixture.plane, starts)) == len(starts)
+    assert flow_lines(mixture, starts, n_steps=3, reach=0.3, end=1e-3).shape == (len(starts), 3, 2)
+
+
+@settings(max_examples=50)
+@given(SEEDS, st.sampled_from([1e-3, 0.05, 0.2]))
+def test_leaders_are_those_found_one_after_the_other(seed, radius):
+    mixture, rng = drawn(seed)
+    points = rng.uniform(-0.5, 0.5, (20, 2))[rng.integers(20, size=60)]
+    names, leaders = [], []
+    metric = mixture.quick_at(points).metric
+    for point in points:
+        near = [i for i, j in enumerate(leaders) if (point - points[j]) @ metric[j] @ (point - points[j]) < radius**2]
+        if not near:
+            leaders.append(len(names))
+        names.append(near[0] if near else len(leaders) - 1)
+    np.testing.assert_array_equal(descent.distinct(mixture, points, radius=radius), names)
+
+
+@settings(max_examples=50)
+@given(SEEDS)
+def test_walks_that_go_on_as_one_have_met(seed):
+    mixture, rng = drawn(seed)
+    places = rng.uniform(-0.5, 0.5, (40, 2))[rng.integers(40, size=200)]
+    places += 10.0 ** rng.uniform(-7, -2, (200, 1)) * rng.standard_normal((200, 2))
+    follows = np.arange(200)
+    leaders = climbing._met(places, mixture.at(places).metric, np.arange(200), follows)
+    np.testing.assert_array_equal(leaders, np.unique(follows))
+    assert (follows <= np.arange(200)).all()  # the first one leads
+    gaps = places - places[follows]
+    assert (np.einsum("ni,nij,nj->n", gaps, mixture.at(places).metric, gaps) <= 1.01 * climbing.MEETING**2).all()
+    assert len(leaders) < 200  # the power: some have met
+
+
+def test_walks_far_out_are_told_apart():
+    mixture = Mixture([1.0], [[0.0, 0.0]], [np.eye(2)])
+    places = np.array([[1e20, 0.0], [1e20, 1e5], [3e20, 0.0], [1e20, 0.0]])
+    follows = np.arange(4)
+    climbing._met(places, mixture.at(places).metric, np.arange(4), follows)
+    np.testing.assert_array_equal(follows, [0, 1, 2, 0])

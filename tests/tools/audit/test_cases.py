@@ -1,0 +1,179 @@
+"""Every method and mode is audited because it is in a catalogue; what is proved is not caught, what is broken is.
+
+2,000 runs per data set for every proved mode that is quick enough, so many for the others that worlds that never look
+alike would be seen. 2,000 for those, and 20,000 for all, are marked slow.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpviz import baselines
+from dpviz import methods as algorithms
+from dpviz.audit import Batch, epsilon_lower_bound
+from dpviz.core import Adjacency
+from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
+from dpviz.methods.dpm.algorithm import interval_size
+from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict
+from dpviz.tools.audit.table.cases import CATALOGUE, cases, judged, own_case
+from dpviz.tools.audit.table.pairs import corner_record
+
+CASES = cases()
+PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]
+# Methods whose run takes about a millisecond in every mode; the other's takes two, and its proof is the product's own.
+QUICK = {"nd_laplace", "blum", "dwork", "su", "gupt", "eugkm"}
+MANY_RUNS = [key for key in PROVED if CASES[key].method in QUICK or key == "convergent_kmeans"]
+FEW_RUNS = [key for key in PROVED if key not in MANY_RUNS]
+FEW = 100
+MANY = 2_000
+ENOUGH = 320  # to catch what is broken
+CAUGHT = (
+    "convergent_kmeans:mode=published",
+    "convergent_kmeans:mode=published,orientation=future",
+    "dpm:calibration=published:gaps",
+)
+
+
+def test_every_method_is_audited():
+    assert {case.method for case in CASES.values()} == {*algorithms.CATALOGUE, *baselines.CATALOGUE}
+    assert [key for key, case in CASES.items() if key != case.key] == []
+    for name, module in CATALOGUE.items():
+        assert name in CASES, "the defaults are audited"
+        assert CASES[name].title == module.TITLE
+
+
+def test_each_pair_is_a_pair_of_neighbours_under_the_claim_that_is_judged():
+    for case in CASES.values():
+        pair, claim = case.pair, judged(case.guarantee)
+        assert claim.adjacency is pair.adjacency
+        if pair.adjacency is Adjacency.REPLACE:
+            assert len(pair.points) == len(pair.neighbour)
+            assert (pair.points != pair.neighbour).any(axis=1).sum() == 1
+        else:
+            assert len(pair.points) == len(pair.neighbour) + 1
+            assert {*map(tuple, pair.neighbour)} <= {*map(tuple, pair.points)}
+        assert np.array_equal(pair.box.clip(pair.points), pair.points)
+
+
+@pytest.mark.parametrize("key", MANY_RUNS)
+def test_what_is_proved_and_quick_is_not_caught_in_many_runs(key):
+    case = CASES[key]
+    assert verdict(case, audited(case, runs=MANY, seed=12)) == NONE_FOUND
+
+
+@pytest.mark.parametrize("key", FEW_RUNS)
+def test_what_is_proved_is_not_caught(key):
+    case = CASES[key]
+    found = audited(case, runs=FEW, seed=11)
+    assert verdict(case, found) == NONE_FOUND
+    # With so many runs, worlds that never look alike would be caught.
+    assert found.lower_at(0.9999, ((found.n_estimating, 0),)) > case.epsilon_of(case.guarantee.proved)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", FEW_RUNS)
+def test_what_is_proved_and_slow_is_not_caught_in_many_runs(key):
+    case = CASES[key]
+    assert verdict(case, audited(case, runs=MANY, seed=12)) == NONE_FOUND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", PROVED)
+def test_what_is_proved_is_not_caught_in_very_many_runs(key):
+    case = CASES[key]
+    assert verdict(case, audited(case, runs=20_000, seed=12)) == NONE_FOUND
+
+
+@pytest.mark.parametrize("key", CAUGHT)
+def test_what_is_broken_is_caught(key):
+    case = CASES[key]
+    assert case.guarantee.proved is None
+    found = audited(case, runs=ENOUGH, seed=13)
+    assert verdict(case, found) == VIOLATION
+    if key.startswith("convergent"):
+        assert found.at_ceiling
+
+
+def test_the_published_interval_is_caught_by_its_size_alone_and_the_repaired_one_is_not():
+    """Liebenow et al., lemma 1: at ε = 1 an event goes from 3.4e-5 to 0.777."""
+    pair = CASES["dpm:gaps"].pair
+    for estimator, broken in (("published", True), ("repaired", False)):
+
+        def size(points, rng, estimator=estimator):
+            # 4 % of ε = 1, the interval's share; the published one takes n as released before.
+            return interval_size(points, pair.box, 0.04, estimator=estimator, noisy_count=4001.0, rng=rng)
+
+        rng = np.random.default_rng(5)
+        found = epsilon_lower_bound(size, pair.points, pair.neighbour, n_runs=600, rng=rng)
+        assert found.violates(1.0) == broken
+        assert found.violates(0.04) == broken
+
+
+def test_too_little_noise_is_caught_in_a_proved_mode(monkeypatch):
+    def bare(value, *, scale, rng):
+        return value + 0.02 * scale * rng.laplace(size=np.shape(value))
+
+    case = CASES["convergent_kmeans"]
+    monkeypatch.setattr(_zone_step, "laplace", bare)
+    found = audited(case, runs=ENOUGH // 2, seed=14)
+    assert verdict(case, found) == VIOLATION
+
+
+@pytest.mark.slow
+def test_half_the_noise_is_caught_in_a_proved_mode(monkeypatch):
+    def halved(value, *, scale, rng):
+        return value + 0.5 * scale * rng.laplace(size=np.shape(value))
+
+    case = CASES["convergent_kmeans"]
+    monkeypatch.setattr(_zone_step, "laplace", halved)
+    assert verdict(case, audited(case, runs=20_000, seed=15)) == VIOLATION
+
+
+def test_a_cheap_method_is_audited_with_more_runs_and_reaches_its_epsilon():
+    case = CASES["nd_laplace"]
+    assert isinstance(case.runner, Batch)
+    assert case.epsilon_of(judged(case.guarantee)) == pytest.approx(1.0)
+    found = audited(case, runs=2_000, seed=16)
+    assert found.n_runs == 20_000
+    assert 0.5 < found.epsilon_lower <= 1.0
+    # The batch and single runs have one law: the same bound within the scatter of 1,000 runs.
+    single = epsilon_lower_bound(
+        case.run, case.pair.points, case.pair.neighbour, n_runs=1_000, rng=np.random.default_rng(0)
+    )
+    assert 0.2 < single.epsilon_lower <= 1.0
+
+
+def test_rows_say_what_was_found_and_never_that_it_is_verified():
+    case = CASES["lloyd"]
+    row = row_of(case, audited(case, runs=40, seed=0))
+    assert row["verdict"] == NOTHING_CLAIMED
+    assert row["published"] is None
+    assert row["proved"] is None
+    moved = CASES["nd_laplace"]
+    row = row_of(moved, audited(moved, runs=40, seed=0))
+    assert row["verdict"] == NONE_FOUND
+    assert row["published"] == pytest.approx(1.0)
+    assert "verified" not in str(row)
+
+
+@pytest.mark.parametrize("key", ["blum", "blum:adjacency=replace", "nd_laplace", "source_target"])
+def test_somebody_s_own_record_can_be_audited(key):
+    rng = np.random.default_rng(0)
+    box = corner_record().box
+    points = rng.random((30, 2))
+    case = own_case(CASES[key], points, box, 7)
+    claim = judged(case.guarantee)
+    if key == "nd_laplace":
+        assert np.array_equal(case.pair.points, points[[7]])
+        far = np.linalg.norm(case.pair.points - case.pair.neighbour)
+        assert case.epsilon_of(claim) == pytest.approx(claim.epsilon * far)
+    elif claim.adjacency is Adjacency.REPLACE:
+        assert np.array_equal(np.delete(case.pair.neighbour, 7, axis=0), np.delete(points, 7, axis=0))
+        assert {*case.pair.neighbour[7]} <= {0.0, 1.0}
+    else:
+        assert np.array_equal(case.pair.neighbour, np.delete(points, 7, axis=0))
+    assert not audited(case, runs=40, seed=1).violates(case.epsilon_of(claim))
+    with pytest.raises(ValueError, match="row from 0 to 29"):
+        own_case(CASES[key], points, box, 30)
+    assert math.isfinite(case.epsilon_of(claim))

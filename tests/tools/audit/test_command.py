@@ -1,0 +1,108 @@
+"""The audit from the command line, and the table that is committed."""
+
+from pathlib import Path
+
+import pytest
+
+from dpviz.experiments import read_tables
+from dpviz.experiments.__main__ import main
+from dpviz.tools.audit import table as audit
+from dpviz.tools.audit.table import cases as audit_cases
+from dpviz.tools.audit.table.kept import SUFFIX
+from dpviz.tools.sweep.command import INTERRUPTED
+
+FILE = Path(__file__).resolve().parents[3] / "assets" / "audit" / "methods.json"
+CAUGHT = {
+    "convergent_kmeans:mode=published",
+    "convergent_kmeans:mode=published,orientation=future",
+    "dpm:calibration=published:gaps",
+}
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Audit two quick methods only."""
+    found = {key: audit_cases.cases()[key] for key in ("nd_laplace", "lloyd")}
+    monkeypatch.setattr(audit, "cases", lambda: found)
+
+
+@pytest.mark.usefixtures("few")
+def test_one_command_writes_the_table(tmp_path, capsys):
+    out = tmp_path / "new" / "audit.json"
+    assert main(["audit", "--out", str(out), "--runs", "40", "--seed", "3"]) == 0
+    report = read_tables(out)
+    assert report.command == "python -m dpviz.experiments audit --out audit.json --runs 40 --seed 3"
+    assert report.table("audit").values("key") == ("nd_laplace", "lloyd")
+    assert report.table("audit").values("runs") == (400, 40)
+    assert str(tmp_path) not in out.read_text("utf-8")
+    assert "2/2 lloyd" in capsys.readouterr().err
+    again = tmp_path / "audit.json"
+    assert main(["audit", "--out", str(again), "--runs", "40", "--seed", "3"]) == 0
+    assert read_tables(again).tables == report.tables
+
+
+@pytest.mark.usefixtures("few")
+def test_modes_that_nothing_is_proved_of_may_have_fewer_runs(tmp_path):
+    out = tmp_path / "audit.json"
+    assert main(["audit", "--out", str(out), "--runs", "40", "--runs-unproved", "20"]) == 0
+    report = read_tables(out)
+    assert report.table("audit").values("runs") == (400, 20)
+    assert report.command.endswith("--runs 40 --runs-unproved 20 --seed 0")
+
+
+@pytest.mark.usefixtures("few")
+def test_an_interrupted_table_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    out, part = tmp_path / "audit.json", tmp_path / f"audit.json{SUFFIX}"
+    whole = tmp_path / "whole.json"
+    command = ["audit", "--runs", "40", "--out"]
+    assert main([*command, str(whole)]) == 0
+    made = []
+
+    def interrupted(case, **given):
+        if made:
+            raise KeyboardInterrupt
+        made.append(case.key)
+        return audited(case, **given)
+
+    audited = audit.audited
+    with monkeypatch.context() as patch:
+        patch.setattr(audit, "audited", interrupted)
+        assert main([*command, str(out)]) == INTERRUPTED
+    assert not out.exists()
+    assert len(part.read_text("utf-8").splitlines()) == 2, "the plan and one line"
+    assert main([*command, str(out), "--seed", "1"]) == 1
+    assert "Finish that table" in capsys.readouterr().err
+    with part.open("a") as file:
+        file.write('{"key": "llo')  # cut off while it was written
+    again = []
+    monkeypatch.setattr(audit, "audited", lambda case, **given: again.append(case.key) or audited(case, **given))
+    assert main([*command, str(out)]) == 0
+    assert again == ["lloyd"], "what was there is not run again"
+    assert read_tables(out).tables == read_tables(whole).tables
+    assert not part.exists()
+    part.write_text('{"runs"\n', "utf-8")
+    assert main([*command, str(out)]) == 1
+    assert "Delete it" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("few")
+def test_bad_numbers_are_refused(tmp_path, capsys):
+    assert main(["audit", "--out", str(tmp_path / "a.json"), "--runs", "5"]) == 1
+    assert "runs was 5" in capsys.readouterr().err
+
+
+def test_the_committed_table_is_whole_and_says_what_the_text_says():
+    report = read_tables(FILE)
+    table = report.table("audit")
+    assert table.values("key") == tuple(audit_cases.cases())
+    assert table.columns == audit.COLUMNS
+    verdicts = dict(zip(table.values("key"), table.values("verdict"), strict=True))
+    assert {key for key, said in verdicts.items() if said == audit.VIOLATION} == CAUGHT
+    for row in table.rows:
+        case = audit_cases.cases()[row["key"]]
+        assert row["mode"] == case.mode
+        if row["proved"] is not None:
+            assert row["runs"] >= 20_000
+            assert row["verdict"] == audit.NONE_FOUND
+            assert row["measured"] <= row["proved"] * 1.05 + 0.05  # 95 % confidence in each of many
+    assert all("verified" not in str(said) for said in verdicts.values())

@@ -1,0 +1,82 @@
+"""The audit's words and pictures: what was found, with its confidence, and nothing of real records for the public."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpviz.audit import Batch, epsilon_lower_bound, laplace_profile, trade_off
+from dpviz.core import Budget
+from dpviz.tools.audit import story
+
+POINTS = np.zeros((10, 1))
+
+
+def audited(scale=1.0, *, limit=1.0, is_proved=True, is_own=False, n_runs=2_000, best=None):
+    def draw(points, n_runs, rng):
+        return len(points) + (rng.laplace(scale=scale, size=n_runs) if scale else np.zeros(n_runs))
+
+    bound = epsilon_lower_bound(Batch(draw), POINTS, POINTS[:-1], n_runs=n_runs, rng=np.random.default_rng(0))
+    return story.Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=is_own, best=best)
+
+
+def test_the_sentence_says_what_was_found_and_how_surely():
+    said = story.sentence(audited()).public
+    assert said.startswith("No violation found in 2,000 runs of each world: ε is at least 0.")
+    assert "1 is proved" in said
+    assert "95 % confidence" in said
+    caught = story.sentence(audited(0.0, is_proved=False)).public
+    assert caught.startswith("Violation found: ε is at least 5.1")
+    assert "the most these runs can show, where 1 is claimed" in caught
+    free = story.sentence(audited(0.0, limit=math.inf, is_proved=False)).public
+    assert free.startswith("No limit is claimed here")
+    assert "verified" not in said + caught + free
+
+
+def test_the_bars_hold_every_run_and_the_threshold_is_red_only_for_a_violation():
+    for scale, color in ((1.0, "reference"), (0.0, "violation")):
+        told = audited(scale)
+        scene = story.histogram(told)
+        for layer, scores in zip(scene.layers[:2], (told.bound.scores, told.bound.other_scores), strict=True):
+            x, _, high = layer.arrays["edges"][0, 0].T
+            left, right, share = x[::2], x[1::2], high[::2]
+            assert share.sum() == pytest.approx(1.0)
+            inside = np.clip(scores, left[0], right[-1])
+            assert ((left + right) / 2 * share).sum() == pytest.approx(inside.mean(), abs=right[0] - left[0])
+        assert scene.layers[2].role.value == color
+
+
+def test_the_attack_stays_below_a_true_limit_and_crosses_a_false_one():
+    def above(told, name):
+        lines = {layer.name: layer.arrays["xy"][0, 0] for layer in story.roc(told).layers if "xy" in layer.arrays}
+        attack, limit = lines["The attack"], lines[name]
+        return (attack[:, 1] - np.interp(attack[:, 0], limit[:, 0], limit[:, 1])).max()
+
+    best = lambda rates: trade_off(laplace_profile(1.0), rates)  # noqa: E731
+    error = 6 * math.sqrt(0.25 / 10_000) * (1 + math.e)
+    honest = audited(n_runs=20_000, best=best)
+    assert above(honest, "What is proved") < error
+    assert above(honest, "Best attack on this noise") < error
+    assert above(audited(0.25, n_runs=20_000, is_proved=False), "What is claimed") > error
+
+
+def test_of_real_records_the_public_sees_nothing():
+    told = audited(is_own=True)
+    assert story.sentence(told).public == story.HIDDEN
+    assert story.histogram(told).public().layers == ()
+    names = {layer.name for layer in story.roc(told).public().layers}
+    assert names == set(), "per distance, even the limit tells where a record is"
+    assert [fact.label for fact in story.facts(told) if fact.public] == ["Most that can be shown"]
+    other = audited(0.5, is_own=True)
+    assert story.sentence(other).public == story.sentence(told).public
+
+
+def test_outcomes_without_a_number_can_be_drawn():
+    def sometimes(points, n_runs, rng):
+        return np.where(rng.random(n_runs) < 0.1 * len(points), rng.normal(size=n_runs), np.nan)
+
+    bound = epsilon_lower_bound(Batch(sometimes), POINTS, POINTS[:5], n_runs=400, rng=np.random.default_rng(0))
+    told = story.Audited(bound, Budget(1.0), is_proved=False, pair="Two worlds.", is_own=False)
+    for layer in (*story.histogram(told).layers, *story.roc(told).layers):
+        for array in layer.arrays.values():
+            assert np.isfinite(array).all(), layer.name

@@ -1,0 +1,124 @@
+"""The comparison's picture against quantiles by hand, and which lines may be held against each other."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.plots import Audience, Kind
+from dpviz.tools.compare import story
+
+
+def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", per_distance=False, **more):
+    """Return one run as the experiments write it."""
+    made = {"epsilon": epsilon, "status": "ok", "inertia_ratio": ratio, "k_found": 5, "k": 5, "ari": None}
+    claim = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "per_distance": per_distance}
+    made |= {f"published_{name}": value for name, value in claim.items()}
+    claim = claim | {"epsilon": proved} if proved is not None else dict.fromkeys(claim)
+    made |= {f"proved_{name}": value for name, value in claim.items()}
+    return made | {"processor_seconds": 0.002} | more
+
+
+def series(key="a", hue=3, adjacency="add_remove", rows=(), **options):
+    return story.series_of(key, f"Method {key}", hue, rows, adjacency, **options)
+
+
+def layer(scene, name, kind):
+    (found,) = [each for each in scene.layers if each.name == name and each.kind is kind]
+    return found
+
+
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_lines_are_medians_and_bands_hold_the_middle_ninety_percent(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    epsilons = sorted(rng.uniform(0.05, 20.0, data.draw(st.integers(1, 5))))
+    runs = {epsilon: rng.uniform(0.9, 9.0, data.draw(st.integers(1, 12))) for epsilon in epsilons}
+    rows = [row(ratio, epsilon=at, proved=0.9 * at) for at, ratios in runs.items() for ratio in ratios]
+    rng.shuffle(rows)
+    scene = story.frontier([series(rows=rows)], "add_remove")
+    line = layer(scene, "Method a", Kind.LINES).arrays["xy"][0, 0]
+    band = layer(scene, "Method a", Kind.BANDS).arrays["edges"][0, 0]
+    np.testing.assert_allclose(line[:, 0], np.log10(0.9 * np.array(epsilons)))  # what is proved, not what was asked
+    for i, at in enumerate(epsilons):
+        logs = np.log10(runs[at])
+        np.testing.assert_allclose(line[i, 1], np.median(logs))
+        np.testing.assert_allclose(band[i, 1:], np.quantile(logs, [0.05, 0.95]))
+    np.testing.assert_allclose(layer(scene, "Method a", Kind.MARKS).arrays["xy"][0], line)
+
+
+@pytest.mark.parametrize(
+    ("runs", "adjacency", "bounds_public", "wanted"),
+    [
+        ({}, "add_remove", True, story.Standing.SAME),
+        ({"delta": 1e-5}, "add_remove", True, story.Standing.SAME),
+        ({}, "replace", True, story.Standing.OTHER),
+        ({"adjacency": "replace"}, "replace", True, story.Standing.SAME),
+        ({"adjacency": "replace", "per_distance": True}, "replace", True, story.Standing.DISTANCE),
+        ({"proved": None}, "add_remove", True, story.Standing.CLAIMED),
+        ({}, "add_remove", False, story.Standing.CLAIMED),
+    ],
+)
+def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bounds_public, wanted):
+    one = series(adjacency=adjacency, rows=[row(1.2, **runs)], bounds_public=bounds_public)
+    assert one.standing is wanted
+    scene = story.frontier([one], adjacency)
+    line = layer(scene, one.legend, Kind.LINES)
+    assert line.dash == (wanted is not story.Standing.SAME)
+    assert wanted.words in line.name
+    assert (line.name == "Method a") == (wanted is story.Standing.SAME)
+    assert layer(scene, one.legend, Kind.MARKS).symbol == wanted.symbol
+    assert len({each.symbol for each in story.Standing}) == len(story.Standing)
+
+
+def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
+    scene = story.frontier([series(rows=[row(1.2), row(1.5, epsilon=3.0, proved=3.0)])], "add_remove", ("a", 3.0))
+    floor = layer(scene, story.FLOOR, Kind.LINES)
+    assert (floor.arrays["xy"][..., 1] == 0.0).all()
+    assert floor.dash
+    assert {each.audience for each in scene.layers} == {Audience.CURATOR}
+    assert scene.public().layers == ()
+    (at,) = layer(scene, "Chosen", Kind.MARKS).arrays["xy"][0]
+    np.testing.assert_allclose(at, [np.log10(3.0), np.log10(1.5)])
+    assert scene.y.view[0] < 0.0 < scene.y.view[1]
+
+
+def test_runs_that_failed_are_left_out_and_said():
+    rows = [row(1.2), row(None, status="No center."), row(2.0, epsilon=0.1, status="No center.", proved=0.1)]
+    one = series(rows=rows)
+    assert one.epsilons == (1.0,)
+    assert series(rows=rows[1:]) is None
+    low, high = story.table("Method a", rows)
+    assert low["Guarantee"] == "No center."
+    assert (low["Runs"], high["Runs"]) == (0, 1)
+    assert story.median_row(rows[1:]) is None
+
+
+@given(st.lists(st.floats(0.5, 50.0), min_size=1, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_the_run_behind_a_mark_took_place_and_is_the_median(ratios):
+    found = story.median_row([row(ratio) for ratio in ratios])["inertia_ratio"]
+    assert found == np.quantile(ratios, 0.5, method="lower")
+
+
+def test_words_name_what_is_not_proved_and_odds_follow_from_what_is():
+    assert story.guarantee_words(row(1.0, proved=0.5)) == "proved: ε = 0.5, one record added or removed"
+    assert story.guarantee_words(row(1.0, proved=None)).startswith("claimed, not proved: ε = 1")
+    assert story.guarantee_words(row(1.0), bounds_public=False).startswith("claimed, not proved")
+    assert "at most 73 in 100" in story.odds_words(row(1.0))
+    assert story.odds_words(row(1.0, proved=None)) == "No limit is established."
+    assert "one unit apart" in story.odds_words(row(1.0, per_distance=True))
+
+
+def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap():
+    def made(key, ratios, **options):
+        return series(key, rows=[row(ratio, **options) for ratio in ratios])
+
+    best, near = made("a", (1.1, 1.2, 1.3)), made("b", (1.25, 1.4, 1.5))
+    far, claimed = made("c", (3.0, 3.1)), made("d", (1.0, 1.0), proved=None)
+    said = story.sentence([claimed, far, near, best], 1.0).curator
+    assert "Method a is nearest to the floor: 1.2 ×" in said
+    assert "overlaps Method b." in said
+    assert "Method d" not in said
+    assert "overlap" not in story.sentence([best, far], 1.0).curator
+    assert "None of these" in story.sentence([claimed], 1.0).curator

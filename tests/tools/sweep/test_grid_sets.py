@@ -1,0 +1,147 @@
+"""The data of a grid: the user's own files with public bounds, and public targets for source-target clustering."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpviz.core import Box
+from dpviz.data import Dataset
+from dpviz.data.target_pairs import load_pair
+from dpviz.experiments.__main__ import main
+from dpviz.methods.source_target import algorithm as source_target
+from dpviz.tools.sweep.grids import GridError, grid_of, read_grid
+from dpviz.tools.sweep.row_files import RowFolder
+from dpviz.tools.sweep.sweeping import sweep
+from dpviz.tools.sweep.trial_runs import run_trials
+from tests.tools.sweep.grid_made import by_key
+
+TOML = """
+epsilon = [1, 3]
+seeds = { noise = 2 }
+[[data]]
+file = "people.csv"
+features = ["x", "y"]
+label = "class"
+low = [0, 0]
+high = [10, 20]
+n = [50, 90]
+k = 3
+targets = "places.parquet"
+[[methods]]
+name = "dpm"
+[[methods]]
+name = "source_target"
+noise = "laplace"
+"""
+OWN = {"file": "people.csv", "features": ["x", "y"], "low": [0, 0], "high": [10, 20]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"x": 10 * rng.random(90), "y": 20 * rng.random(90), "class": rng.integers(0, 3, 90)})
+    people.loc[0, "x"] = 11.0  # outside the bounds
+    people.to_csv(tmp_path / "people.csv", index=False)
+    people.to_parquet(tmp_path / "people.parquet")
+    places = pd.DataFrame({"y": 20 * rng.random(12), "x": 10 * rng.random(12), "name": "place"})
+    places.to_parquet(tmp_path / "places.parquet")
+    pd.DataFrame({"x": [1.0, 12.0], "y": [1.0, 1.0]}).to_csv(tmp_path / "far.csv", index=False)
+    (tmp_path / "grid.toml").write_text(TOML)
+    return tmp_path
+
+
+def of_data(entry, folder, method="su"):
+    return grid_of({"epsilon": 1, "data": [entry], "methods": [{"name": method}]}, folder=folder)
+
+
+def test_own_files_are_run_and_processes_change_no_bit(folder, capsys):
+    grid = read_grid(folder / "grid.toml")
+    assert len(grid.trials) == 2 * 2 * 2 * 2
+    rows = run_trials(grid.trials)
+    assert [row["status"] for row in rows] == ["ok"] * 16
+    assert {(row["data"], row["n"], row["d"]) for row in rows} == {("people", 50, 2), ("people", 90, 2)}
+    serial = by_key(rows)
+    assert by_key(sweep(grid, jobs=2)) == serial
+    assert main(["sweep", str(folder / "grid.toml"), "--out", str(folder / "out"), "--reach", "cost_ratio <= 9"]) == 0
+    assert by_key(RowFolder(folder / "out").rows()) == serial
+    assert "method source_target" in capsys.readouterr().out
+
+
+def test_own_records_are_clipped_into_the_bounds_of_the_user_whatever_the_file_is_called(folder):
+    (trial,) = of_data(OWN, folder).trials
+    made = trial.source.dataset()
+    assert made.points.max(axis=0)[0] == 10.0
+    assert not made.bounds_from_data
+    np.testing.assert_array_equal(made.box.high, [10, 20])
+    (again,) = of_data({**OWN, "file": "people.parquet"}, folder).trials
+    assert again.key == trial.key, "the same records have one name, in CSV and Parquet"
+    (wider,) = of_data({**OWN, "high": [10, 21]}, folder).trials
+    assert wider.key != trial.key, "other bounds are another run"
+
+
+def test_what_source_target_costs_is_the_definition(folder):
+    (trial, *_) = of_data({**OWN, "targets": "places.parquet", "k": 3}, folder, "source_target").trials
+    (row,) = run_trials([trial])
+    places = pd.read_parquet(folder / "places.parquet")[["x", "y"]].to_numpy()
+    people = np.minimum(pd.read_csv(folder / "people.csv")[["x", "y"]].to_numpy(), [10, 20])
+    params = source_target.Params(places, n_centers=3, epsilon=1.0)
+    box = Box([0, 0], [10, 20])
+    chosen = source_target.fit(people, box, params, rng=np.random.default_rng(row["noise_key"])).release.selected
+    near = np.concatenate([people, places[chosen]])
+    distances = np.linalg.norm(places[:, None] - near, axis=2).min(axis=1)
+    assert row["cost"] == pytest.approx(distances.mean(), rel=1e-12)
+    assert row["cost_ratio"] == row["cost"] / row["floor_cost"] >= 1
+    assert row["inertia"] is row["ari"] is None
+    assert row["proved_epsilon"] is not None
+
+
+def test_targets_are_even_given_or_those_of_a_pair(folder):
+    (even,) = of_data({"name": "blobs", "n": 80, "targets": 25}, folder, "source_target").trials
+    box = even.source.dataset().box
+    params = even.params(box)
+    assert params.targets.shape == (25, 2)
+    assert ((params.targets >= box.low) & (params.targets <= box.high)).all()
+    (other,) = of_data({"name": "blobs", "n": 80, "targets": 26}, folder, "source_target").trials
+    assert even.key != other.key
+    (pair,) = of_data({"name": "worst_case", "n": 30, "k": 2}, folder, "source_target").trials
+    made = load_pair("worst_case", n=30)
+    given = pair.params(made.box)
+    assert given.targets.tobytes() == made.targets.tobytes()
+    assert given.ball == made.ball
+    assert pair.source.dataset().points.tobytes() == made.source.tobytes()
+    with_targets, without = (
+        of_data({"name": "blobs", "n": 80, **more}, folder).trials[0] for more in ({"targets": 9}, {})
+    )
+    assert with_targets == without, "targets are nothing to other methods"
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({"file": "people.csv"}, "has no features and no low and no high.*known without the records"),
+        ({**OWN, "file": 3}, "file was 3"),
+        ({**OWN, "file": "none.csv"}, "could not be read"),
+        ({**OWN, "file": "grid.toml"}, "In file grid.toml"),
+        ({**OWN, "features": ["x", "z"]}, "no column 'z'"),
+        ({**OWN, "low": [0]}, "In file people.csv"),
+        ({**OWN, "low": [10, 0], "high": [0, 20]}, "In file people.csv"),
+        ({**OWN, "low": ["a", 0]}, "one number for each feature"),
+        ({**OWN, "bounds": 3}, "takes name, n, k, targets, file"),
+        ({**OWN, "name": "blobs"}, "a set of the gallery"),
+        ({**OWN, "n": 91}, "90 records"),
+        ({**OWN, "targets": 0}, "a number from 1 to"),
+        ({**OWN, "targets": "far.csv"}, "1 targets of far.csv lay outside"),
+        ({**OWN, "targets": "none.csv"}, "could not be read"),
+        ({"name": "first_aid", "targets": 3}, "takes name, n, k"),
+    ],
+)
+def test_data_that_cannot_be_read_are_told_why(folder, entry, complaint):
+    with pytest.raises(GridError, match=complaint):
+        of_data(entry, folder)
+
+
+def test_handed_records_take_targets_too():
+    own = Dataset(np.random.default_rng(0).random((60, 2)), None, Box.cube(0.0, 1.0, 2), ("x", "y"), "mine")
+    found = {"epsilon": 1, "data": [{"name": "mine", "targets": 15}], "methods": [{"name": "source_target"}]}
+    (row,) = run_trials(grid_of(found, given={"mine": own}).trials)
+    assert (row["status"], row["k_found"], row["data.targets"]) == ("ok", 5, 15)

@@ -1,0 +1,88 @@
+"""Two worlds: which operations a claim covers, and what it allows an attacker; every number against a closed form."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from dpviz.accounting import GaussianEvent, LaplaceEvent, gdp_mu
+from dpviz.attacks import HeldOutScore
+from dpviz.core import Adjacency, Budget, Claim, Guarantee
+from dpviz.tools.two_worlds import story
+
+ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+
+
+def claim(epsilon=1.0, delta=0.0, adjacency=ADD_REMOVE, **options):
+    return Claim(epsilon, delta, adjacency, "test", **options)
+
+
+def test_operations_follow_the_adjacency():
+    assert story.offered(claim(), 5) == ("remove", "move", "add")
+    assert story.offered(claim(), 0) == ("add",)
+    assert story.offered(claim(adjacency=REPLACE), 5) == ("move",)
+    assert story.offered(claim(adjacency=REPLACE, per_distance=True), 5) == ("move",)
+    assert story.offered(claim(adjacency=REPLACE), 0) == ()
+    with pytest.raises(ValueError, match="covers move only"):
+        story.allowed(claim(adjacency=REPLACE), "remove")
+
+
+@pytest.mark.parametrize(("epsilon", "percent"), [(0.1, 52), (1.0, 73), (2.0, 88), (5.0, 99)])
+def test_the_worst_case_odds_of_the_specification(epsilon, percent):
+    assert round(story.allowed(claim(epsilon), "remove")) == percent
+    assert round(story.allowed(claim(epsilon), "add")) == percent
+    assert round(story.allowed(claim(epsilon, adjacency=REPLACE), "move")) == percent
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 8.0), st.floats(0.0, 0.01), st.floats(0.0, 3.0))
+def test_limits_are_their_closed_forms(epsilon, delta, distance):
+    def odds(e, d):
+        return 100 * (math.exp(e) + d) / (1 + math.exp(e))
+
+    grown = min(1.0, (1 + math.exp(epsilon)) * delta)
+    assert story.allowed(claim(epsilon, delta), "remove") == pytest.approx(odds(epsilon, delta))
+    assert story.allowed(claim(epsilon, delta), "move") == pytest.approx(odds(2 * epsilon, grown))
+    assert story.allowed(claim(epsilon, delta), "move") != pytest.approx(odds(epsilon, delta)), "the wrong variant"
+    assert story.allowed(claim(epsilon, delta, REPLACE), "move") == pytest.approx(odds(epsilon, delta))
+    local = claim(epsilon, adjacency=REPLACE, per_distance=True)
+    assert story.allowed(local, "move", distance) == pytest.approx(odds(epsilon * distance, 0.0))
+
+
+def test_a_move_costs_four_rho_where_that_is_better():
+    rho, delta = 0.02, 1e-3
+    epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    plain, better = claim(epsilon, delta), claim(epsilon, delta, rho=rho)
+    fourfold = 4 * rho + 2 * math.sqrt(4 * rho * math.log(1 / delta))
+    by_rho = 100 * (math.exp(fourfold) + delta) / (1 + math.exp(fourfold))
+    assert story.allowed(better, "move") == pytest.approx(min(by_rho, story.allowed(plain, "move")))
+
+
+def test_the_noise_alone_allows_what_its_law_says():
+    mu = gdp_mu(Budget(1.0, 1e-5))
+    gaussian = (GaussianEvent("means", 1.0, 1.0 / mu),)
+    assert story.noise_limit(gaussian, "remove") == pytest.approx(100 * ndtr(mu / 2), abs=0.01)
+    assert round(story.noise_limit(gaussian, "remove")) == 55
+    laplace = (LaplaceEvent("count", 1.0, 1.0),)
+    assert story.noise_limit(laplace, "add") == pytest.approx(100 - 50 * math.exp(-0.5), abs=0.01)
+    assert round(story.noise_limit(laplace, "add")) == 70
+    assert story.noise_limit(laplace, "move") == pytest.approx(100 - 50 * math.exp(-1.0), abs=0.01)
+    assert story.laplace_limit(1.0, 1.0, 1) == pytest.approx(100 - 50 * math.exp(-0.5))
+
+
+def test_sentences_say_what_is_proved_and_what_is_not():
+    score = HeldOutScore(200, 107, 0.46, 0.61)
+    proved = Guarantee(claim(), claim())
+    said = story.sentence(score, story.limit(proved, "remove"))
+    assert said == (
+        "An attacker who guesses from this release is right 54 times in 100; the guarantee allows at most 73 in 100."
+    )
+    claimed = story.sentence(score, story.limit(Guarantee(claim(), None), "remove"))
+    assert "Nothing is proved" in claimed
+    assert "not established, would allow at most 73 in 100." in claimed
+    broken = story.sentence(HeldOutScore(200, 200, 0.98, 1.0), story.limit(Guarantee(claim(), None), "remove"))
+    assert "less than this attacker reaches" in broken
+    assert "no claim limits it" in story.sentence(score, story.limit(Guarantee(claim(math.inf), None), "remove"))
+    assert story.interval_words(score).startswith("Between 46 and 61 in 100")

@@ -1,0 +1,141 @@
+"""The short way of a picture, without a browser: who gets an answer, and that it is what was packed."""
+
+import asyncio
+import gc
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.websockets import WebSocket
+
+from dpviz.ui.server import ahead
+
+REFUSED = "refused"
+DRAWN, LATER = "drawn", "later"
+
+
+def talk(address, questions, *, cut=False):
+    """Ask as a browser would, over one line; returns all messages. A line that is cut takes none."""
+    heard = []
+    events = itertools.chain(
+        [{"type": "websocket.connect"}],
+        ({"type": "websocket.receive", "text": str(question)} for question in questions),
+        [{"type": "websocket.disconnect", "code": 1001}],
+    )
+
+    async def receive():
+        return next(events)
+
+    async def send(event):
+        if event["type"] == "websocket.close":
+            heard.append(REFUSED)
+        if event["type"] == "websocket.send":
+            if cut:
+                raise OSError
+            heard.append(event["bytes"] if event.get("text") is None else event["text"])
+
+    scope = {"type": "websocket", "path_params": {"token": address.rpartition("/")[2]}}
+    asyncio.run(ahead.answer(WebSocket(scope, receive, send)))
+    return heard
+
+
+def read(message):
+    """Read a picture as its script does: whose it is, and its packed scene."""
+    length = int.from_bytes(message[:4], "little")
+    assert (4 + length) % 8 == 0, "arrays are aligned"
+    return json.loads(message[4 : 4 + length])["picture"], message[4 + length :]
+
+
+def test_an_offer_is_drawn_at_the_value_that_the_index_names(session):  # noqa: ARG001
+    address = ahead.offer((0.5, 2.0), lambda value: iter([("picture", str(value).encode())]))
+    first, ended, second, ended_too = talk(address, [0, 1])
+    assert read(first) == ("picture", b"0.5")
+    assert read(second) == ("picture", b"2.0")
+    assert ended == ended_too == DRAWN
+
+
+def test_a_picture_leaves_before_the_next_is_drawn(session, monkeypatch):  # noqa: ARG001
+    happened = []
+    sent = WebSocket.send_bytes
+
+    async def send(line, message):
+        happened.append(f"sent {read(message)[0]}")
+        await sent(line, message)
+
+    def draw(_):
+        for key in ("picture", "other"):
+            happened.append(f"drawn {key}")
+            yield key, b"x"
+
+    monkeypatch.setattr(WebSocket, "send_bytes", send)
+    assert len(talk(ahead.offer((1.0,), draw), [0])) == 3
+    assert happened == ["drawn picture", "sent picture", "drawn other", "sent other"]
+
+
+def test_every_run_of_a_session_offers_under_one_address_and_the_last_counts(session):  # noqa: ARG001
+    addresses = {ahead.offer((1.0,), lambda _, name=name: iter([(name, b"")])) for name in ("first", "second")}
+    assert len(addresses) == 1
+    assert read(talk(addresses.pop(), [0])[0])[0] == "second"
+
+
+def test_two_sessions_have_two_addresses_that_nobody_guesses(session):
+    first = ahead.offer((1.0,), lambda _: iter([]))
+    kept = dict(session)
+    session.clear()
+    second = ahead.offer((1.0,), lambda _: iter([]))
+    assert first != second
+    assert kept
+    assert all(len(address.rpartition("/")[2]) >= 43 for address in (first, second))  # 256 bits
+
+
+@pytest.mark.parametrize("index", [1, -1, "0.0", "first", "²", "", "0" * 5000, " 0"])
+def test_what_is_no_index_of_a_value_has_no_picture(session, index):  # noqa: ARG001
+    address = ahead.offer((1.0,), lambda _: iter([("picture", b"x")]))
+    refused, *drawn = talk(address, [index, 0])
+    assert refused == LATER
+    assert drawn[-1] == DRAWN, "the line stays open"
+
+
+def test_whoever_has_no_session_is_refused_and_no_offer_has_no_answer(session):
+    address = ahead.offer((1.0,), lambda _: iter([("picture", b"x")]))
+    assert talk("dpviz-ahead/guessed", [0]) == [REFUSED]
+    ahead.withdraw()
+    assert talk(address, [0]) == [LATER]
+    ahead.offer((1.0,), lambda _: iter([("picture", b"x")]))
+
+    def leaving():
+        yield 0
+        session.clear()  # the session ends before its line does
+        gc.collect()
+        yield 0
+
+    assert talk(address, leaving())[1:] == [DRAWN, REFUSED]
+    assert talk(address, [0]) == [REFUSED]
+
+
+def test_a_reader_who_leaves_while_the_picture_is_drawn_is_no_error(session):  # noqa: ARG001
+    drawn = []
+    address = ahead.offer((1.0,), lambda value: iter([drawn.append(value) or ("picture", b"x")]))
+    assert talk(address, [0, 0], cut=True) == []
+    assert drawn == [1.0]
+
+
+def test_what_cannot_be_drawn_is_left_to_the_page_that_says_why(session):  # noqa: ARG001
+    def impossible(_):
+        raise ValueError("a count of 17 records")
+
+    def half(_):
+        yield "picture", b"x"
+        raise ValueError("a count of 17 records")
+
+    assert talk(ahead.offer((1.0,), impossible), [0]) == [LATER]
+    picture, last = talk(ahead.offer((1.0,), half), [0])
+    assert read(picture) == ("picture", b"x")
+    assert last == LATER
+
+
+@given(st.text(max_size=8), st.binary(max_size=40))
+def test_what_is_addressed_is_read_again(key, packed):
+    assert read(ahead.addressed(key, packed)) == (key, packed)

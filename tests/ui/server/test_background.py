@@ -1,0 +1,145 @@
+"""Long work in its own process: the same answers as here, shared when public, never for uploads, never in the way."""
+
+import dataclasses
+import os
+import time
+
+import numpy as np
+import pytest
+
+from dpviz.core import Box
+from dpviz.data import Dataset
+from dpviz.ui.data.drawing import started
+from dpviz.ui.data.picker import Source
+from dpviz.ui.server.background import Job, Workshop
+
+WAIT = 60.0  # s; a machine under load starts a process slowly
+
+
+def source(key="set", *, uploaded=False, n=5):
+    points = np.random.default_rng(0).random((n, 2))
+    return Source(Dataset(points, None, Box.cube(0, 1, 2), ("a", "b"), "title"), (key,), (), uploaded)
+
+
+def total(points, box, factor):
+    return factor * float(points.sum()), box.d, os.getpid()
+
+
+def slow(points, box, seconds):  # noqa: ARG001 (every task gets the records)
+    time.sleep(seconds)
+    return seconds
+
+
+def broken(points, box, message):  # noqa: ARG001
+    raise ValueError(message)
+
+
+def wrong(points, box):
+    raise RuntimeError(f"{points} {box}")  # not words for a reader: it could carry records
+
+
+def killed(points, box):  # noqa: ARG001
+    os._exit(1)
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    made = Workshop()
+    yield made
+    made.close()
+
+
+def finished(workshop, asked, jobs, own):
+    until = time.monotonic() + WAIT
+    while not (answers := workshop.ask(asked, jobs, own)).complete:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return answers
+
+
+def test_the_answer_is_that_of_the_task_and_comes_from_another_process(workshop):
+    asked = source()
+    jobs = [Job(total, (float(factor),)) for factor in range(4)]
+    answers = finished(workshop, asked, jobs, {})
+    for factor, (value, d, process) in enumerate(answers.found):
+        assert value == factor * float(asked.dataset.points.sum())
+        assert d == 2
+        assert process != os.getpid()
+    assert answers.n_done == 4
+    assert not answers.problem
+
+
+def test_answers_on_drawn_records_stay_in_their_session(workshop):
+    mine = {}
+    drawn = dataclasses.replace(source("drawn"), sheet=started("one"))
+    jobs = [Job(total, (2.0,))]
+    finished(workshop, drawn, jobs, mine)
+    assert len(mine) == 1
+    theirs = {}
+    workshop.ask(drawn, jobs, theirs)  # another piece of work, which may be done at once
+    assert [*mine.values()] != [*theirs.values()]
+
+
+def test_public_answers_are_shared_and_uploaded_ones_are_not(workshop):
+    jobs = [Job(total, (2.0,))]
+    one, other = {}, {}
+    finished(workshop, source("shared"), jobs, one)
+    workshop.ask(source("shared"), jobs, other)
+    assert list(one.values()) == list(other.values())
+    mine, theirs = {}, {}
+    finished(workshop, source("secret", uploaded=True), jobs, mine)
+    finished(workshop, source("secret", uploaded=True), jobs, theirs)
+    assert [*mine.values()] != [*theirs.values()]
+    assert not any(name[0] == ("secret",) for name in workshop._shared)
+
+
+def test_more_data_sets_than_it_holds_come_back_when_they_are_needed_again(workshop):
+    for key in ("a", "b", "c", "d", "a", "b"):
+        n = ord(key)
+        (answer,) = finished(workshop, source(key, n=n), [Job(total, (1.0 + n,))], {}).found
+        assert answer[0] == (1.0 + n) * float(source(n=n).dataset.points.sum())
+    # New work on a set that was forgotten in between.
+    (answer,) = finished(workshop, source("c", n=ord("c")), [Job(total, (0.5,))], {}).found
+    assert answer[0] == pytest.approx(0.5 * float(source(n=ord("c")).dataset.points.sum()))
+
+
+def test_what_nobody_looks_at_any_more_never_begins(workshop):
+    own = {}
+    waiting = [Job(slow, (0.3 + i / 1e6,)) for i in range(40)]
+    workshop.ask(source(), waiting, own)
+    started = time.monotonic()
+    finished(workshop, source(), [Job(total, (11.0,))], own)
+    assert time.monotonic() - started < 6.0  # not 40 times 0.3 s: two had begun at most
+    assert len(own) == 1
+
+
+def test_asking_takes_no_time(workshop):
+    """A fragment that asks must not wait for the process, whatever it is busy with."""
+    own = {}
+    workshop.ask(source(), [Job(slow, (0.5,))], own)
+    started = time.monotonic()
+    answers = workshop.ask(source(), [Job(slow, (0.5,)), Job(total, (5.0,))], own)
+    assert time.monotonic() - started < 0.25
+    assert not answers.complete
+    assert answers.found == (None, None)
+
+
+def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(workshop):
+    assert finished(workshop, source(), [Job(broken, ("k was 9.",))], {}).problem == "k was 9."
+    assert finished(workshop, source(), [Job(wrong, ())], {}).problem == "The background work failed."
+
+
+def test_a_process_that_dies_is_replaced(workshop):
+    answers = finished(workshop, source(), [Job(killed, ())], {})
+    assert "stopped" in answers.problem
+    (answer,) = finished(workshop, source(), [Job(total, (77.0,))], {}).found
+    assert answer[0] == 77.0 * float(source().dataset.points.sum())
+
+
+def test_the_process_gives_way_to_everybody(workshop):
+    (priority,) = finished(workshop, source(), [Job(niceness, ())], {}).found
+    assert priority == 19
+
+
+def niceness(points, box):  # noqa: ARG001
+    return os.nice(0)

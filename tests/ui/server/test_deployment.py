@@ -1,0 +1,120 @@
+"""A server for others: safe by its file, without uploads where strangers meet, and plain about what is missing."""
+
+import asyncio
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from dpviz.ui.server import needs, profile
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+DEPLOY = ROOT / "assets" / "deploy"
+CONTAINER = (DEPLOY / "Containerfile").read_text("utf-8")
+GUIDE = (DEPLOY / "README.md").read_text("utf-8")
+
+
+def test_the_file_is_safe_by_default():
+    server = CONFIG["server"]
+    assert CONFIG["browser"]["gatherUsageStats"] is False
+    assert server["address"] == "localhost"
+    assert server["allowedHosts"]
+    assert not [host for host in server["allowedHosts"] if "*" in host]
+    assert server["enableXsrfProtection"] is True
+    assert server["enableCORS"] is True, "off, it would let every page of the web talk to the server"
+    assert server["enableStaticServing"] is False, "no folder is there to be browsed"
+    assert server["maxUploadSize"] <= 50
+    assert server["fileWatcherType"] == "none"
+    assert CONFIG["client"]["showErrorDetails"] == "none", "no traceback reaches a reader"
+    assert CONFIG["client"]["toolbarMode"] == "minimal"
+
+
+@pytest.mark.parametrize(
+    ("wished", "takes", "fits"), [(None, 1, 1), ("local", 1, 1), ("public", 0, 1), ("Public ", 0, 0)]
+)
+def test_a_profile_that_nobody_knows_is_refused_and_takes_no_files(monkeypatch, wished, takes, fits):
+    monkeypatch.delenv(profile.VARIABLE, raising=False)
+    if wished is not None:
+        monkeypatch.setenv(profile.VARIABLE, wished)
+    assert profile.takes_files() is bool(takes)
+    assert (profile.problem() == "") is bool(fits)
+    if not fits:
+        assert "must be local or public" in profile.problem()
+
+
+@pytest.mark.parametrize("wished", ["local", "public"])
+@pytest.mark.parametrize("path", ["/_stcore/upload_file/a/b", "/below/_stcore/upload_file/a/b", "/_stcore/health"])
+def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
+    monkeypatch.setenv(profile.VARIABLE, wished)
+    passed, sent = [], []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
+    asyncio.run(profile.NoUploads(inside)(scope, receive, send))
+    refused = wished == "public" and "upload" in path
+    assert passed == ([] if refused else [path])
+    assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
+
+
+def test_what_is_there_is_enough():
+    assert needs.missing() == []
+
+
+@pytest.mark.parametrize(
+    ("here", "words"),
+    [
+        ("1.9.9", "numpy is 1.9.9, but dpviz needs numpy>=2.4,<3."),
+        ("3.0", "numpy is 3.0, but dpviz needs numpy>=2.4,<3."),
+        (None, "numpy is not installed, but dpviz needs numpy>=2.4,<3."),
+    ],
+)
+def test_what_is_missing_is_said_with_the_way_out(here, words):
+    def installed(name):
+        if here is None:
+            raise PackageNotFoundError(name)
+        return here
+
+    text = "# a comment\n-r other.txt\nnumpy>=2.4,<3   # arrays\n"
+    assert needs.missing(text, installed=installed) == [words, needs.WAY_OUT]
+
+
+@pytest.mark.parametrize("here", ["2.4", "2.4.0", "2.10.1", "2.5rc1", "2.4.3+cpu"])
+def test_a_version_that_fits_is_enough(here):
+    assert needs.missing("numpy>=2.4,<3", installed=lambda _: here) == []
+
+
+def test_other_systems_and_older_pythons():
+    text = 'uvloop>=0.22,<1; sys_platform != "win32"  # fast'
+    assert needs.missing(text, installed=lambda _: "0.1", platform="win32") == []
+    assert len(needs.missing(text, installed=lambda _: "0.1", platform="linux")) == 2
+    (said,) = needs.missing(python=(3, 10))
+    assert said.startswith("Python is 3.10, but dpviz needs 3.11 or newer.")
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
+    assert oldest == f">={'.'.join(map(str, needs.OLDEST_PYTHON))}"
+
+
+def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
+    steps = [line.split(maxsplit=1) for line in CONTAINER.splitlines() if re.match(r"[A-Z]+ ", line)]
+    users = [rest for name, rest in steps if name == "USER"]
+    assert users
+    assert not re.match(r"(0|root)\b", users[-1])
+    copied = [path for name, rest in steps if name == "COPY" for path in rest.split()[:-1] if not path.startswith("--")]
+    assert {"app.py", "dpviz", "pages", "assets", "requirements.txt", ".streamlit"} <= set(copied)
+    assert [path for path in copied if not (ROOT / path).exists()] == []
+    assert "ADD" not in [name for name, _ in steps]
+    assert f"{profile.VARIABLE}=public" in CONTAINER
+    assert [name for name, _ in steps].index("USER") < [name for name, _ in steps].index("CMD")
+    assert "--server.allowedHosts" in GUIDE
+    for word in ("TLS", "read-only", "proxy_read_timeout", "DPVIZ_PROFILE", "memory"):
+        assert word in GUIDE
