@@ -1,4 +1,4 @@
-"""Convergent k-means and its family: move ε, and watch zones, centers and cost move, beside every other method."""
+"""Convergent k-means and its family."""
 
 from dpviz.methods.convergent_kmeans.page import draw
 

@@ -1,4 +1,4 @@
-"""DPM: move ε, and watch the box being cut where it is empty, level by level."""
+"""DPM."""
 
 from dpviz.methods.dpm.page import draw
 

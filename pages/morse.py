@@ -1,4 +1,4 @@
-"""Morse processing: move ε, and watch a private mixture's landscape, its hierarchy and its clusters change."""
+"""Morse processing."""
 
 from dpviz.methods.morse.page import draw
 

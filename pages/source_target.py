@@ -1,4 +1,4 @@
-"""Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
+"""Source-target clustering."""
 
 from dpviz.methods.source_target.page import draw
 

@@ -1,32 +1,101 @@
-"""Methods that the papers' own are compared with; the same protocol as an algorithm: TITLE, Params, fit, steps."""
+"""Methods that the papers' own are compared with; the same protocol as a method's algorithm."""
 
-from types import MappingProxyType, ModuleType
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from dpviz.baselines import blum, dwork, em_mc, eugkm, gupt, lloyd, lsh_splits, privgene, su
+from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
-    {
-        "lloyd": lloyd,
-        "blum": blum,
-        "dwork": dwork,
-        "su": su,
-        "gupt": gupt,
-        "privgene": privgene,
-        "eugkm": eugkm,
-        "lsh_splits": lsh_splits,
-        "em_mc": em_mc,
-    }
+_ALL: tuple[AnyAlgorithm, ...] = (
+    Algorithm(
+        name="lloyd",
+        title=lloyd.TITLE,
+        place="dpviz.baselines.lloyd",
+        Params=lloyd.Params,
+        fit=lloyd.fit,
+        steps=lloyd.steps,
+        audit=AuditPlan(given={"n_iterations": 1}),
+    ),
+    Algorithm(
+        name="blum",
+        title=blum.TITLE,
+        place="dpviz.baselines.blum",
+        Params=blum.Params,
+        fit=blum.fit,
+        steps=blum.steps,
+        entries=(Entry("blum", "BLUM (SuLQ)", link=(("mode", "blum"),)),),
+        audit=AuditPlan(given={"n_iterations": 1}),
+    ),
+    Algorithm(
+        name="dwork",
+        title=dwork.TITLE,
+        place="dpviz.baselines.dwork",
+        Params=dwork.Params,
+        fit=dwork.fit,
+        steps=dwork.steps,
+        entries=(Entry("dwork", "DWORK (halving)", link=(("mode", "dwork"),)),),
+        audit=AuditPlan(given={"n_iterations": 1}),
+    ),
+    Algorithm(
+        name="su",
+        title=su.TITLE,
+        place="dpviz.baselines.su",
+        Params=su.Params,
+        fit=su.fit,
+        steps=su.steps,
+        entries=(Entry("su", "DPLloyd (SU)", link=(("mode", "su"),), on=True),),
+        audit=AuditPlan(given={"n_iterations": 1}),
+    ),
+    Algorithm(
+        name="gupt",
+        title=gupt.TITLE,
+        place="dpviz.baselines.gupt",
+        Params=gupt.Params,
+        fit=gupt.fit,
+        steps=gupt.steps,
+        entries=(Entry("gupt", "GUPT", link=(("mode", "gupt"),)),),
+    ),
+    Algorithm(
+        name="privgene",
+        title=privgene.TITLE,
+        place="dpviz.baselines.privgene",
+        Params=privgene.Params,
+        fit=privgene.fit,
+        steps=privgene.steps,
+        entries=(Entry("privgene", "PrivGene", link=(("mode", "privgene"),)),),
+        audit=AuditPlan(given={"n_rounds": 2}),
+    ),
+    Algorithm(
+        name="eugkm",
+        title=eugkm.TITLE,
+        place="dpviz.baselines.eugkm",
+        Params=eugkm.Params,
+        fit=eugkm.fit,
+        steps=eugkm.steps,
+        entries=(Entry("eugkm", "EUGkM (one grid)", link=(("mode", "eugkm"),), on=True),),
+        audit=AuditPlan(idle=frozenset({"cells"})),
+    ),
+    Algorithm(
+        name="lsh_splits",
+        title=lsh_splits.TITLE,
+        place="dpviz.baselines.lsh_splits",
+        Params=lsh_splits.Params,
+        fit=lsh_splits.fit,
+        steps=lsh_splits.steps,
+        entries=(Entry("lsh_splits", "LSH-Splits (slow)"),),
+        audit=AuditPlan(given={"max_depth": 2}),
+    ),
+    Algorithm(
+        name="em_mc",
+        title=em_mc.TITLE,
+        place="dpviz.baselines.em_mc",
+        Params=em_mc.Params,
+        fit=em_mc.fit,
+        steps=em_mc.steps,
+        entries=(Entry("em_mc", "EM-MC"),),
+        audit=AuditPlan(given={"n_scales": 1}),
+    ),
 )
+CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})
 
-__all__ = [
-    "CATALOGUE",
-    "blum",
-    "dwork",
-    "em_mc",
-    "eugkm",
-    "gupt",
-    "lloyd",
-    "lsh_splits",
-    "privgene",
-    "su",
-]
+__all__ = ["CATALOGUE", "blum", "dwork", "em_mc", "eugkm", "gupt", "lloyd", "lsh_splits", "privgene", "su"]

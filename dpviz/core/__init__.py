@@ -6,20 +6,27 @@ from dpviz.core.box import Box, unit_records
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import level_curves, voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
+from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, Found, Targets
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
 
 __all__ = [
     "Adjacency",
+    "Algorithm",
+    "AnyAlgorithm",
+    "AuditPlan",
     "Ball",
     "Box",
     "Budget",
     "Centers",
     "CentersRelease",
+    "Choices",
     "Claim",
     "Counts",
+    "Entry",
     "Event",
     "FloatArray",
+    "Found",
     "Guarantee",
     "Knob",
     "KnobError",
@@ -29,6 +36,7 @@ __all__ = [
     "Release",
     "Result",
     "Step",
+    "Targets",
     "as_points",
     "attacker_odds",
     "check_params",

@@ -8,7 +8,7 @@ from pathlib import Path
 from dpviz.experiments.tables import Report, read_tables, write_tables
 from dpviz.tools.audit import table as audit
 from dpviz.tools.reproduce.page import write_page
-from dpviz.tools.reproduce.reproductions import REPRODUCTIONS, reproduce
+from dpviz.tools.reproduce.reproductions import PAPERS, reproduce
 from dpviz.tools.sweep.command import INTERRUPTED, add_sweep
 
 ALL, PAGE = "all", "reproduction.html"
@@ -21,13 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line: `reproduce` a paper (one of `REPRODUCTIONS`), `audit` all methods, `sweep` a grid."""
+    """Return the command line: `reproduce` a paper (one of `PAPERS`), `audit` all methods, `sweep` a grid."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     command = commands.add_parser(
         "reproduce", help="make a paper's tables again", description="Write a paper's tables, its figures beside ours."
     )
-    names = [*sorted(REPRODUCTIONS), ALL]
+    names = [*sorted(PAPERS), ALL]
     command.add_argument("name", choices=names, help=f"which paper's tables; {ALL}: every paper's, and a page of them")
     command.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
     command.add_argument("--runs", type=int, metavar="N", help="runs of each setting; default: the paper's number")
@@ -57,7 +57,7 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         return _write(chosen)
     reports: dict[str, Report] = {}
     failed = 0
-    for name in REPRODUCTIONS:
+    for name in PAPERS:
         one = argparse.Namespace(**{**vars(chosen), "name": name, "out": chosen.out / f"{name}.json"})
         print(f"{name} ...", flush=True)
         failed |= _write(one)
@@ -66,7 +66,7 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     if not reports:
         return failed
     write_page(reports, chosen.out / PAGE)
-    print(f"{len(reports)} of {len(REPRODUCTIONS)} papers: {chosen.out / PAGE}")
+    print(f"{len(reports)} of {len(PAPERS)} papers: {chosen.out / PAGE}")
     return failed
 
 
@@ -93,7 +93,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _reproduced(chosen: argparse.Namespace) -> Report:
-    runs = REPRODUCTIONS[chosen.name].runs if chosen.runs is None else chosen.runs
+    runs = PAPERS[chosen.name].runs if chosen.runs is None else chosen.runs
     return reproduce(chosen.name, chosen.data, chosen.out, runs=runs, seed=chosen.seed, jobs=chosen.jobs)
 
 

@@ -1,26 +1,30 @@
-"""The five methods, one folder each."""
+"""The catalogue of methods: one folder each, and those that other packages declare."""
 
-from types import MappingProxyType, ModuleType
+from collections.abc import Mapping
+from types import MappingProxyType
 
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import AnyAlgorithm
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, source_target
+from dpviz.stories.method import AnyMethod
+from dpviz.stories.story import AnyStory
 
-CATALOGUE: MappingProxyType[str, ModuleType] = MappingProxyType(
-    {
-        "convergent_kmeans": convergent_kmeans.algorithm,
-        "dpm": dpm.algorithm,
-        "morse": morse.algorithm,
-        "nd_laplace": nd_laplace.algorithm,
-        "source_target": source_target.algorithm,
-    }
+_OURS: tuple[AnyMethod, ...] = (
+    convergent_kmeans.METHOD,
+    dpm.METHOD,
+    morse.METHOD,
+    nd_laplace.METHOD,
+    source_target.METHOD,
 )
-STORIES: MappingProxyType[str, ModuleType] = MappingProxyType(
-    {
-        "convergent_kmeans": convergent_kmeans.story,
-        "dpm": dpm.story,
-        "morse": morse.story,
-        "nd_laplace": nd_laplace.story,
-        "source_target": source_target.story,
-    }
-)
+CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({method.name: method for method in _OURS})
+ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
-__all__ = ["CATALOGUE", "STORIES", "convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]
+
+def story_of(name: str) -> AnyStory:
+    """Return the story that tells runs of one of `ALGORITHMS`. Raises KeyError where there is none."""
+    if name in CATALOGUE:
+        return CATALOGUE[name].story
+    return next(method.family for method in CATALOGUE.values() if name in method.family)[name]
+
+
+__all__ = ["ALGORITHMS", "CATALOGUE", "convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target", "story_of"]

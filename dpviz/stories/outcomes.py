@@ -3,14 +3,13 @@
 Every run is one more release that nobody has paid for, and figures are exact: all of it is the curator's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Labels, Points
+from dpviz.core import AnyAlgorithm, Box, FloatArray, Labels, Points
 from dpviz.plots import Frame, Role, Scene
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
@@ -66,9 +65,25 @@ class Draws:
         return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
 
 
+class OutcomeStory(Protocol):
+    """What many runs need of a story."""
+
+    @property
+    def reference(self) -> Callable[..., Any]:
+        """The non-private run beside one."""
+
+    @property
+    def context(self) -> Callable[..., Any]:
+        """What is ready to be told."""
+
+    @property
+    def outcome(self) -> Callable[..., Outcome]:
+        """What is kept of it."""
+
+
 def run_many(
-    algorithm: ModuleType,
-    story: ModuleType,
+    algorithm: AnyAlgorithm,
+    story: "OutcomeStory",
     points: Points,
     box: Box,
     classes: Labels | None,

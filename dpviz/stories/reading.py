@@ -5,6 +5,7 @@ A page's own part is a module of `readings`; this is what they are made of. Form
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,16 @@ class Known:
     def d(self) -> int:
         """Number of features."""
         return self.box.d
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What there is to read about the pictures of a method."""
+
+    misreadings: tuple[Misreading, ...]
+    papers: tuple[Paper, ...]
+    formulas: Callable[[Known], tuple[Formula, ...]]
+    words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
 
 
 def known(told: Any, params: Any) -> Known:

@@ -41,8 +41,8 @@ class Spread:
 class Run:
     """One run: which module with which parameters, and what its page adds to the telling."""
 
-    module: str  # "dpviz.methods.dpm.algorithm"
-    story: str
+    module: str  # where an algorithm is: "dpviz.methods.dpm"
+    story: str  # and its story: "dpviz.methods.dpm.story"
     params: Any
     title: str = ""  # instead of the data's, where two pictures stand beside each other
     chosen: int | None = None  # DPM: the subset that is looked into
@@ -113,7 +113,10 @@ def _head(recipe: Recipe) -> list[str]:
 
 
 def _alias(name: str) -> str:
-    return f"{name.rsplit('.', 1)[1]}{'_story' if '.stories.' in name else ''}"
+    package, last = name.rsplit(".", 1)
+    if last == "story":
+        return f"{package.rsplit('.', 1)[1]}_story"
+    return f"{last}_story" if ".story." in name else last
 
 
 def _loader(data: Data) -> list[str]:

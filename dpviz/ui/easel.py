@@ -9,8 +9,8 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View
 from dpviz.ui.frame import Frame
-from dpviz.ui.method import Method, Runs
 from dpviz.ui.runs import Noise, scalars
+from dpviz.ui.setup import AnySetup, Runs
 
 _EASEL = "dpviz:easel"
 
@@ -54,14 +54,14 @@ def easel() -> Easel:
     return kept
 
 
-def name_of(frame: Frame, methods: Sequence[Method], noise: Noise, shown: View) -> Hashable | None:
+def name_of(frame: Frame, methods: Sequence[AnySetup], noise: Noise, shown: View) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
     if noise.seed is None or frame.source.own:
         return None
     return (frame.source.key, frame.public, noise.seed, shown, *map(_name, methods))
 
 
-def _name(method: Method) -> Hashable:
+def _name(method: AnySetup) -> Hashable:
     trail = tuple(scalars(params) for params in method.trail)
-    modules = method.algorithm.__name__, method.story.__name__
+    modules = method.algorithm.name, method.story.name
     return (*modules, scalars(method.params), method.name, trail, method.adapt, method.adds)

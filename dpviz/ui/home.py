@@ -7,11 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.methods import CATALOGUE
+from dpviz.stories.lesson import Lesson
 from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import panel as lesson_panel
-from dpviz.ui.lessons.lesson import Lesson
-from dpviz.ui.thumbnails import SITTERS, Sitter, address
+from dpviz.ui.thumbnails import THUMBNAILS, address
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 TITLE = "See what privacy does to clustering"
@@ -54,9 +55,9 @@ def show() -> None:
     st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
     _door(SEE, SEE_WORDS)
     dark = st.context.theme.type == "dark"
-    for place, sitter in zip(st.columns(len(SITTERS), gap="small"), SITTERS, strict=True):
+    for place, name in zip(st.columns(len(THUMBNAILS), gap="small"), THUMBNAILS, strict=True):
         with place:
-            _picture(sitter, pages, dark=dark)
+            _picture(name, pages, dark=dark)
     question, decide = st.columns(2, gap="medium")
     with question.container(border=True, height="stretch", key="door-question", gap="small"):
         _door(QUESTION, QUESTION_WORDS)
@@ -79,12 +80,14 @@ def _door(title: str, words: str) -> None:
     st.caption(words)
 
 
-def _picture(sitter: Sitter, pages: Mapping[str, Any], *, dark: bool) -> None:
+def _picture(name: str, pages: Mapping[str, Any], *, dark: bool) -> None:
     """Draw a picture and its link, which the style sheet spreads over all of it."""
-    with st.container(border=True, height="stretch", key=f"home-{sitter.name}"):
-        st.html(f'<img class="dpviz-thumbnail" src="{address(sitter, dark=dark)}" alt="{escape(sitter.alt)}">')
-        st.page_link(pages[sitter.name], label=f"**{pages[sitter.name].title}**")
-        st.caption(sitter.promise)
+    shown = CATALOGUE[name].thumbnail
+    assert shown is not None  # of THUMBNAILS
+    with st.container(border=True, height="stretch", key=f"home-{name}"):
+        st.html(f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(shown.alt)}">')
+        st.page_link(pages[name], label=f"**{pages[name].title}**")
+        st.caption(shown.promise)
 
 
 def _lesson(lesson: Lesson) -> None:

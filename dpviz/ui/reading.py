@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from types import ModuleType
 
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.methods import CATALOGUE
 from dpviz.stories.formulas import used
 from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.reading import Formula, Misreading, Paper, known
@@ -15,7 +15,6 @@ from dpviz.stories.recipe import excerpt
 from dpviz.ui import controls, panel, state
 from dpviz.ui.export.files import recipe
 from dpviz.ui.export.shown import Shown, latest
-from dpviz.ui.readings import CATALOGUE
 from dpviz.ui.wait import wait
 
 CHOICE = ("read", "Read")  # of a page's tabs
@@ -35,13 +34,15 @@ def read(name: str) -> None:
     if state.is_blank():
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
-    shown, page = latest(), CATALOGUE[name]
+    shown, page = latest(), CATALOGUE[name].reading
+    if page is None:
+        return
     parts: list[Part] = []
     if shown is not None:
         for method, told in zip(shown.methods, shown.told, strict=True):
             it = known(told, method.params)
             parts.append(Part(method.name if len(shown.methods) > 1 else "", page.formulas(it), page.words(it)))
-    article(page, parts, "" if shown is None else _code(shown), CODE)
+    article(page.misreadings, page.papers, parts, "" if shown is None else _code(shown), CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,14 @@ class Part:
     words: Mapping[str, str]  # what symbols stand for
 
 
-def article(page: ModuleType, parts: Sequence[Part], code: str, about_code: str) -> None:
-    """Draw how the picture is misread, its formulas, its code, its papers, and the glossary; `page` has the texts.
+def article(
+    misreadings: Iterable[Misreading], papers: Iterable[Paper], parts: Sequence[Part], code: str, about_code: str
+) -> None:
+    """Draw how the picture is misread, its formulas, its code, its papers, and the glossary.
 
     Without `parts` there is no picture.
     """
-    _misreadings(page.MISREADINGS)
+    _misreadings(misreadings)
     st.subheader("Formulas, with the numbers of this picture", anchor=False)
     st.caption(ROUNDED if parts else NOTHING)
     for part in parts:
@@ -67,7 +70,7 @@ def article(page: ModuleType, parts: Sequence[Part], code: str, about_code: str)
         st.subheader("The code that makes this picture", anchor=False)
         st.caption(about_code)
         st.code(code, language="python", wrap_lines=True)
-    _papers(page.PAPERS)
+    _papers(papers)
     st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
 

@@ -3,14 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Ball, FloatArray, Guarantee, Result, fingerprint, frozen
+from dpviz.core import Algorithm, AnyAlgorithm, Ball, FloatArray, Guarantee, Result, fingerprint, frozen
 from dpviz.stories import Words
+from dpviz.stories.story import AnyStory, Story, Told
 from dpviz.ui.data.picker import Source
 
 MOST_RUNS = 256  # remembered over all sessions
@@ -26,6 +26,10 @@ TEACHING = (
 SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
 
 
+P = TypeVar("P")
+C = TypeVar("C", bound=Told)
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
     """Where a run's noise comes from; `seed` is None for secret noise."""
@@ -34,10 +38,10 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One telling of one run, and how many releases this session has made of the same records."""
+class Run(Generic[C]):
+    """One run ready to be told, and how many releases this session has made of the same records."""
 
-    told: Any  # the story's context
+    told: C
     n_releases: int
 
 
@@ -55,8 +59,8 @@ class _Job:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
     key: tuple[Any, ...]
-    algorithm: ModuleType
-    story: ModuleType
+    algorithm: AnyAlgorithm
+    story: AnyStory
     source: Source
     params: Any
     result: Result[Any, Any] | None = None  # what the reference is for
@@ -69,11 +73,11 @@ class _Job:
     def run(self, rng: np.random.Generator) -> Result[Any, Any]:
         """Run the algorithm with noise from `rng`."""
         dataset = self.source.dataset
-        result: Result[Any, Any] = self.algorithm.fit(dataset.points, dataset.box, self.params, rng=rng)
-        return result
+        return self.algorithm.fit(dataset.points, dataset.box, self.params, rng=rng)
 
     def reference(self) -> Any:
         """Run the story's non-private reference from the start of `result`."""
+        assert self.result is not None  # a job for a reference has one
         return self.story.reference(self.source.dataset.points, self.words, self.result, self.params)
 
 
@@ -115,11 +119,19 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
     return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
 
 
-def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, noise: Noise, *, place: int = 0) -> Run:
+def tell(
+    algorithm: Algorithm[P, Any, Any],
+    story: Story[P, Any, Any, Any, C],
+    source: Source,
+    params: P,
+    noise: Noise,
+    *,
+    place: int = 0,
+) -> Run[C]:
     """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
     if source.uploaded:
         noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run
-    run_key = (source.key, algorithm.__name__, scalars(params), noise.seed)
+    run_key = (source.key, algorithm.name, scalars(params), noise.seed)
     job = _Job(run_key, algorithm, story, source, params)
     n_releases = 0
     if noise.seed is None:
@@ -128,21 +140,22 @@ def tell(algorithm: ModuleType, story: ModuleType, source: Source, params: Any, 
     else:
         result = _private_fit(job) if source.own else _fit(job)
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
-    start = _Job((source.key, story.__name__, *story.reference_key(params)), algorithm, story, source, params, result)
+    start = _Job((source.key, story.name, *story.reference_key(params)), algorithm, story, source, params, result)
     lloyd_run = _private_reference(start) if source.own else _reference(start)
     shared = noise.seed is not None and not source.own
     told = dataclasses.replace(result, guarantee=honest(result.guarantee, source, noise))
-    telling = _Telling((story.__name__, *run_key), job, told, lloyd_run)
+    telling = _Telling((story.name, *run_key), job, told, lloyd_run)
     return Run(_context(telling) if shared else telling.context(), n_releases)
 
 
-def centers_over(algorithm: ModuleType, source: Source, params: Sequence[Any], noise: Noise) -> FloatArray:
+def centers_over(
+    algorithm: AnyAlgorithm, story: AnyStory, source: Source, params: Sequence[Any], noise: Noise
+) -> FloatArray:
     """Return the centers (E, k, d), box units, that each of E parameters releases with the same noise from a seed."""
     if noise.seed is None or source.uploaded:
         raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
     jobs = tuple(
-        _Job((source.key, algorithm.__name__, scalars(each), noise.seed), algorithm, algorithm, source, each)
-        for each in params
+        _Job((source.key, algorithm.name, scalars(each), noise.seed), algorithm, story, source, each) for each in params
     )
     trail = _Trail(tuple(job.key for job in jobs), jobs)
     return (_private_centers if source.own else _centers)(trail)

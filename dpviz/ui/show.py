@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
 
@@ -12,6 +11,7 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
+from dpviz.stories.story import AnyStory, Told
 from dpviz.ui import controls, panel, state, turning
 from dpviz.ui.data import drawing
 from dpviz.ui.easel import Drawn, easel, name_of
@@ -19,10 +19,10 @@ from dpviz.ui.epsilon import last_move
 from dpviz.ui.export.shown import Shown, keep
 from dpviz.ui.frame import Frame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
-from dpviz.ui.method import Method, Runs, alone, together, trail_of
 from dpviz.ui.runs import Noise, Run, notices, tell
 from dpviz.ui.server import ahead
 from dpviz.ui.server.background import workshop
+from dpviz.ui.setup import AnySetup, Runs, Setup, alone, together, trail_of
 
 PICTURE_HEIGHT = 560  # CSS pixels
 PAIR_HEIGHT = 430
@@ -33,6 +33,9 @@ NO_PUBLIC_PLANE = (
 )
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
+
+P = TypeVar("P")
+C = TypeVar("C", bound=Told)
 
 KEYS = ("picture", "other")  # of the live pictures
 Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
@@ -46,7 +49,7 @@ class Slider:
     """
 
     knob: Knob
-    methods: Callable[[float], tuple[Method, ...]]
+    methods: Callable[[float], tuple[AnySetup, ...]]
 
 
 def show(
@@ -64,7 +67,7 @@ def show(
         with frame.lead:
             panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
         with frame.picture:
-            start = hasattr(method.params, "start_seed")
+            start = method.algorithm.has_start
             address = _address(frame, pairs, noise, shown, start=start)
             (scene,) = drawn.scenes
             options: dict[str, Any] = {
@@ -81,7 +84,7 @@ def show(
             _recolored(frame, method, run)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
-            for name, chart, height in story.lead_charts(told) if hasattr(story, "lead_charts") else ():
+            for name, chart, height in () if story.lead_charts is None else story.lead_charts(told):
                 _chart(name, chart, public=public, height=height)
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
@@ -89,20 +92,20 @@ def show(
                 panel.guarantee(labeled := _label(method, run), notices=notices(told.result.guarantee)),
             )
             st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
-            for name, chart in _side_charts(method, run):
+            for name, chart in method.story.side_charts(run.told):
                 _chart(name, chart, public=public)
             _count_releases(run)
     _finish(frame)
     return done
 
 
-def _inspecting(frame: Frame, story: ModuleType, run: Run, shown: View) -> Callable[[Region], Sequence[str]]:
+def _inspecting(frame: Frame, story: AnyStory, run: Run[Any], shown: View) -> Callable[[Region], Sequence[str]]:
     told, classes = run.told, frame.source.dataset.labels
-    plane = story.plane(told, shown) if hasattr(story, "plane") else None
+    plane = None if story.plane is None else story.plane(told, shown)
     return lambda region: inspecting.facts(region, told.unit, told.words, shown, classes, plane)
 
 
-def recalled(frame: Frame, method: Method, noise: Noise) -> Any:
+def recalled(frame: Frame, method: Setup[P, C], noise: Noise) -> C:
     """Return the telling of the run that `show` has just drawn; raises ValueError where it cannot run."""
     run = tell(method.algorithm, method.story, frame.source, method.params, noise)
     return run.told if method.prepare is None else method.prepare(run.told)
@@ -174,7 +177,7 @@ def _drawn(frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: Vi
     return drawn
 
 
-def _told(frame: Frame, methods: Sequence[Method], noise: Noise) -> Runs:
+def _told(frame: Frame, methods: Sequence[AnySetup], noise: Noise) -> Runs:
     runs = [
         tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
         for place, method in enumerate(methods)
@@ -227,17 +230,8 @@ def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown
     return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
 
 
-def _label(method: Method, run: Run) -> Label:
+def _label(method: AnySetup, run: Run[Any]) -> Label:
     return label_of(run.told.result.guarantee, method.story.contents(run.told))
-
-
-def _side_charts(method: Method, run: Run) -> Sequence[tuple[str, Scene]]:
-    """Return the charts beside the picture: the story's own choice, else cost and ledger."""
-    story = method.story
-    if hasattr(story, "side_charts"):
-        charts: Sequence[tuple[str, Scene]] = story.side_charts(run.told)
-        return charts
-    return (("cost", story.cost_chart(run.told)), ("ledger", story.ledger_chart(run.told)))
 
 
 def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
@@ -254,20 +248,20 @@ def _chart(name: str, chart: Scene, *, public: bool, height: int = CHART_HEIGHT)
         live(seen, key=name, height=height, follow="picture")
 
 
-def _count_releases(run: Run) -> None:
+def _count_releases(run: Run[Any]) -> None:
     if run.n_releases:
         st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
 
 
-def _recolored(frame: Frame, method: Method, run: Run) -> None:
+def _recolored(frame: Frame, method: AnySetup, run: Run[Any]) -> None:
     """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
-    image = frame.source.dataset.image
-    if image is None or frame.public:
+    image, recolored = frame.source.dataset.image, method.story.recolored
+    if image is None or recolored is None or frame.public:
         return
     left, right = st.columns(2)
     left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
     right.image(
-        method.story.recolored(run.told, image.colours.shape),
+        recolored(run.told, image.colours.shape),
         caption="Recolored with the released centers (curator view).",
         width="stretch",
         output_format="PNG",  # a photograph's compression would blur the few colors

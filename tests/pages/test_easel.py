@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dpviz.ui import method
+from dpviz.ui import setup as method
 from tests.pages.conftest import PAGES, SOME_KIND, SOME_KNOB
 
 

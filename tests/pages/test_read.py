@@ -5,11 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from dpviz.ui.readings import CATALOGUE as READINGS
 
 from dpviz.plots import scene_hash
 from dpviz.stories.formulas import ODDS
 from dpviz.stories.glossary import GLOSSARY
-from dpviz.ui.readings import CATALOGUE as READINGS
 from tests.pages.conftest import FIRST, LAPLACE, MORSE, TARGET
 
 TABS = {LAPLACE: "under", MORSE: "below", TARGET: "below"}

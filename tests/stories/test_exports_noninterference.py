@@ -21,8 +21,8 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.data.sheet import Sheet
 from dpviz.ui.export.files import FORMATS, Wish, make
 from dpviz.ui.export.shown import Shown
-from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise
+from dpviz.ui.setup import Setup
 from tests.methods.convergent_kmeans.story import test_family_noninterference as of_family
 from tests.methods.convergent_kmeans.story import test_noninterference as of_zones
 from tests.methods.dpm.story import test_noninterference as of_dpm
@@ -67,7 +67,7 @@ def on_screen(module, story, told, *, public, uploaded, view=None, leak="", draw
     sheet = Sheet(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
     dataset = dataclasses.replace(dataset, labels=sheet.classes if sheet else None)
     source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
-    method = Method(module, story, told.params)
+    method = Setup(module, story, told.params)
     address = f"data={link[0][1]}&epsilon=1.0"
     return Shown(source, (method,), (told,), (scene,), Noise(None if uploaded else 3), view, public, address)
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from dpviz.ui.readings import CATALOGUE as READINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Known, tex
-from dpviz.ui.readings import CATALOGUE as READINGS
 
 BOX = Box.cube(0.0, 10.0, 2)
 POINTS = np.random.default_rng(5).normal([3.0, 6.0], 1.5, (250, 2))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dpviz.ui.readings import CATALOGUE as READINGS
+from dpviz.ui.readings import QUESTIONS
 from scipy.special import gammainc
 
 from dpviz.attacks.two_points import laplace_total_variation
@@ -16,8 +18,6 @@ from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import GLOSSARY, pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
-from dpviz.ui.readings import CATALOGUE as READINGS
-from dpviz.ui.readings import QUESTIONS
 
 TABLES = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}

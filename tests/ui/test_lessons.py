@@ -12,14 +12,14 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from dpviz.methods import CATALOGUE
-from dpviz.methods.convergent_kmeans.page import lesson as lesson_kmeans
-from dpviz.methods.dpm.page import lesson as lesson_dpm
-from dpviz.methods.morse.page import lesson as lesson_morse
-from dpviz.methods.nd_laplace.page import lesson as lesson_laplace
-from dpviz.methods.source_target.page import lesson as lesson_target
+from dpviz.methods.convergent_kmeans.story import lesson as lesson_kmeans
+from dpviz.methods.dpm.story import lesson as lesson_dpm
+from dpviz.methods.morse.story import lesson as lesson_morse
+from dpviz.methods.nd_laplace.story import lesson as lesson_laplace
+from dpviz.methods.source_target.story import lesson as lesson_target
+from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import epsilon as lesson_epsilon
-from dpviz.ui.lessons.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
 from dpviz.ui.lessons.panel import SLIDERS, measured
 
 QUESTIONS = [(name, index) for name, lesson in LESSONS.items() for index in lesson.questions]

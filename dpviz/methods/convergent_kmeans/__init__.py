@@ -1,5 +1,104 @@
-"""Convergent DP k-means (Lu & Shen, "Differentially Private k-Means Clustering with Guaranteed Convergence")."""
+"""Convergent k-means and its family (Lu & Shen)."""
 
-from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import AuditPlan, Entry
+from dpviz.data import load
+from dpviz.methods.convergent_kmeans import algorithm, paper, story
+from dpviz.methods.convergent_kmeans.algorithm import (
+    PAPER,
+    Params,
+    Step,
+    ZonesRelease,
+    fit,
+    sample_in_zone,
+    start_centers,
+    steps,
+)
+from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.convergent_kmeans.story import family, reading
+from dpviz.methods.convergent_kmeans.story.lesson import LESSON
+from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
+from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import Story
 
-__all__ = ["algorithm", "story"]
+FAMILY = Story(
+    name="kmeans_family",
+    place="dpviz.methods.convergent_kmeans.story.family",
+    terms=family.TERMS,
+    reference_key=family.reference_key,
+    reference=family.reference,
+    context=family.context,
+    scene=family.scene,
+    sentence=family.sentence,
+    utility=family.utility,
+    risk=family.risk,
+    contents=family.contents,
+    outcome=family.outcome,
+    side_charts=family.side_charts,
+    recolored=family.recolored,
+)
+
+
+def _page() -> Page:
+    from dpviz.methods.convergent_kmeans.page import PAGE  # it alone needs Streamlit
+
+    return PAGE
+
+
+STORY = Story(
+    name="convergent_kmeans",
+    place="dpviz.methods.convergent_kmeans.story",
+    terms=story.TERMS,
+    reference_key=story.reference_key,
+    reference=story.reference,
+    context=story.context,
+    scene=story.scene,
+    sentence=story.sentence,
+    utility=story.utility,
+    risk=story.risk,
+    contents=story.contents,
+    outcome=story.outcome,
+    side_charts=story.side_charts,
+    recolored=story.recolored,
+    stops=story.stops,
+)
+
+METHOD = Method(
+    name="convergent_kmeans",
+    title=algorithm.TITLE,
+    place="dpviz.methods.convergent_kmeans",
+    Params=algorithm.Params,
+    fit=algorithm.fit,
+    steps=algorithm.steps,
+    audit=AuditPlan(
+        given={"n_iterations": 1, "max_iterations": 3}, more=({"mode": "published", "orientation": "future"},)
+    ),
+    thumbnail=Thumbnail(
+        promise="Zones, draws, centers: every step of k-means, and what noise does to it.",
+        alt="Records colored by cluster; orange zones from which blue centers are drawn, step by step.",
+        made=lambda: (load("blobs", n=500, seed=0), {}),
+        seed=112,
+        frames=(0, 3, 4, 7, -1),
+        params={"epsilon": 2.0},
+        hidden=("Density of the draw", "Path of the centers", "Noise of the release", "Controller"),
+    ),
+    entries=(
+        Entry(
+            "convergent",
+            "Convergent k-means, repaired",
+            (("mode", "repaired"),),
+            (("mode", "repaired"), ("start", "packing")),
+            on=True,
+        ),
+    ),
+    paper=PaperTables("Convergent k-means: the paper's tables, made again", paper.SOURCE, paper.tables, paper.RUNS),
+    family={name: FAMILY for name in BASELINES if name in METHODS},
+    story=STORY,
+    page=_page,
+    worlds=WORLDS,
+    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    lesson=LESSON,
+)
+
+__all__ = ["METHOD", "PAPER", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]

@@ -1,5 +1,110 @@
-"""DPM: clustering through separation (Liebenow et al., "DPM: Clustering Sensitive Data through Separation")."""
+"""DPM: clusters by cuts through empty space (Liebenow, Schütt, Braun, Gehrke, Thaeter & Mohammadi)."""
 
-from dpviz.methods.dpm import algorithm, story
+from dpviz.core import AuditPlan, Entry
+from dpviz.data import load
+from dpviz.methods.dpm import algorithm, paper, story
+from dpviz.methods.dpm.algorithm import (
+    PAPER,
+    CentersStep,
+    LevelStep,
+    Params,
+    Plan,
+    PlanStep,
+    Shares,
+    SplitTrace,
+    SplitTree,
+    Step,
+    TreeRelease,
+    centreness,
+    emptiness,
+    fit,
+    interval_size,
+    level_epsilons,
+    steps,
+)
+from dpviz.methods.dpm.story import reading
+from dpviz.methods.dpm.story.lesson import LESSON
+from dpviz.methods.dpm.story.worlds import WORLDS
+from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import Story
 
-__all__ = ["algorithm", "story"]
+
+def _page() -> Page:
+    from dpviz.methods.dpm.page import PAGE  # it alone needs Streamlit
+
+    return PAGE
+
+
+STORY = Story(
+    name="dpm",
+    place="dpviz.methods.dpm.story",
+    terms=story.TERMS,
+    reference_key=story.reference_key,
+    reference=story.reference,
+    context=story.context,
+    scene=story.scene,
+    sentence=story.sentence,
+    utility=story.utility,
+    risk=story.risk,
+    contents=story.contents,
+    outcome=story.outcome,
+    side_charts=story.side_charts,
+    recolored=story.recolored,
+)
+
+METHOD = Method(
+    name="dpm",
+    title=algorithm.TITLE,
+    place="dpviz.methods.dpm",
+    Params=algorithm.Params,
+    fit=algorithm.fit,
+    steps=algorithm.steps,
+    audit=AuditPlan(given={"n_levels": 1}, gaps=True),
+    thumbnail=Thumbnail(
+        promise="Cuts through empty space, level by level, until only clusters are left.",
+        alt="Records in a box that blue lines cut in parts where it is empty, level by level.",
+        made=lambda: (load("blobs", n=1500, seed=0), {}),
+        seed=3,
+        frames=(0, 2, 3, 5, -1),
+        params={"epsilon": 4.0},
+        hidden=("Half of the noise", "Noise of the release", "Noisy count of a side"),
+    ),
+    entries=(
+        Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True),
+        Entry(
+            "dpm_published",
+            "DPM, as published",
+            (("calibration", "published"),),
+            (("calibration", "published"),),
+            on=True,
+        ),
+    ),
+    paper=PaperTables("DPM: the paper's comparison, made again", paper.SOURCE, paper.tables, paper.RUNS),
+    story=STORY,
+    page=_page,
+    worlds=WORLDS,
+    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    lesson=LESSON,
+)
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "CentersStep",
+    "LevelStep",
+    "Params",
+    "Plan",
+    "PlanStep",
+    "Shares",
+    "SplitTrace",
+    "SplitTree",
+    "Step",
+    "TreeRelease",
+    "centreness",
+    "emptiness",
+    "fit",
+    "interval_size",
+    "level_epsilons",
+    "steps",
+]

@@ -1,5 +1,116 @@
-"""Morse processing of private mixtures (Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering"""
+"""Morse processing of private mixtures (Byun, Choi & Lee)."""
 
-from dpviz.methods.morse import algorithm, story
+from dpviz.core import AuditPlan, Entry
+from dpviz.data import load
+from dpviz.methods.morse import algorithm, paper, story
+from dpviz.methods.morse.algorithm import (
+    PAPER,
+    MergeTree,
+    Mixture,
+    MorseRelease,
+    Params,
+    Step,
+    TransitionPoint,
+    assign,
+    critical_points,
+    disagreement,
+    fit,
+    merge_tree,
+    signed_points,
+    steps,
+    transition_points,
+)
+from dpviz.methods.morse.algorithm.clusters import clustered
+from dpviz.methods.morse.story import reading
+from dpviz.methods.morse.story.lesson import LESSON
+from dpviz.methods.morse.story.worlds import WORLDS
+from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import Story
 
-__all__ = ["algorithm", "story"]
+AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
+
+
+def _page() -> Page:
+    from dpviz.methods.morse.page import PAGE  # it alone needs Streamlit
+
+    return PAGE
+
+
+STORY = Story(
+    name="morse",
+    place="dpviz.methods.morse.story",
+    terms=story.TERMS,
+    reference_key=story.reference_key,
+    reference=story.reference,
+    context=story.context,
+    scene=story.scene,
+    sentence=story.sentence,
+    utility=story.utility,
+    risk=story.risk,
+    contents=story.contents,
+    outcome=story.outcome,
+    side_charts=story.side_charts,
+    recolored=story.recolored,
+    lead_charts=story.lead_charts,
+)
+
+METHOD = Method(
+    name="morse",
+    title=algorithm.TITLE,
+    place="dpviz.methods.morse",
+    Params=algorithm.Params,
+    fit=algorithm.fit,
+    steps=algorithm.steps,
+    audit=AuditPlan(
+        given={"n_components": 1, "n_clusters": 1, "n_iterations": 1, "delta": AUDIT_DELTA},
+        more=tuple({"base": base, "calibration": "published"} for base in ("dpmog", "dplloyd_mog", "dpcube")),
+        idle=frozenset({"estimator"}),
+    ),
+    clustered=clustered,
+    thumbnail=Thumbnail(
+        promise="A private landscape of many small hills, and the passes that join them to clusters.",
+        alt="Two moons of records over a landscape of small Gaussians that merge into fewer, larger regions.",
+        made=lambda: (load("moons", n=5000, seed=0), {}),
+        seed=1,
+        frames=(-1, 3, 2, 1),
+        params={"epsilon": 5.0, "n_iterations": 2},
+        hidden=("Contours", "Transition point"),
+    ),
+    entries=(
+        # Few passes leave each more budget: as on its own page.
+        Entry(
+            "morse",
+            "Morse processing",
+            (("n_iterations", 2),),
+            (("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),
+        ),
+    ),
+    paper=PaperTables(
+        "Morse processing: the paper's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
+    ),
+    story=STORY,
+    page=_page,
+    worlds=WORLDS,
+    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    lesson=LESSON,
+)
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "MergeTree",
+    "Mixture",
+    "MorseRelease",
+    "Params",
+    "Step",
+    "TransitionPoint",
+    "assign",
+    "critical_points",
+    "disagreement",
+    "fit",
+    "merge_tree",
+    "signed_points",
+    "steps",
+    "transition_points",
+]

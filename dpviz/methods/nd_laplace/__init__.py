@@ -1,5 +1,117 @@
-"""nD-Laplace: every record is moved by its owner before anybody sees it, and clusters are found afterwards (van der"""
+"""nD-Laplace: every person moves their own point before anyone sees it (van der Ende; Andrés et al.)."""
 
-from dpviz.methods.nd_laplace import algorithm, story
+import numpy as np
 
-__all__ = ["algorithm", "story"]
+from dpviz.core import AuditPlan, Box, Choices, Entry
+from dpviz.data import load
+from dpviz.methods.nd_laplace import algorithm, paper, story
+from dpviz.methods.nd_laplace.algorithm import (
+    Params,
+    Step,
+    cells_of,
+    fit,
+    grid_of,
+    guarantee_of,
+    law,
+    local_claim,
+    local_event,
+    noise_box,
+    redraw_caveat,
+    steps,
+)
+from dpviz.methods.nd_laplace.story import reading
+from dpviz.methods.nd_laplace.story.lesson import LESSON
+from dpviz.methods.nd_laplace.story.worlds import WORLDS
+from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import Story
+
+RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
+
+
+def _one_across(choices: Choices, box: Box) -> Choices:
+    """Return the epsilon that the diagonal of the box makes 1."""
+    widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
+    return {"epsilon": 1.0 / float(np.linalg.norm(widths))}
+
+
+def _page() -> Page:
+    from dpviz.methods.nd_laplace.page import PAGE  # it alone needs Streamlit
+
+    return PAGE
+
+
+STORY = Story(
+    name="nd_laplace",
+    place="dpviz.methods.nd_laplace.story",
+    terms=story.TERMS,
+    reference_key=story.reference_key,
+    reference=story.reference,
+    context=story.context,
+    scene=story.scene,
+    sentence=story.sentence,
+    utility=story.utility,
+    risk=story.risk,
+    contents=story.contents,
+    outcome=story.outcome,
+    side_charts=story.side_charts,
+    recolored=story.recolored,
+    plane=story.plane,
+)
+
+METHOD = Method(
+    name="nd_laplace",
+    title=algorithm.TITLE,
+    place="dpviz.methods.nd_laplace",
+    Params=algorithm.Params,
+    fit=algorithm.fit,
+    steps=algorithm.steps,
+    audit=AuditPlan(
+        more=tuple({"domain": "remap", "remap": rule} for rule in ("median", "nearest")),
+        idle=frozenset({"remap"}),
+        by_record=True,
+        placed=_one_across,
+    ),
+    thumbnail=Thumbnail(
+        promise="No curator: everyone moves their own point before anyone sees it.",
+        alt="Grey places of people in a town, orange moves, and the blue places that are sent instead.",
+        made=lambda: (load("city", n=250, seed=0), {}),
+        seed=1,
+        frames=(0, 2, -1),
+        params={"epsilon": 0.006},
+        hidden=("Scale: 1 m, the distance that ε is per", "Click one to choose it"),
+    ),
+    entries=(
+        Entry(
+            "nd_laplace",
+            "nD-Laplace",
+            (("unit", "range"),),
+            (("distance", "range"), ("radius", str(RADIUS_OF_ONE)), ("domain", "none")),
+            on=True,
+        ),
+    ),
+    paper=PaperTables(
+        "nD-Laplace: the thesis's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
+    ),
+    story=STORY,
+    page=_page,
+    worlds=WORLDS,
+    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    lesson=LESSON,
+)
+
+__all__ = [
+    "METHOD",
+    "Params",
+    "Step",
+    "cells_of",
+    "fit",
+    "grid_of",
+    "guarantee_of",
+    "law",
+    "local_claim",
+    "local_event",
+    "noise_box",
+    "redraw_caveat",
+    "steps",
+]

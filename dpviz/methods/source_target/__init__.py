@@ -1,5 +1,121 @@
-"""Private source-target clustering (Schnapp & Sabato, "Differentially Private Source-Target Clustering", TMLR 2025)."""
+"""Source-target clustering: public places beside a secret source (Schnapp & Sabato)."""
 
-from dpviz.methods.source_target import algorithm, story
+import numpy as np
 
-__all__ = ["algorithm", "story"]
+from dpviz.core import AuditPlan, Box, Choices, Labels, Points, Targets
+from dpviz.data import Dataset
+from dpviz.data.target_pairs import load_pair, source_of
+from dpviz.methods.source_target import algorithm, paper, story
+from dpviz.methods.source_target.algorithm import (
+    PAPER,
+    Params,
+    SanitiseStep,
+    SelectStep,
+    SourceTargetRelease,
+    Step,
+    cost,
+    fit,
+    guarantees,
+    nonprivate_difference,
+    sanitise,
+    select,
+    select_centers,
+    steps,
+)
+from dpviz.methods.source_target.story import reading
+from dpviz.methods.source_target.story.lesson import LESSON
+from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import Story
+
+
+def _two_targets(_choices: Choices, box: Box) -> Choices:
+    """Return targets in the middle of the box and in a corner."""
+    return {"targets": box.from_unit(np.stack([np.full(box.d, 0.5), np.ones(box.d)]))}
+
+
+def _choose(targets: Points, records: Points, n_centers: int, solver: str, rng: np.random.Generator) -> Labels:
+    return algorithm.select_centers(targets, records, n_centers, solver=solver, rng=rng)
+
+
+def _selected(release: algorithm.SourceTargetRelease) -> Labels:
+    return release.selected
+
+
+def _first_aid() -> tuple[Dataset, Choices]:
+    pair = load_pair("first_aid", n=300, seed=0, n_targets=200)
+    return source_of("first_aid", pair), {"targets": pair.targets, "ball": pair.ball}
+
+
+def _page() -> Page:
+    from dpviz.methods.source_target.page import PAGE  # it alone needs Streamlit
+
+    return PAGE
+
+
+STORY = Story(
+    name="source_target",
+    place="dpviz.methods.source_target.story",
+    terms=story.TERMS,
+    reference_key=story.reference_key,
+    reference=story.reference,
+    context=story.context,
+    scene=story.scene,
+    sentence=story.sentence,
+    utility=story.utility,
+    risk=story.risk,
+    contents=story.contents,
+    outcome=story.outcome,
+    side_charts=story.side_charts,
+    recolored=story.recolored,
+)
+
+METHOD = Method(
+    name="source_target",
+    title=algorithm.TITLE,
+    place="dpviz.methods.source_target",
+    Params=algorithm.Params,
+    fit=algorithm.fit,
+    steps=algorithm.steps,
+    audit=AuditPlan(
+        given={"epsilon": 1.0, "n_centers": 1, "t": 5},
+        more=({"method": "nas", "noise": "gaussian"},),
+        idle=frozenset({"solver", "threshold"}),
+        placed=_two_targets,
+    ),
+    thumbnail=Thumbnail(
+        promise="First-aid points beside secret helpers: what noise lets through, and what it costs.",
+        alt="Green public places, grey secret helpers, blue released stand-ins, and the centers chosen beside them.",
+        made=_first_aid,
+        seed=1,
+        frames=(0, 1, 3, -1),
+        params={"epsilon": 2.0, "n_centers": 5},
+        hidden=("Served by S′", "Choice without privacy"),
+    ),
+    paper=PaperTables(
+        "Source-target clustering: the paper's experiments, made again", paper.SOURCE, paper.tables, paper.RUNS
+    ),
+    targets=Targets(algorithm.cost, _choose, _selected),
+    story=STORY,
+    page=_page,
+    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    lesson=LESSON,
+)
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "Params",
+    "SanitiseStep",
+    "SelectStep",
+    "SourceTargetRelease",
+    "Step",
+    "cost",
+    "fit",
+    "guarantees",
+    "nonprivate_difference",
+    "sanitise",
+    "select",
+    "select_centers",
+    "steps",
+]

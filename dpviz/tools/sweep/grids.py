@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.data import Dataset
+from dpviz.methods import ALGORITHMS
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.tools.sweep.grid_sets import sets_of
-from dpviz.tools.sweep.trials import METHODS, WITH_TARGETS, Fields, Trial, made_params
+from dpviz.tools.sweep.trials import Fields, Trial, made_params
 
 __all__ = ["Grid", "GridError", "grid_of", "read_grid"]
 
@@ -87,12 +88,12 @@ def grid_of(
     for source, k, targets in sets:
         for entry in entries:
             for method, fields, budget, epsilon in _runs(entry, epsilons, k):
-                if method in WITH_TARGETS and targets is None:
+                if ALGORITHMS[method].targets is not None and targets is None:
                     raise GridError(
                         f"{method} chooses among public targets, but the data set {source.name} names none. Write "
                         'targets = 200 below it (so many, even over the box) or targets = "file.csv".'
                     )
-                aims = targets if method in WITH_TARGETS else None
+                aims = targets if ALGORITHMS[method].targets is not None else None
                 floor_k = int(dict(fields).get("n_clusters", dict(fields).get("n_centers", k)))
                 if len(trials) + len(start_seeds) * len(noise_seeds) > MOST_TRIALS:
                     raise GridError(f"The grid has more than {MOST_TRIALS:,} runs. Shorten an axis, or make two grids.")
@@ -108,9 +109,9 @@ def _runs(
 ) -> Iterator[tuple[str, Fields, str | None, float]]:
     """Yield (method, its fields, the field that takes epsilon, epsilon) of an entry, each tried on its Params."""
     name = entry.get("name")
-    if not isinstance(name, str) or name not in METHODS:
-        raise GridError(f"A method was {name!r:.40}, but it must be one of {', '.join(METHODS)}.")
-    place, params = f"method {name}", METHODS[name].Params
+    if not isinstance(name, str) or name not in ALGORITHMS:
+        raise GridError(f"A method was {name!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.")
+    place, params = f"method {name}", ALGORITHMS[name].Params
     budget = _budget(place, entry, params)
     fields = [field for field in _scalar_fields(params) if field not in ("start_seed", budget)]
     known(place, entry, (*METHOD_KEYS, *fields))

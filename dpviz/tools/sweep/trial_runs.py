@@ -7,7 +7,6 @@ import functools
 import platform
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
@@ -16,13 +15,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.core import Box, Centers, CentersRelease, Claim, Labels, Points, PointsRelease, Release
+from dpviz.core import AnyAlgorithm, Box, Centers, CentersRelease, Claim, Found, Points, PointsRelease, Release
+from dpviz.core import Targets as TargetMeasure
 from dpviz.data import Dataset
-from dpviz.methods.morse import algorithm as morse
-from dpviz.methods.source_target import algorithm as source_target
+from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.tools.sweep.trials import METHODS, Source, Targets, Trial
+from dpviz.tools.sweep.trials import Source, Targets, Trial
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -54,14 +53,6 @@ LAST_COLUMNS = (
     "scipy",
     "scikit_learn",
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What a release says of the records. Curator only."""
-
-    centers: Centers  # (k, d)
-    labels: Labels  # (n,) which of them each record belongs to
 
 
 def run_trials(trials: Iterable[Trial]) -> list[Row]:
@@ -136,26 +127,30 @@ def floor_inertia(source: Source, n_clusters: int) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def floor_cost(source: Source, targets: Targets, n_centers: int, solver: str) -> float:
+def floor_cost(method: str, source: Source, targets: Targets, n_centers: int, solver: str) -> float:
     """Return the cost of centers that are chosen beside the true records, its seed following from the data alone."""
     data = prepared(source)
     places = targets.public(source, data.box)["targets"]
     rng = np.random.default_rng([source.seed, source.n, n_centers])
-    chosen = source_target.select_centers(places, data.points, n_centers, solver=solver, rng=rng)
-    return float(source_target.cost(places, data.points, places[chosen]))
+    measure = ALGORITHMS[method].targets
+    assert measure is not None  # asked for methods with targets alone
+    chosen = measure.choose(places, data.points, n_centers, solver, rng)
+    return float(measure.cost(places, data.points, places[chosen]))
 
 
 def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
-    floor = None if trial.targets is not None else floor_inertia(trial.source, trial.n_clusters)
+    if trial.targets is None:
+        floor_inertia(trial.source, trial.n_clusters)  # before the clock starts
     params = trial.params(data.box)
     rng = np.random.default_rng(trial.noise_key)
     clock, processor = time.perf_counter(), time.process_time()
-    result = METHODS[trial.method].fit(data.points, data.box, params, rng=rng)
+    algorithm = ALGORITHMS[trial.method]
+    result = algorithm.fit(data.points, data.box, params, rng=rng)
     seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
     made = (
-        _of_clusters(result.release, data, trial.n_clusters, floor)
-        if floor is not None
-        else _of_targets(result.release, params, trial, data)
+        _of_targets(result.release, algorithm.targets, params, trial, data)
+        if algorithm.targets is not None
+        else _of_clusters(result.release, algorithm, data, trial)
     )
     return {
         **_claim("published", result.guarantee.published),
@@ -167,13 +162,14 @@ def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
     }
 
 
-def _of_clusters(release: Release, data: Dataset, n_clusters: int, floor: float) -> dict[str, Value]:
+def _of_clusters(release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial) -> dict[str, Value]:
     """Measure a release by the distances of the records to their centers."""
     from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
 
-    found = nonprivate_found(release, data.points, data.box, n_clusters)
-    inertia = nonprivate_cost(data.points, found.centers, found.labels)
-    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.labels))
+    floor = floor_inertia(trial.source, trial.n_clusters)
+    found = nonprivate_found(algorithm, release, data.points, data.box, trial.n_clusters)
+    inertia = nonprivate_cost(data.points, found.centers, found.nonprivate_labels)
+    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.nonprivate_labels))
     return {
         "k_found": len(found.centers),
         "inertia": inertia,
@@ -183,12 +179,14 @@ def _of_clusters(release: Release, data: Dataset, n_clusters: int, floor: float)
     }
 
 
-def _of_targets(release: Release, params: Any, trial: Trial, data: Dataset) -> dict[str, Value]:
+def _of_targets(
+    release: Release, measure: TargetMeasure[Any], params: Any, trial: Trial, data: Dataset
+) -> dict[str, Value]:
     """Measure a release by the distances of the targets to the nearest of the records and the chosen targets."""
-    assert isinstance(release, source_target.SourceTargetRelease)
-    chosen = params.targets[release.selected]
-    cost = float(source_target.cost(params.targets, data.points, chosen))
-    floor = floor_cost(trial.source, trial.targets, params.n_centers, params.solver)
+    assert trial.targets is not None  # a grid gives them to every method that is measured so
+    chosen = params.targets[measure.selected(release)]
+    cost = float(measure.cost(params.targets, data.points, chosen))
+    floor = floor_cost(trial.method, trial.source, trial.targets, params.n_centers, params.solver)
     return {
         "k_found": len(chosen),
         "cost": cost,
@@ -205,14 +203,14 @@ def _claim(name: str, claim: Claim | None) -> dict[str, Value]:
     return {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
 
 
-def nonprivate_found(release: Release, points: Points, box: Box, n_clusters: int) -> Found:
+def nonprivate_found(algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int) -> Found:
     """Return the centers that a release stands for and which one each of `points` (n, d) belongs to.
 
-    Released centers: the nearest. A mixture cut into clusters: its own labels, around the mean of each cluster's
-    components. Released points: centers of KMeans++ on them, which is post-processing. Raises ValueError for none.
+    As the method says, where it says it. Released centers: the nearest. Released points: centers of KMeans++ on them,
+    which is post-processing. Raises ValueError for none.
     """
-    if isinstance(release, morse.MorseRelease):
-        return _of_mixture(release, points, box)
+    if algorithm.clustered is not None:
+        return algorithm.clustered(release, points, box)
     if isinstance(release, PointsRelease):
         centers = _kmeans_centers(release.points, n_clusters)
         return Found(centers, assign(points, centers))
@@ -222,18 +220,6 @@ def nonprivate_found(release: Release, points: Points, box: Box, n_clusters: int
             raise ValueError("The run released no center. Raise epsilon, or n.")
         return Found(centers, assign(points, centers))
     raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
-
-
-def _of_mixture(release: morse.MorseRelease, points: Points, box: Box) -> Found:
-    mixture = release.mixture
-    names, groups = np.unique(release.component_clusters, return_inverse=True)
-    weights = np.zeros((len(names), len(groups)))
-    weights[groups, np.arange(len(groups))] = mixture.weights
-    means = (weights @ mixture.means) / weights.sum(axis=1, keepdims=True)
-    # By the likeliest component: following every record downhill takes far longer than the run, for the same labels
-    # but for a few in a hundred.
-    labels = morse.assign(mixture, morse.signed_points(points, box), release.n_clusters, cheap=True)
-    return Found(box.clip(box.from_unit((means + 1.0) / 2.0)), np.searchsorted(names, labels))
 
 
 def _kmeans_centers(released: Points, n_clusters: int) -> Centers:

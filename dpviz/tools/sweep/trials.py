@@ -4,23 +4,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dpviz import baselines
-from dpviz import methods as algorithms
 from dpviz.core import Box, Points, fingerprint
 from dpviz.data import Dataset, load, subsample
 from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import PAIRS, load_pair, source_of, spread_targets
+from dpviz.methods import ALGORITHMS
 
 Scalar = str | int | float | bool
 Fields = tuple[tuple[str, Scalar], ...]  # (name, value), sorted by name
 
-METHODS: dict[str, ModuleType] = {**algorithms.CATALOGUE, **baselines.CATALOGUE}
-WITH_TARGETS = ("source_target",)  # methods that choose among public targets; their cost is another one
 SEED_BITS = 31  # of a run's own noise seed: as many as a page's address takes
 
 
@@ -94,13 +91,13 @@ class Trial:
 
     source: Source
     n_clusters: int  # of the non-private floor
-    method: str  # of METHODS
+    method: str  # of ALGORITHMS
     fields: Fields  # of the method's Params, without its budget and its start seed
     budget: str | None  # field of Params that takes epsilon; None: the method spends none
     epsilon: float  # infinite where the method spends none
     start_seed: int
     noise_seed: int
-    targets: Targets | None = None  # of WITH_TARGETS alone
+    targets: Targets | None = None  # of methods that choose among targets alone
 
     @property
     def key(self) -> str:
@@ -145,12 +142,12 @@ def made_params(
 
     `public` are its public arrays; without them a method with targets gets one, to try its other fields.
     """
-    params = METHODS[method].Params
+    algorithm = ALGORITHMS[method]
     given: dict[str, Any] = {**dict(fields), **public}
-    if method in WITH_TARGETS:
+    if algorithm.targets is not None:
         given.setdefault("targets", np.zeros((1, 1)))
     if budget is not None:
         given[budget] = epsilon
-    if "start_seed" in params.__dataclass_fields__:
+    if algorithm.has_start:
         given["start_seed"] = start_seed
-    return params(**given)
+    return algorithm.Params(**given)

@@ -145,8 +145,8 @@ def recipe(
     trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
     runs = tuple(
         Run(
-            method.algorithm.__name__,
-            method.story.__name__,
+            method.algorithm.place,
+            method.story.place,
             method.params,
             method.name if pair else "",
             chosen=getattr(told, "chosen", None) or None,

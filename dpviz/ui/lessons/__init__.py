@@ -1,18 +1,11 @@
-"""All lessons, in the order in which a class can take them: ε first, then one for each system."""
+"""All lessons, in the order in which a class can take them: ε first, then one for each method."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from dpviz.methods.convergent_kmeans.page import lesson as lesson_kmeans
-from dpviz.methods.dpm.page import lesson as lesson_dpm
-from dpviz.methods.morse.page import lesson as lesson_morse
-from dpviz.methods.nd_laplace.page import lesson as lesson_laplace
-from dpviz.methods.source_target.page import lesson as lesson_target
-from dpviz.ui.lessons import epsilon as lesson_epsilon
-from dpviz.ui.lessons.lesson import Lesson
+from dpviz.methods import CATALOGUE
+from dpviz.stories.lesson import Lesson
+from dpviz.ui.lessons import epsilon
 
-LESSONS: MappingProxyType[str, Lesson] = MappingProxyType(
-    {
-        module.LESSON.name: module.LESSON
-        for module in (lesson_epsilon, lesson_kmeans, lesson_dpm, lesson_morse, lesson_laplace, lesson_target)
-    }
-)
+_ALL = (epsilon.LESSON, *(method.lesson for method in CATALOGUE.values() if method.lesson is not None))
+LESSONS: Mapping[str, Lesson] = MappingProxyType({lesson.name: lesson for lesson in _ALL})

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import estimated_share, randomized_response
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
 
 COIN = math.log(3.0)  # ε of two tosses: the truth three times as likely as its opposite
 N_PEOPLE, N_YES = 1_000, 300

@@ -11,11 +11,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
+from dpviz.stories.lesson import Answer, Lesson, Question
 from dpviz.ui import state
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.export import menu as exports
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question
 
 SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho")  # knobs with a privacy slider
 KEPT = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise

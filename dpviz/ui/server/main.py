@@ -19,7 +19,7 @@ ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
-    titles = {**{name: module.TITLE for name, module in CATALOGUE.items()}, **ACROSS}
+    titles = {**{name: method.title for name, method in CATALOGUE.items()}, **ACROSS}
     pages = {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()}
     # A page that is the default has no address of its own but `/`.
     page = st.navigation([st.Page(PAGES / f"{HOME}.py", title="Home", default=True), *pages.values()])

@@ -2,7 +2,7 @@
 
 import threading
 
-from dpviz.ui.thumbnails import SITTERS, address
+from dpviz.ui.thumbnails import THUMBNAILS, address
 
 PATIENCE = 3.0  # seconds of silence
 TOLD = "Making machine code, once after an installation or a change: up to half a minute."
@@ -14,8 +14,8 @@ def make() -> None:
     told.daemon = True
     told.start()
     try:
-        for sitter in SITTERS:
+        for name in THUMBNAILS:
             for dark in (False, True):
-                address(sitter, dark=dark)
+                address(name, dark=dark)
     finally:
         told.cancel()

@@ -12,7 +12,7 @@ from dpviz.experiments.__main__ import main
 from dpviz.experiments.tables import Column, ResultTable
 from dpviz.tools.reproduce import reproductions
 from dpviz.tools.reproduce.page import write_page
-from dpviz.tools.reproduce.reproductions import REPRODUCTIONS
+from dpviz.tools.reproduce.reproductions import PAPERS
 from tests.ui.test_report import EVIL, Tags
 
 SYSTEMS = ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]
@@ -38,9 +38,9 @@ def asked(monkeypatch):
 
         return make
 
-    tiny = {name: dataclasses.replace(entry, make=maker(name)) for name, entry in REPRODUCTIONS.items()}
+    tiny = {name: dataclasses.replace(entry, make=maker(name)) for name, entry in PAPERS.items()}
     for module in (__main__, reproductions):
-        monkeypatch.setattr(module, "REPRODUCTIONS", MappingProxyType(tiny))
+        monkeypatch.setattr(module, "PAPERS", MappingProxyType(tiny))
     return found
 
 
@@ -62,7 +62,7 @@ def test_one_command_makes_all_tables_and_the_page(asked, tmp_path, capsys):
     ] == SYSTEMS
     for name in SYSTEMS:
         assert f"{name} differs, because." in found.text
-        assert REPRODUCTIONS[name].title in found.text
+        assert PAPERS[name].title in found.text
     for words in ("Paper (%)", "Ours (%)", "1.5", "2.5", EVIL):
         assert words in found.text
     assert not {tag for tag, _ in found.tags} & {"script", "img", "link", "iframe"}
@@ -76,7 +76,7 @@ def test_one_command_makes_all_tables_and_the_page(asked, tmp_path, capsys):
 def test_without_a_number_each_paper_has_its_own_runs(asked, tmp_path):
     (tmp_path / "pulsar").touch()
     assert main(command(tmp_path)) == 0
-    assert [runs for _, runs, _, _ in asked] == [REPRODUCTIONS[name].runs for name in SYSTEMS]
+    assert [runs for _, runs, _, _ in asked] == [PAPERS[name].runs for name in SYSTEMS]
 
 
 def test_what_cannot_be_made_keeps_nobody_else_from_it(asked, tmp_path, capsys):
@@ -85,7 +85,7 @@ def test_what_cannot_be_made_keeps_nobody_else_from_it(asked, tmp_path, capsys):
     assert "Pulsar is missing" in said.err
     assert "4 of 5 papers" in said.out
     assert len(asked) == 4
-    assert REPRODUCTIONS["morse"].title not in (tmp_path / "out" / "reproduction.html").read_text("utf-8")
+    assert PAPERS["morse"].title not in (tmp_path / "out" / "reproduction.html").read_text("utf-8")
 
 
 def test_the_tables_of_the_app_fill_the_page(tmp_path):

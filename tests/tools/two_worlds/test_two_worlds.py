@@ -12,13 +12,15 @@ from dpviz.core import Adjacency, Box
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.morse import algorithm as morse
+from dpviz.methods.morse.story.worlds import peaks_of
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
+from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import story
 from dpviz.tools.two_worlds.story import Change, neighbors
-from dpviz.tools.two_worlds.story.cloud import Cloud, Question, peaks_of, run_world
+from dpviz.tools.two_worlds.story.cloud import Question, run_world
 from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_of
 
 BOX = Box([-1.0, 0.0], [3.0, 2.0])

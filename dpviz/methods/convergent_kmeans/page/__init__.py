@@ -7,24 +7,25 @@ import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
-from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.convergent_kmeans import METHOD, algorithm, story
 from dpviz.methods.convergent_kmeans.page import attack_record, family
 from dpviz.methods.convergent_kmeans.paper.family import METHODS, Question, configure
 from dpviz.methods.convergent_kmeans.story import family as kmeans_family
+from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import play
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.method import Method, along
+from dpviz.ui.setup import AnySetup, Setup, along
 from dpviz.ui.show import Slider, show, show_pair
+
+KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+MODES = dict(KNOBS["mode"].choices)
 
 
 def draw() -> None:
     """Draw the page."""
-    KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
-    MODES = dict(KNOBS["mode"].choices)
-
     chosen = state.value(family.METHOD)
     page = frame.start(algorithm.TITLE, kmeans_family.TERMS if chosen in BASELINES else story.TERMS)
     with page.first:
@@ -46,23 +47,23 @@ def draw() -> None:
     adapt = two_worlds.adapter(family.TAB)
     proved = common["start"] == "packing" and not page.source.dataset.bounds_from_data
 
-    def repaired(epsilon: float) -> Method:
+    def repaired(epsilon: float) -> AnySetup:
         """Describe convergent k-means with a proved budget for the whole run."""
         params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-        return Method(algorithm, story, params, MODES["repaired"] if chosen == "both" else "", adapt=adapt)
+        return Setup(METHOD, METHOD.story, params, MODES["repaired"] if chosen == "both" else "", adapt=adapt)
 
-    def published(step: float, counts: float) -> Method:
+    def published(step: float, counts: float) -> AnySetup:
         """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
-        budgets = {"epsilon_per_iteration": step, "epsilon_counts": counts}
+        budgets: dict[str, Any] = {"epsilon_per_iteration": step, "epsilon_counts": counts}
         params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-        return Method(algorithm, story, params, MODES["published"] if chosen == "both" else "", adapt=adapt)
+        return Setup(METHOD, METHOD.story, params, MODES["published"] if chosen == "both" else "", adapt=adapt)
 
-    def baseline(epsilon: float) -> Method:
+    def baseline(epsilon: float) -> AnySetup:
         """Describe another method of the family."""
         module, params = configure(chosen, replace(asked, epsilon=epsilon))
-        return Method(module, kmeans_family, params, METHODS[chosen], adapt=adapt)
+        return Setup(module, METHOD.family[chosen], params, METHODS[chosen], adapt=adapt)
 
-    def stepwise(step: float) -> Method:
+    def stepwise(step: float) -> AnySetup:
         """Describe it as the paper prints it, with the final counts' budget of now."""
         return published(step, float(state.value(KNOBS["epsilon_counts"])))
 
@@ -70,7 +71,7 @@ def draw() -> None:
     budget = KNOBS["epsilon_per_iteration" if chosen == "published" else "epsilon"]
     trails = (along(repaired), along(lambda each: published(each, each))) if chosen == "both" else ((), ())
 
-    def side_by_side(epsilon: float) -> tuple[Method, Method]:
+    def side_by_side(epsilon: float) -> tuple[AnySetup, AnySetup]:
         """Return both modes, each with the trail of its centers over the budgets."""
         return replace(repaired(epsilon), trail=trails[0]), replace(published(epsilon, epsilon), trail=trails[1])
 
@@ -110,3 +111,6 @@ def draw() -> None:
     with page.more_pictures:
         reading.fill(family.TAB, "convergent_kmeans", tabs)
     frame.show_problems(page.problems)  # what came up in the open tab
+
+
+PAGE = Page(draw)

@@ -20,9 +20,9 @@ from dpviz.ui import address, asking, controls, state
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.server.background import Job
+from dpviz.ui.setup import AnySetup
 
 _KNOBS = {knob.name: knob for knob in knobs(Params)}
 EPSILON, STEP = _KNOBS["epsilon"], _KNOBS["epsilon_per_iteration"]
@@ -46,7 +46,7 @@ TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Sh
 _SEED = "dpviz:attack-seed"
 _CLICK = "dpviz:attack-click"
 
-Describe = Callable[[float], Method]  # budget -> the method at that budget
+Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
 
 
 def attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:

@@ -171,6 +171,11 @@ def ledger_chart(told: Context) -> Scene:
     return charts.ledger_chart(ledger_rows(told.result), proved=told.proved)
 
 
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return the charts beside the picture: cost against iteration, and the ledger."""
+    return (("cost", cost_chart(told)), ("ledger", ledger_chart(told)))
+
+
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     if told.repaired:

@@ -183,6 +183,11 @@ def no_budget(_: float) -> str:
     return "Lloyd has no budget: ε changes nothing here."
 
 
+def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+    """Return the charts beside the picture: cost against iteration, and the ledger."""
+    return (("cost", cost_chart(told)), ("ledger", ledger_chart(told)))
+
+
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     if _exact(told):

@@ -1,19 +1,19 @@
 """DPM: move ε, and watch the box being cut where it is empty, level by level."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from dpviz.methods.dpm import algorithm, story
+from dpviz.methods.dpm import METHOD, algorithm, story
 from dpviz.methods.dpm.page import knobs as dpm_knobs
 from dpviz.methods.dpm.page import tabs as dpm_tabs
 from dpviz.methods.dpm.story.context import Context
+from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.method import Method
+from dpviz.ui.setup import Setup
 from dpviz.ui.show import Slider, impossible, recalled, show
 
 
@@ -28,25 +28,25 @@ def draw() -> None:
         view = frame.view(page, solid=True)
     dataset = page.source.dataset
 
-    def method(epsilon: float, node: int) -> Method:
-        """Describe DPM with these knobs, looking into that node; raises ValueError where they are impossible together."""
+    def method(epsilon: float, node: int) -> Setup[algorithm.Params, Context]:
+        """Describe DPM with these knobs, looking into that node; raises ValueError for impossible ones."""
         params = algorithm.Params(epsilon=epsilon, calibration=calibration, **chosen)
 
         def prepare(told: Context) -> Context:
             """Add what only this page knows: the known classes, and the subset that is looked into."""
             return replace(told, classes=dataset.labels, chosen=node)
 
-        return Method(algorithm, story, params, prepare=prepare, adds=node, adapt=two_worlds.adapter(dpm_tabs.TAB))
+        return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=node, adapt=two_worlds.adapter(dpm_tabs.TAB))
 
     def looked_into() -> int:
         """Return the subset that the strips and the picture look into."""
         return int(state.value(dpm_knobs.NODE))
 
-    def now() -> Method:
+    def now() -> Setup[algorithm.Params, Context]:
         """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
         return method(float(state.value(dpm_knobs.KNOBS["epsilon"])), looked_into())
 
-    def recall() -> Any:
+    def recall() -> Context | None:
         """Return the run that the picture shows, None where there is none."""
         try:
             return recalled(page, now(), noise)
@@ -97,3 +97,6 @@ def draw() -> None:
     with page.more_pictures:
         reading.fill(dpm_tabs.TAB, "dpm", tabs)
     frame.show_problems(page.problems)  # what came up in the open tab
+
+
+PAGE = Page(draw)

@@ -13,7 +13,6 @@ from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.context import Context, Yardstick, contents, ratio
 from dpviz.methods.dpm.story.layers import NAMES, PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
-from dpviz.methods.dpm.story.plane import Plane
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
@@ -21,6 +20,7 @@ from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.ledger import LedgerRow, _label
 from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words

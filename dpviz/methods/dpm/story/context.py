@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.baselines._weighted_kmeans import spread_start
 from dpviz.core import FloatArray, Labels, Points, Result
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, SplitTrace, Step, TreeRelease
-from dpviz.methods.dpm.story.plane import Cells
+from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.stories.label import RECORD, Contents, box_words

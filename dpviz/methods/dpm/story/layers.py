@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
 from dpviz.methods.dpm.story.context import Context, about, place, reason, titles
-from dpviz.methods.dpm.story.plane import Plane
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.plane import Plane
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
 from dpviz.words import spoken
 
@@ -65,7 +65,7 @@ def _records(told: Context, stage: Stage) -> Layer:
 def _cut_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     """Applied cuts as they add up, those being tried, refused ones, and the best ones that could have been."""
     cells, clock = told.cells, stage.clock
-    cuts, levels = plane.cuts(cells), np.arange(clock.n_steps)[:, None]
+    cuts, levels = cells.drawn(plane), np.arange(clock.n_steps)[:, None]
     upto = np.where((cells.applied & (cells.levels <= levels))[..., None, None], cuts, np.nan)
     now = np.where((cells.tried & (cells.levels == levels))[..., None, None], cuts, np.nan)
     refused = np.where((cells.refused & (cells.levels == levels))[..., None, None], cuts, np.nan)
@@ -99,7 +99,7 @@ def _best(told: Context, plane: Plane, n_levels: int) -> FloatArray:
         for split in step.splits:
             axis, at = split.nonprivate_best
             axes[split.node], positions[split.node] = axis, split.positions[axis, at]
-    best = plane.cuts_at(cells.low, cells.high, axes, positions)
+    best = plane.cuts(cells.low, cells.high, axes, positions)
     return np.where((cells.levels == np.arange(n_levels)[:, None])[..., None, None], best, np.nan)
 
 

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Labels, Points, frozen
 from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm.story.cells import Cells
 from dpviz.methods.dpm.story.context import Context
-from dpviz.methods.dpm.story.plane import Cells, Plane
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.plane import Plane
 from dpviz.stories.view import View
 from dpviz.words import spoken
 
@@ -114,7 +115,7 @@ def heat_chart(told: Context, many: ManyCuts, view: View) -> Scene:
     plane = Plane.of(flat, told.words)
     share = heat(many, plane.features)
     value = np.rint(255.0 * np.sqrt(share)).astype(np.uint8)[None, None]
-    cuts = np.where(told.cells.applied[:, None, None], plane.cuts(told.cells), np.nan)
+    cuts = np.where(told.cells.applied[:, None, None], told.cells.drawn(plane), np.nan)
     square = np.array([[[0.0, 0.0, 1.0, 1.0]]])
     hidden = told.words.box.d > len(plane.features)
     more = f" Cuts along the other {told.words.box.d - len(plane.features)} features are not here." if hidden else ""

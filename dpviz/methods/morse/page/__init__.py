@@ -6,21 +6,22 @@ from typing import Any
 import streamlit as st
 
 from dpviz.core import knobs
-from dpviz.methods.morse import algorithm, story
+from dpviz.methods.morse import METHOD, algorithm, story
 from dpviz.methods.morse.page import tabs as morse
+from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.method import Method
+from dpviz.ui.setup import Setup
 from dpviz.ui.show import Slider, show
+
+KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
+KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
 
 
 def draw() -> None:
     """Draw the page."""
-    KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
-    KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes leave each more budget: a good start
-
     page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
     chosen: dict[str, Any] = {}
     with page.first:
@@ -42,10 +43,10 @@ def draw() -> None:
         """Add what only this page knows: what is scrubbed, and the known classes."""
         return story.with_classes(replace(told, look=look), page.source.dataset.labels)
 
-    def method(epsilon: float) -> Method:
+    def method(epsilon: float) -> Setup[algorithm.Params, story.Context]:
         """Describe Morse processing with these knobs."""
         params = algorithm.Params(epsilon=epsilon, **chosen)
-        return Method(algorithm, story, params, prepare=prepare, adds=look, adapt=adapt)
+        return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=look, adapt=adapt)
 
     @st.fragment
     def epsilon_and_picture() -> None:
@@ -77,3 +78,6 @@ def draw() -> None:
     with page.more_pictures:
         reading.fill(morse.TAB, "morse", tabs)
     frame.show_problems(page.problems)  # what came up in the open tab
+
+
+PAGE = Page(draw)

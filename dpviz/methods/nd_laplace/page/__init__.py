@@ -1,16 +1,16 @@
 """nD-Laplace: move ε within a radius, and watch every person hide the own place before anybody sees it."""
 
 from dataclasses import replace
-from typing import cast
 
 import streamlit as st
 
-from dpviz.methods.nd_laplace import algorithm, story
+from dpviz.methods.nd_laplace import METHOD, algorithm, story
 from dpviz.methods.nd_laplace.page import knobs as nd_laplace
 from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
+from dpviz.stories.method import Page
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, state
-from dpviz.ui.method import Method
+from dpviz.ui.setup import Setup
 from dpviz.ui.show import Slider, recalled, show
 
 
@@ -35,21 +35,20 @@ def draw() -> None:
         """Return the parameters whose ε is the level over the radius."""
         return algorithm.Params(epsilon=level / measure.radius, **chosen)
 
-    def method(level: float) -> Method:
+    def method(level: float) -> Setup[algorithm.Params, story.Context]:
         """Describe nD-Laplace with these knobs."""
-        return Method(algorithm, story, params(level), prepare=prepare, adds=(measure, record))
+        return Setup(METHOD, METHOD.story, params(level), prepare=prepare, adds=(measure, record))
 
-    def now() -> Method:
+    def now() -> Setup[algorithm.Params, story.Context]:
         """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
         return method(float(state.value(nd_laplace.KNOBS["epsilon"])))
 
     def recall() -> story.Context | None:
         """Return the run that the picture shows, None where there is none."""
         try:
-            told = recalled(page, now(), noise)
+            return recalled(page, now(), noise)
         except ValueError:
             return None  # the place of the picture says why
-        return cast(story.Context, told)
 
     @st.fragment
     def epsilon_and_picture() -> None:
@@ -68,3 +67,6 @@ def draw() -> None:
         asked = two_worlds.Asked(now, nd_laplace_tabs.DRAW, record=None, radius=measure.radius)
         nd_laplace_tabs.below(page, method, recall, asked, noise, view)
     frame.show_problems(page.problems)  # what came up in the open tab
+
+
+PAGE = Page(draw)

@@ -5,16 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.methods.source_target import algorithm, story
+from dpviz.methods.source_target import METHOD, algorithm, story
 from dpviz.methods.source_target.page import data as source_target_data
 from dpviz.methods.source_target.page import knobs as source_target_knobs
 from dpviz.methods.source_target.page import tabs as source_target
+from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, epsilon, frame, reading, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.method import Method
 from dpviz.ui.runs import words_of
+from dpviz.ui.setup import Setup
 from dpviz.ui.show import Slider, show
 
 
@@ -35,17 +36,18 @@ def draw() -> None:
 
     def params_at(value: float) -> algorithm.Params:
         """Return these knobs' parameters at a budget."""
-        return algorithm.Params(targets=targets.points, ball=targets.ball, **{budget.name: value}, **chosen)
+        spent: dict[str, Any] = {budget.name: value}
+        return algorithm.Params(targets=targets.points, ball=targets.ball, **spent, **chosen)
 
     def prepare(told: story.Context) -> story.Context:
         """Add what only this page knows: the known classes, and the record that is looked at."""
         told = replace(told, targets_public=targets.public, record=record)
         return story.with_classes(told, classes, targets.classes)
 
-    def method(value: float) -> Method:
+    def method(value: float) -> Setup[algorithm.Params, story.Context]:
         """Return what is run at a budget."""
         adds = (targets.public, record, *source_target_data.link(page.source))
-        return Method(algorithm, story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
+        return Setup(METHOD, METHOD.story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
 
     @st.fragment
     def budget_and_picture() -> None:
@@ -84,3 +86,6 @@ def draw() -> None:
     with page.more_pictures:
         reading.fill(source_target.TAB, "source_target", tabs)
     frame.show_problems(page.problems)  # what came up in the open tab
+
+
+PAGE = Page(draw)

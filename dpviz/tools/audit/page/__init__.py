@@ -8,13 +8,14 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
+from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.tools.audit import story
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.page import tasks as audit_tasks
 from dpviz.tools.audit.page.tasks import CHUNK, CONSTRUCTED
 from dpviz.tools.audit.story import reading as audit_reading
-from dpviz.tools.audit.table.cases import CATALOGUE, AuditCase, cases
+from dpviz.tools.audit.table.cases import AuditCase, cases
 from dpviz.ui import asking, controls, panel, reading, state
 from dpviz.ui.export.files import data_of
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
@@ -27,10 +28,10 @@ BATCHED = 10  # times the runs where they are one call
 METHOD = Knob(
     "audited",
     "choice",
-    next(iter(CATALOGUE)),
+    next(iter(ALGORITHMS)),
     "Method",
     "What is run many times.",
-    choices=tuple((name, module.TITLE) for name, module in CATALOGUE.items()),
+    choices=tuple((name, algorithm.title) for name, algorithm in ALGORITHMS.items()),
 )
 PAIR = Knob(
     "neighbors",
@@ -158,13 +159,15 @@ def _read(frame: Frame, question: Question, case: AuditCase | None) -> None:
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
     bound = _kept().get((frame.source.key, question))
     if case is None or bound is None:
-        reading.article(audit_reading, [], "", CODE)
+        reading.article(audit_reading.MISREADINGS, audit_reading.PAPERS, [], "", CODE)
         return
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
     data = data_of(frame.source, public=frame.public)
     code = audit_reading.code(data, question.key, question.record, _sizes(question, case), question.seed)
-    reading.article(audit_reading, [reading.Part("", found, audit_reading.WORDS)], code, CODE)
+    reading.article(
+        audit_reading.MISREADINGS, audit_reading.PAPERS, [reading.Part("", found, audit_reading.WORDS)], code, CODE
+    )
 
 
 def _kept() -> dict[Any, EpsilonBound]:

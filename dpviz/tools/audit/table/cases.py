@@ -1,25 +1,23 @@
 """What is audited: every method and mode of the two catalogues, each on neighbours that are as far apart as can be.
 
 A new method is found by being in a catalogue: it is audited with its defaults and with each choice of its knobs, on
-records in the box's middle and one in a corner. `PAIRS` and `GIVEN` hold what a method needs beside that.
+records in the box's middle and one in a corner. Its `audit` plan holds what it needs beside that.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dpviz import baselines
-from dpviz import methods as algorithms
 from dpviz.audit import Batch, Family
-from dpviz.core import Adjacency, Box, Claim, FloatArray, Guarantee, Points, Release, Result, knobs
+from dpviz.core import Adjacency, Box, Choices, Claim, FloatArray, Guarantee, Points, Release, Result, knobs
+from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.tools.audit.table.pairs import (
     Pair,
     alternating_gaps,
-    corner,
     corner_moved,
     corner_record,
     farthest_places,
@@ -27,40 +25,10 @@ from dpviz.tools.audit.table.pairs import (
 )
 from dpviz.words import spoken
 
-CATALOGUE: Mapping[str, ModuleType] = MappingProxyType({**algorithms.CATALOGUE, **baselines.CATALOGUE})
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
-Fields = Mapping[str, Any]
+Fields = Choices
 
-# Public inputs that keep a run short and its noise in one place, so that the runs show more; ours.
-GIVEN: Mapping[str, Fields] = {
-    "convergent_kmeans": {"n_iterations": 1, "max_iterations": 3},
-    "dpm": {"n_levels": 1},
-    "morse": {"n_components": 1, "n_clusters": 1, "n_iterations": 1, "delta": DELTA},
-    "source_target": {"epsilon": 1.0, "n_centers": 1, "t": 5},
-    "lloyd": {"n_iterations": 1},
-    "blum": {"n_iterations": 1},
-    "dwork": {"n_iterations": 1},
-    "su": {"n_iterations": 1},
-    "lsh_splits": {"max_depth": 2},
-    "em_mc": {"n_scales": 1},
-    "privgene": {"n_rounds": 2},
-}
-# Modes beside the defaults with one choice changed.
-MORE: Mapping[str, tuple[Fields, ...]] = {
-    "convergent_kmeans": ({"mode": "published", "orientation": "future"},),
-    "morse": tuple({"base": base, "calibration": "published"} for base in ("dpmog", "dplloyd_mog", "dpcube")),
-    "nd_laplace": tuple({"domain": "remap", "remap": rule} for rule in ("median", "nearest")),
-    "source_target": ({"method": "nas", "noise": "gaussian"},),
-}
-# Choices that add no release: a rule that is used in another mode only, and rules over numbers that are out already.
-IDLE: Mapping[str, frozenset[str]] = {
-    "nd_laplace": frozenset({"remap"}),
-    "morse": frozenset({"estimator"}),
-    "source_target": frozenset({"solver", "threshold"}),
-    "eugkm": frozenset({"cells"}),
-}
 KEPT = 256  # usual pairs that are remembered; ours
-LOCAL = frozenset({"nd_laplace"})  # methods that perturb each record by itself, so that one row alone tells
 SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their value
 
 
@@ -99,7 +67,7 @@ class AuditCase:
     @property
     def has_page(self) -> bool:
         """Whether the method has a page of its own."""
-        return self.method in algorithms.CATALOGUE
+        return self.method in CATALOGUE
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
         """Run once and return what is published."""
@@ -113,7 +81,7 @@ class AuditCase:
     @property
     def runner(self) -> Callable[[Points, np.random.Generator], Release] | Batch:
         """The way to run many times: where each record is moved by itself, many runs are many records."""
-        if self.method in LOCAL and len(self.pair.points) == 1:
+        if ALGORITHMS[self.method].audit.by_record and len(self.pair.points) == 1:
             return Batch(self._many_rows)
         return self.run
 
@@ -131,33 +99,23 @@ def params_of(method: str, choices: Fields, box: Box) -> Any:
 
     Raises ValueError for a combination that the method refuses.
     """
-    made = CATALOGUE[method].Params
+    made, plan = ALGORITHMS[method].Params, ALGORITHMS[method].audit
     names = {field.name for field in fields(made)}
     common = {name: value for name, value in {"n_clusters": 1, "start_seed": 0}.items() if name in names}
-    given = {**common, **GIVEN.get(method, {}), **_placed(method, choices, box), **choices}
+    given = {**common, **plan.given, **plan.placed(choices, box), **choices}
     has_delta = "delta" in names and given.get("noise", "gaussian") == "gaussian" and "delta" not in given
     return made(**given, **({"delta": DELTA} if has_delta else {}))
 
 
-def _placed(method: str, choices: Fields, box: Box) -> Fields:
-    """Return what depends on the box: targets in its middle and a corner, and an ε that its diagonal makes 1."""
-    if method == "source_target":
-        return {"targets": box.from_unit(np.stack([np.full(box.d, 0.5), corner(box.d)]))}
-    if method == "nd_laplace":
-        widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
-        return {"epsilon": 1.0 / float(np.linalg.norm(widths))}
-    return {}
-
-
 def _fitted(method: str, points: Points, box: Box, params: Any, rng: np.random.Generator) -> Result[Any, Any]:
-    result: Result[Any, Any] = CATALOGUE[method].fit(points, box, params, rng=rng)
+    result: Result[Any, Any] = ALGORITHMS[method].fit(points, box, params, rng=rng)
     return result
 
 
 @lru_cache(maxsize=1)
 def cases() -> Mapping[str, AuditCase]:
     """Return everything that is audited, by key, in the catalogues' order."""
-    return MappingProxyType({case.key: case for method in CATALOGUE for case in _cases(method)})
+    return MappingProxyType({case.key: case for method in ALGORITHMS for case in _cases(method)})
 
 
 def judged(guarantee: Guarantee) -> Claim:
@@ -174,7 +132,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     params = params_of(case.method, case.choices, box)
     claim = judged(_fitted(case.method, points, box, params, np.random.default_rng(0)).guarantee)
     pair = own_pair(points, box, record, claim.adjacency, shares=case.choices.get("unit") == "range")
-    if case.method in LOCAL:
+    if ALGORITHMS[case.method].audit.by_record:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
     return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
@@ -189,7 +147,7 @@ def _cases(method: str) -> Iterator[AuditCase]:
         for pair in _pairs(method):
             told = ",".join(f"{name}={value}" for name, value in choices.items())
             key = ":".join(part for part in (method, told, "" if pair is None else pair.name) if part)
-            title, mode = CATALOGUE[method].TITLE, _words(method, choices, params)
+            title, mode = ALGORITHMS[method].title, _words(method, choices, params)
             made = params if pair is None else params_of(method, choices, pair.box)
             yield AuditCase(key, method, title, mode, choices, made, pair)
 
@@ -197,18 +155,18 @@ def _cases(method: str) -> Iterator[AuditCase]:
 def _modes(method: str) -> Iterator[Fields]:
     """Yield the defaults, then each other choice of each knob, then the combinations named above."""
     yield {}
-    for knob in knobs(CATALOGUE[method].Params):
-        if knob.kind == "choice" and knob.name not in IDLE.get(method, frozenset()):
+    for knob in knobs(ALGORITHMS[method].Params):
+        if knob.kind == "choice" and knob.name not in ALGORITHMS[method].audit.idle:
             yield from ({knob.name: value} for value, _ in knob.choices if value != knob.default)
-    yield from MORE.get(method, ())
+    yield from ALGORITHMS[method].audit.more
 
 
 def _pairs(method: str) -> Iterator[Pair | None]:
     """Yield the neighbours for one mode: those that its claim is about; None for the usual ones."""
-    if method in LOCAL:
+    if ALGORITHMS[method].audit.by_record:
         yield farthest_places()
         return
-    if method == "dpm":
+    if ALGORITHMS[method].audit.gaps:
         yield alternating_gaps()
     yield None
 
@@ -224,7 +182,7 @@ def _usual_pair(key: str) -> Pair:
 def _words(method: str, choices: Fields, params: Any) -> str:
     """Say the mode in the knobs' own words."""
     parts = []
-    for knob in knobs(CATALOGUE[method].Params):
+    for knob in knobs(ALGORITHMS[method].Params):
         if knob.kind == "choice" and (knob.name in choices or knob.name in SHOWN):
             parts.append(dict(knob.choices)[getattr(params, knob.name)])
     return ", ".join(parts) or spoken("default")

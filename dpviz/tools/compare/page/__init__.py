@@ -29,7 +29,8 @@ MOST_SEED = 10**6
 GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
 AT = 1.0  # the ε that the sentence is about; in both grids
 SWITCHES = {
-    key: Knob(f"with_{key}", "bool", entry.on, entry.name, "Whether it is compared.") for key, entry in ENTRIES.items()
+    key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
+    for key, entry in ENTRIES.items()
 }
 CLUSTERS = Knob(
     "n_clusters", "int", 5, "Clusters k", "Asked of every method that asks, and of the floor.", 1, 64, 1, 10_000
@@ -180,7 +181,7 @@ def compared(frame: Frame, question: Question) -> None:
             for name, found in compare_reading.formulas(shown, runs.rows, AT)
             if found
         ]
-        reading.article(compare_reading, parts, _code(frame, question), CODE)
+        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question), CODE)
 
     tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
     controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})

@@ -9,7 +9,7 @@ from dpviz.core import Knob
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
-from dpviz.tools.compare.page.methods import ENTRIES, Entry
+from dpviz.tools.compare.page.methods import ENTRIES, Compared
 from dpviz.tools.compare.page.runs import looked
 from dpviz.tools.compare.page.tasks import Looked, Part
 from dpviz.tools.compare.story.run import run_scene
@@ -60,11 +60,13 @@ def cards(frame: Frame, n_clusters: int, start_seed: int, rows: dict[str, list[d
             _card(frame, entry, row, n_clusters, start_seed, is_pinned=is_pinned)
 
 
-def page_query(frame: Frame, entry: Entry, row: story.Row, n_clusters: int, start_seed: int) -> list[tuple[str, str]]:
+def page_query(
+    frame: Frame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int
+) -> list[tuple[str, str]]:
     """Return the link of the page that shows this very run: data, parameters, start and noise."""
     return [
         *frame.source.link,
-        *entry.link,
+        *entry.entry.link,
         ("epsilon", repr(float(row["epsilon"]))),
         ("n_clusters", str(n_clusters)),
         ("start_seed", str(start_seed)),
@@ -73,7 +75,7 @@ def page_query(frame: Frame, entry: Entry, row: story.Row, n_clusters: int, star
     ]
 
 
-def contents(entry: Entry, frame: Frame) -> Contents:
+def contents(entry: Compared, frame: Frame) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box = box_words(words_of(frame.source))
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the floor")
@@ -84,7 +86,7 @@ def contents(entry: Entry, frame: Frame) -> Contents:
     return Contents(RECORD, (box, "k, ε and every other knob"), secret, CURATOR)
 
 
-def _card(frame: Frame, entry: Entry, row: story.Row, n_clusters: int, start_seed: int, *, is_pinned: bool) -> None:
+def _card(frame: Frame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int, *, is_pinned: bool) -> None:
     place = "pinned" if is_pinned else "chosen"
     title = f"{entry.name}, ε = {number(float(row['epsilon']))}"
     n = frame.source.dataset.n

@@ -7,10 +7,11 @@ import numpy as np
 
 from dpviz.core import Box, Centers, Guarantee, Labels, Points
 from dpviz.data import Dataset
+from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare.page.methods import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import nonprivate_found, run_trials
-from dpviz.tools.sweep.trials import METHODS, Fields, Trial
+from dpviz.tools.sweep.trials import Fields, Trial
 
 HERE = "here"  # what a grid calls the records on screen
 
@@ -48,9 +49,10 @@ def look(points: Points, box: Box, classes: Labels | None, part: Part) -> Looked
     """Make the first run of `part` again and return what it released. Raises ValueError as the method does."""
     trial = trials(points, box, classes, part)[0]
     rng = np.random.default_rng(trial.noise_key)
-    result = METHODS[trial.method].fit(points, box, trial.params(), rng=rng)
-    found = nonprivate_found(result.release, points, box, trial.n_clusters)
-    return Looked(result.guarantee, found.centers, found.labels)
+    algorithm = ALGORITHMS[trial.method]
+    result = algorithm.fit(points, box, trial.params(), rng=rng)
+    found = nonprivate_found(algorithm, result.release, points, box, trial.n_clusters)
+    return Looked(result.guarantee, found.centers, found.nonprivate_labels)
 
 
 def trials(points: Points, box: Box, classes: Labels | None, part: Part) -> tuple[Trial, ...]:

@@ -18,9 +18,9 @@ from dpviz.tools.many_runs.page.tasks import Asked
 from dpviz.ui import asking, controls, frame, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
-from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.server.background import Job
+from dpviz.ui.setup import AnySetup
 
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
@@ -42,7 +42,7 @@ NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _SEED = "dpviz:outcomes-seed"
 _BEYOND = "dpviz:outcomes-beyond"
 
-Describe = Callable[[float], Method]  # budget -> the method at that budget
+Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +108,7 @@ def _outcomes(
     except ValueError as error:
         st.error(state.plain(str(error)))
         return None
-    n_runs, vary = _controls(noise, started=hasattr(method.params, "start_seed"))
+    n_runs, vary = _controls(noise, started=method.algorithm.has_start)
     seed = _seed(page, noise)
     jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
     n_batches = len(jobs)
@@ -194,9 +194,8 @@ def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> fl
     return chosen
 
 
-def _job(page: Frame, method: Method, look: Hashable, draws: Draws) -> Job:
-    names = method.algorithm.__name__, method.story.__name__
-    asked = Asked(*names, scalars(method.params), page.source.dataset.units, look, method.params)
+def _job(page: Frame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
+    asked = Asked(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
     return Job(outcome_tasks.outcomes, (asked, draws), classified=True)
 
 

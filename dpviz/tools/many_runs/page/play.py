@@ -14,16 +14,16 @@ from dpviz.ui import asking, state
 from dpviz.ui.controls import friendly
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
-from dpviz.ui.method import Method
 from dpviz.ui.runs import Noise, words_of
 from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.setup import AnySetup
 
 HEIGHT = 460
 CHART_HEIGHT = 200
 PUBLIC = "Every ε is one more release, and their budgets add up. The curator sees them; you do not."
 _SEED = "dpviz:play-seed"
 
-Describe = Callable[[float], Method]  # epsilon -> the method at that epsilon
+Describe = Callable[[float], AnySetup]  # epsilon -> the method at that epsilon
 
 
 def over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
@@ -66,16 +66,16 @@ def _draw(frame: Frame, answers: Answers, shown: View, epsilon: float) -> None:
     live(over_epsilon.cost_chart(states, floor), key="over-cost", height=CHART_HEIGHT, follow="over")
 
 
-def _job(method: Method, epsilon: float, seed: int, n_stops: int) -> Job:
-    return Job(play_tasks.state_at, (method.algorithm.__name__, _given(method), epsilon, seed, n_stops))
+def _job(method: AnySetup, epsilon: float, seed: int, n_stops: int) -> Job:
+    return Job(play_tasks.state_at, (method.algorithm.name, _given(method), epsilon, seed, n_stops))
 
 
-def _lloyd_job(method: Method, seed: int) -> Job:
-    given = (method.algorithm.__name__, method.story.__name__, _given(method), seed)
+def _lloyd_job(method: AnySetup, seed: int) -> Job:
+    given = (method.algorithm.name, _given(method), seed)
     return Job(play_tasks.lloyd_beside, given)
 
 
-def _given(method: Method) -> play_tasks.Given:
+def _given(method: AnySetup) -> play_tasks.Given:
     params = method.params
     return tuple((field.name, getattr(params, field.name)) for field in dataclasses.fields(params) if field.init)
 

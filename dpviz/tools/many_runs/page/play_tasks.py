@@ -1,11 +1,11 @@
 """What the picture over epsilon asks of the background process. No Streamlit here: it would have to load it."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from dpviz.core import Box, Centers, Points, unit_records
+from dpviz.methods import ALGORITHMS, story_of
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.stories.ground_layers import sample
@@ -16,8 +16,8 @@ Given = tuple[tuple[str, Any], ...]  # a method's parameters by name
 
 
 def state_at(points: Points, box: Box, method: str, given: Given, epsilon: float, seed: int, n_stops: int) -> State:
-    """Run the module `method` once, at one of `n_stops` budgets."""
-    algorithm = import_module(method)
+    """Run one of `ALGORITHMS` once, at one of `n_stops` budgets."""
+    algorithm = ALGORITHMS[method]
     result = algorithm.fit(points, box, algorithm.Params(**dict(given)), rng=np.random.default_rng(seed))
     unit, centers = unit_records(points, box), box.to_unit(result.release.centers)
     labels = assign(unit, centers)
@@ -25,10 +25,10 @@ def state_at(points: Points, box: Box, method: str, given: Given, epsilon: float
     return State(epsilon, centers, drawn, nonprivate_cost(unit, centers, labels))
 
 
-def lloyd_beside(points: Points, box: Box, method: str, story: str, given: Given, seed: int) -> tuple[Centers, float]:
+def lloyd_beside(points: Points, box: Box, method: str, given: Given, seed: int) -> tuple[Centers, float]:
     """Return the centers (k, d), box units, and the cost of Lloyd's algorithm from the start of such a run."""
-    algorithm = import_module(method)
+    algorithm = ALGORITHMS[method]
     params = algorithm.Params(**dict(given))
     result = algorithm.fit(points, box, params, rng=np.random.default_rng(seed))
-    run = import_module(story).reference(points, Words("", box, (), ()), result, params)
+    run = story_of(method).reference(points, Words("", box, (), ()), result, params)
     return run.nonprivate_centers, float(run.nonprivate_costs[-1])

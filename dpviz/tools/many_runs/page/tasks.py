@@ -2,10 +2,10 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from dpviz.core import Box, Labels, Points
+from dpviz.methods import ALGORITHMS, story_of
 from dpviz.stories.outcomes import Draws, Outcome, run_many
 
 
@@ -13,8 +13,7 @@ from dpviz.stories.outcomes import Draws, Outcome, run_many
 class Asked:
     """A method with its parameters. Equal questions have equal answers on the same source: `key` names parameters."""
 
-    algorithm: str  # modules
-    story: str
+    algorithm: str  # of `ALGORITHMS`
     key: tuple[Hashable, ...]
     units: tuple[str, ...]
     look: Hashable  # what only the page knows
@@ -23,5 +22,5 @@ class Asked:
 
 def outcomes(points: Points, box: Box, classes: Labels | None, asked: Asked, draws: Draws) -> tuple[Outcome, ...]:
     """Run a method once for each of `draws`."""
-    modules = import_module(asked.algorithm), import_module(asked.story)
-    return run_many(*modules, points, box, classes, asked.params, draws, asked.units, asked.look)
+    algorithm, story = ALGORITHMS[asked.algorithm], story_of(asked.algorithm)
+    return run_many(algorithm, story, points, box, classes, asked.params, draws, asked.units, asked.look)

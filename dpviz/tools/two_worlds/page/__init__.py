@@ -17,8 +17,8 @@ from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_
 from dpviz.ui import controls, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.method import Method, as_it_is
 from dpviz.ui.runs import Noise, scalars, words_of
+from dpviz.ui.setup import AnySetup, as_it_is
 from dpviz.ui.show import recalled
 from dpviz.ui.wait import wait
 
@@ -69,7 +69,7 @@ _CLICKS = "dpviz:world-clicks"
 class Asked:
     """What a page tells this tab: the only thing that differs between methods."""
 
-    method: Callable[[], Method]  # at the slider's value; raises ValueError for what is impossible together
+    method: Callable[[], AnySetup]  # at the slider's value; raises ValueError for what is impossible together
     what: str = "Released center"  # what is drawn of a release
     planned: bool = True  # whether no run's plan follows what it released before
     record: Knob | None = RECORD  # None: the page draws the choice of a record itself
@@ -129,7 +129,7 @@ def stated_place(frame: Frame, shown: View, start: Points) -> Points:
     return box.clip(place)
 
 
-def _choose(frame: Frame, asked: Asked, method: Method, offered: tuple[str, ...], shown: View) -> Change:
+def _choose(frame: Frame, asked: Asked, method: AnySetup, offered: tuple[str, ...], shown: View) -> Change:
     """Draw the record, what happens to it, its place there, how many runs, and how much of the box is shown."""
     dataset = frame.source.dataset
     row = _row(dataset.n)
@@ -171,7 +171,7 @@ def _operation(offered: tuple[str, ...]) -> str:
     return offered[0]
 
 
-def _place(asked: Asked, method: Method, frame: Frame, start: Points, shown: View) -> Points:
+def _place(asked: Asked, method: AnySetup, frame: Frame, start: Points, shown: View) -> Points:
     """Draw where the record is put, and return the place (d,), data units."""
     box, some = frame.source.dataset.box, WHERE.choices if asked.radius is not None else WHERE.choices[1:]
     chosen = str(controls.control(replace(WHERE, default=some[0][0], choices=some)))
@@ -195,7 +195,7 @@ def _worlds(frame: Frame, asked: Asked, change: Change, noise: Noise, shown: Vie
         return
     dataset, guarantee = frame.source.dataset, result.guarantee
     pair = story.neighbors(dataset.points, dataset.box, change)
-    question = Question(method.algorithm.fit, scalars(method.params), change, method.params)
+    question = Question(method.algorithm.name, scalars(method.params), change, method.params)
     found = two_worlds_runs.find(frame, question, int(state.value(RUNS)), result.events, guarantee, noise)
     if found.clouds is None:
         return

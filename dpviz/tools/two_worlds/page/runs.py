@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee
-from dpviz.methods.nd_laplace import algorithm as nd_laplace
+from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds.page import tasks as two_worlds_tasks
-from dpviz.tools.two_worlds.story.cloud import Cloud, Question
+from dpviz.tools.two_worlds.story.cloud import Question
 from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.runs import Noise
@@ -72,7 +72,7 @@ def _asked(
     seed: int,
     key: Hashable,
 ) -> Found:
-    batch = n_runs if question.fit is nd_laplace.fit else BATCH
+    batch = n_runs if question.by_record else BATCH
     jobs = [
         Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed, at)))
         for at in range(0, n_runs, batch)

@@ -1,8 +1,9 @@
 """What the tab of two worlds asks of the background process. No Streamlit here: the process would have to load it."""
 
 from dpviz.core import Box, Event, Points
+from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import story as two_worlds
-from dpviz.tools.two_worlds.story.cloud import Cloud, Question
+from dpviz.tools.two_worlds.story.cloud import Question
 from dpviz.tools.two_worlds.story.cloud import run_world as _run_world
 
 

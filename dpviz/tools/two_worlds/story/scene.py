@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Points
-from dpviz.methods.dpm.story.plane import Plane
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
+from dpviz.stories.plane import Plane
 from dpviz.stories.stage import SECRET, Clock, Stage
 from dpviz.stories.view import View, Words, project, spread
+from dpviz.stories.worlds import Cloud, Cuts
 from dpviz.tools.two_worlds.story import ADD, Change, Neighbors
-from dpviz.tools.two_worlds.story.cloud import Cloud, Cuts
 
 PICK = "record"  # what a click on a record reports
 MOST_DRAWN = 2000  # marks of a world
@@ -150,7 +150,7 @@ def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: 
 
 def _lines(cuts: Cuts, plane: Plane) -> tuple[FloatArray, NDArray[np.intp]]:
     """Return the different cuts along features that are shown (c, p, 2), and how often each came; most often first."""
-    found = plane.cuts_at(cuts.low, cuts.high, cuts.axes, cuts.positions)
+    found = plane.cuts(cuts.low, cuts.high, cuts.axes, cuts.positions)
     seen = found[np.isfinite(found).all(axis=(1, 2))]
     lines, counts = np.unique(seen.round(SAME), axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_CUTS]

@@ -14,14 +14,15 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import story
 from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
 from dpviz.methods.dpm.story import many as dpm_many
+from dpviz.methods.dpm.story.cells import Cells
 from dpviz.methods.dpm.story.context import Yardstick, rand_index, ratio, reason
 from dpviz.methods.dpm.story.many import ManyCuts, again, heat, run_many
-from dpviz.methods.dpm.story.plane import HALF, Cells, Plane
 from dpviz.methods.dpm.story.quality import comparison
 from dpviz.methods.dpm.story.tree import facts, places, strips
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign, lloyd
 from dpviz.stories import View
+from dpviz.stories.plane import HALF, Plane
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
@@ -165,7 +166,7 @@ def test_no_two_nodes_of_a_tree_stand_on_one_place(seed, n_cuts):
 def test_cuts_and_cells_are_where_the_tree_has_them(tell_dpm, view):
     told = tell_dpm(5)
     plane = Plane.of(view, told.words)
-    cells, cuts = told.cells, Plane.of(view, told.words).cuts(told.cells)
+    cells, cuts = told.cells, told.cells.drawn(Plane.of(view, told.words))
     for node in range(len(cells.axes)):
         axis = cells.axes[node]
         if axis not in plane.features:

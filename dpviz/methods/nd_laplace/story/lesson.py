@@ -10,7 +10,7 @@ from dpviz import attacks
 from dpviz.core import Labels, Points, PointsRelease, attacker_odds
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import nd_laplace
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
 
 RADIUS = 500.0  # m, of the page's list: number 4
 LEVEL = 1.0  # ε within it

@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.data import Dataset, load
 from dpviz.methods.dpm import algorithm
 from dpviz.methods.dpm.algorithm import LevelStep, Params
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
 
 N_RUNS = 20  # noise seeds 0 to 19
 N_CUTS = 40

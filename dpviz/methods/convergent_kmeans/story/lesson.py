@@ -13,7 +13,7 @@ from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.story.attack_record import attack_runs
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import lloyd
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
 
 N_RUNS = 25  # noise seeds 0 to 24
 N_ATTACKS = 8

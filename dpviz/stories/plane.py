@@ -1,4 +1,4 @@
-"""Where DPM's cells and cuts are in a picture of one, two or three features. Box units [0, 1] throughout."""
+"""Cells of a box and cuts along its axes in a picture of one, two or three features. Box units [0, 1] throughout."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, frozen
-from dpviz.methods.dpm.algorithm import SplitTree
+from dpviz.core import FloatArray
 from dpviz.stories.view import Projection, View, Words, project
 
 # Corners of a cell's outline, as 0 (low) and 1 (high) of each shown feature; None lifts the pen.
@@ -28,46 +27,6 @@ TURNS = 41  # vertices of an ellipse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """The released tree in box units; every node, the root first."""
-
-    low: FloatArray  # (m, d)
-    high: FloatArray  # (m, d)
-    axes: NDArray[np.intp]  # (m,) of the tried cut, -1 where there was none
-    positions: FloatArray  # (m,) NaN where there was none
-    refused: NDArray[np.bool_]  # (m,) tried, and not applied
-    levels: NDArray[np.intp]  # (m,)
-    n_levels: int  # levels on which a cut was tried
-
-    @classmethod
-    def of(cls, tree: SplitTree, box: Box) -> "Cells":
-        """Read a released tree."""
-        axes = tree.split_axes
-        tried = axes >= 0
-        at = np.where(tried, axes, 0)
-        positions = (tree.split_positions - box.low[at]) / box.widths[at]
-        return cls(
-            low=frozen(box.to_unit(tree.low)),
-            high=frozen(box.to_unit(tree.high)),
-            axes=axes,
-            positions=frozen(positions),
-            refused=frozen(tried & (tree.children[:, 0] < 0)),
-            levels=tree.levels,
-            n_levels=1 + int(tree.levels[tried].max(initial=0)),
-        )
-
-    @property
-    def tried(self) -> NDArray[np.bool_]:
-        """Where a cut was tried, (m,)."""
-        return np.asarray(self.axes >= 0)
-
-    @property
-    def applied(self) -> NDArray[np.bool_]:
-        """Which subsets were cut in two, (m,)."""
-        return self.tried & ~self.refused
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Plane:
     """A picture's plane and the features in it; cuts along any other feature cannot be drawn as lines."""
 
@@ -76,7 +35,7 @@ class Plane:
 
     @classmethod
     def of(cls, view: View, words: Words) -> "Plane":
-        """Return the plane of a view of features; DPM has no picture in principal directions."""
+        """Return the plane of a view of features; principal directions have no cuts."""
         flat = View(view.x, view.y, z=view.z, yaw=view.yaw, pitch=view.pitch)
         return cls(project(flat, words, np.empty((0, words.box.d))), flat.features(words.box.d))
 
@@ -98,11 +57,7 @@ class Plane:
                     path[:, vertex, feature] = (high if end else low)[:, feature]
         return self.projection(path)
 
-    def cuts(self, cells: Cells) -> FloatArray:
-        """Return every node's tried cut (m, p, 2); NaN where none was tried, or along a feature that is not shown."""
-        return self.cuts_at(cells.low, cells.high, cells.axes, cells.positions)
-
-    def cuts_at(self, low: FloatArray, high: FloatArray, axes: NDArray[np.intp], positions: FloatArray) -> FloatArray:
+    def cuts(self, low: FloatArray, high: FloatArray, axes: NDArray[np.intp], positions: FloatArray) -> FloatArray:
         """Return cuts at `positions` (m,) along `axes` (m,) through cells (m, d)."""
         if len(self.features) == 1:
             return self._upright(np.where(axes == self.features[0], positions, np.nan))

@@ -9,7 +9,7 @@ from dpviz.core import Labels
 from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import load_pair
 from dpviz.methods.source_target import algorithm
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
 
 N_CENTERS = 5
 N_RUNS = 15  # noise seeds 0 to 14

@@ -10,8 +10,8 @@ from dpviz.data import Dataset, load
 from dpviz.methods.morse import algorithm
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.story.runs import RIGHT
-from dpviz.ui.lessons import lesson
-from dpviz.ui.lessons.lesson import Answer, Lesson, Question, ranges
+from dpviz.stories import lesson
+from dpviz.stories.lesson import Answer, Lesson, Question, ranges
 
 N, BLUR = 5_000, 0.08  # moons that are harder to tell apart than the page's: ε decides
 N_RUNS = 10  # noise seeds 0 to 9

@@ -1,0 +1,71 @@
+"""A method as one record: by it every page, tool, test and file finds what the method has."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from dpviz.core import Algorithm, Choices, Knob, Release, Step
+from dpviz.data import Dataset
+from dpviz.experiments.tables import ResultTable
+from dpviz.stories.lesson import Lesson
+from dpviz.stories.reading import Reading
+from dpviz.stories.story import AnyStory, Story, Told
+from dpviz.stories.worlds import Worlds
+
+P = TypeVar("P")
+R = TypeVar("R", bound=Release)
+S = TypeVar("S", bound=Step)
+F = TypeVar("F")
+C = TypeVar("C", bound=Told)
+
+# (folder of the data sets, runs of each setting, seed, processes) -> tables
+Maker: TypeAlias = Callable[[Path, int, int, int], tuple[ResultTable, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperTables:
+    """A paper's tables, made again."""
+
+    title: str
+    source: str
+    make: Maker
+    runs: int  # of each setting, unless said otherwise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thumbnail:
+    """What a method is shown with on the home page; all of it public."""
+
+    promise: str  # what its page shows, in a few words
+    alt: str
+    made: Callable[[], tuple[Dataset, Choices]]  # records, and parameters that come with them
+    seed: int  # of the noise
+    frames: tuple[int, ...]  # stops of the scrubber; negative ones count from the end
+    params: Choices = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()  # layers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A method's page: made when it is first opened, because it alone needs Streamlit."""
+
+    draw: Callable[[], None]
+    knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
+    """One of the methods with a page. What it lacks is None or empty, and does not appear."""
+
+    story: Story[P, R, S, F, C]
+    worlds: Worlds[P, R] = field(default_factory=Worlds)
+    page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
+    reading: Reading | None = None
+    lesson: Lesson | None = None
+    thumbnail: Thumbnail | None = None
+    paper: PaperTables | None = None
+    family: Mapping[str, AnyStory] = field(default_factory=dict)  # baselines on its page
+
+
+AnyMethod: TypeAlias = Method[Any, Any, Any, Any, Any]  # of the catalogue
