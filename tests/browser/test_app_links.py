@@ -32,7 +32,7 @@ def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_
     address, process = start_server(APP, tmp_path / "log")
     try:
         page.goto(f"{address}/{name}?n_clusters=7")
-        expect(page.get_by_role("heading", level=1)).to_have_text(CATALOGUE[name].TITLE, timeout=SLOW)
+        expect(page.get_by_role("heading", level=1)).to_have_text(CATALOGUE[name].title, timeout=SLOW)
         picture_of(page)
         expect(page.get_by_text("Page not found")).to_have_count(0)
         expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dpviz.data import load
+from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import tasks as compare_tasks
 from dpviz.tools.compare.page.methods import ENTRIES
-from dpviz.tools.sweep.trials import METHODS
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", "compare_tab": "grid", **{f"with_{key}": "0" for key in ENTRIES}}

@@ -33,9 +33,9 @@ def test_a_bare_address_shows_it_with_five_pictures(opened):
     assert opened.title[0].value == home.TITLE
     shown = images(opened)
     assert len(shown) == len(CATALOGUE)
-    assert {sitter.name for sitter in thumbnails.SITTERS} == set(CATALOGUE)
-    for sitter, tag in zip(thumbnails.SITTERS, shown, strict=True):
-        assert f'alt="{sitter.alt}"' in tag
+    assert set(thumbnails.THUMBNAILS) == set(CATALOGUE)
+    for name, tag in zip(thumbnails.THUMBNAILS, shown, strict=True):
+        assert f'alt="{CATALOGUE[name].thumbnail.alt}"' in tag
         (encoded,) = re.findall(r"base64,([\w+/=]+)", tag)
         picture = b64decode(encoded).decode()
         ElementTree.fromstring(picture)
@@ -65,5 +65,5 @@ def test_an_attack_opens_on_its_page(index, page, knob):
     app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
     app.button[index].click().run()
     assert not app.exception
-    assert app.title[0].value == CATALOGUE[page].TITLE
+    assert app.title[0].value == CATALOGUE[page].title
     assert app.session_state["dpviz:values"][knob] == home.ATTACKS[index][2][knob]

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from dpviz.ui.readings import CATALOGUE as READINGS
 
+from dpviz.methods import CATALOGUE
 from dpviz.plots import scene_hash
 from dpviz.stories.formulas import ODDS
 from dpviz.stories.glossary import GLOSSARY
@@ -26,9 +26,9 @@ def formulas(page):
 
 def test_the_tab_holds_all_of_it_and_only_when_it_is_open(open_page, name):
     page = reading(open_page, name)
-    for each in READINGS[name].MISREADINGS:
+    for each in CATALOGUE[name].reading.misreadings:
         assert each.said in page.text
-    for paper in READINGS[name].PAPERS:
+    for paper in CATALOGUE[name].reading.papers:
         assert paper.title in page.text
         assert all(place in page.text for place, _ in paper.places)
     assert len(formulas(page)) >= 4
@@ -40,7 +40,7 @@ def test_the_tab_holds_all_of_it_and_only_when_it_is_open(open_page, name):
     assert len(set(named)) == len(named) > 0
     closed = open_page(name, n="400")
     assert formulas(closed) == []
-    assert READINGS[name].MISREADINGS[0].said not in closed.text
+    assert CATALOGUE[name].reading.misreadings[0].said not in closed.text
 
 
 def test_the_numbers_are_the_publics_too(open_page, name):
@@ -77,7 +77,7 @@ def test_knobs_that_are_impossible_together_leave_the_rest_to_read(open_page):
     assert list(page.app.error)
     assert formulas(page) == []
     assert any("no picture to write down" in each.value for each in page.app.caption)
-    assert READINGS["dpm"].MISREADINGS[0].said in page.text
+    assert CATALOGUE["dpm"].reading.misreadings[0].said in page.text
 
 
 @pytest.mark.parametrize("method", ["blum", "gupt", "lloyd"])

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from dpviz.ui.readings import CATALOGUE as READINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +36,7 @@ def known(name, params, module=None, points=POINTS, look=None):
 
 def filled(name, it):
     """Return a run's formulas by name; in each the last number written is its value in three digits."""
-    found = READINGS[name].formulas(it)
+    found = CATALOGUE[name].reading.formulas(it)
     for each in found:
         assert re.search(rf"{re.escape(tex(each.value))}(\\ \\text{{[^}}]*}})?$", each.with_numbers), each
     return {each.name: each for each in found}
@@ -91,7 +90,7 @@ def test_every_size_of_noise_in_the_familys_ledger_is_written_once(name):
     it, _ = known(
         "convergent_kmeans", module.Params(n_clusters=3, **({"epsilon": 2.0} if name != "lloyd" else {})), module
     )
-    found = READINGS["convergent_kmeans"].formulas(it)
+    found = CATALOGUE["convergent_kmeans"].reading.formulas(it)
     sizes = {leaf.scale for leaf in flat(it.events) if isinstance(leaf, LaplaceEvent)}
     sizes |= {leaf.epsilon for leaf in flat(it.events) if isinstance(leaf, PureEvent) and math.isfinite(leaf.epsilon)}
     assert {each.value for each in found if each.name not in (TOTAL, ODDS)} == sizes
@@ -219,9 +218,9 @@ def test_every_symbol_is_explained(name):
     for options in RUNS[name]:
         targets = {"targets": POINTS[:30]} if name == "source_target" else {}
         it, _ = known(name, CATALOGUE[name].Params(**targets, **options))
-        each_part = [part for names in READINGS[name].words(it) for part in parts(names)]
+        each_part = [part for names in CATALOGUE[name].reading.words(it) for part in parts(names)]
         listed = {re.split(r"[_(]", part)[0].removeprefix("\\tilde ") for part in each_part}
-        for each in READINGS[name].formulas(it):
+        for each in CATALOGUE[name].reading.formulas(it):
             general = re.sub(r"\\text\{[^}]*\}|_\{[^}]*\}|_\w|\^\{\(t\)\}", "", each.general)
             symbols = set(re.findall(r"\\?[A-Za-z]+", general))
             missing = {s for s in symbols if s not in listed and s.removeprefix("\\") not in WORDS}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Box, Claim, Guarantee
-from dpviz.methods import CATALOGUE, STORIES
+from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target.story import allowance
@@ -32,7 +32,7 @@ def run_of(name, **more):
     points = BOX.from_unit(rng.random((200, 2)))
     if name == "source_target":
         more = {"targets": BOX.from_unit(rng.random((40, 2))), "epsilon": 1.0, **more}
-    params, story = module.Params(**more), STORIES[name]
+    params, story = module.Params(**more), CATALOGUE[name].story
     result = module.fit(points, BOX, params, rng=rng)
     return story.context(result, params, points, WORDS, story.reference(points, WORDS, result, params))
 
@@ -74,7 +74,7 @@ def test_kinds_are_told_apart():
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_every_method_declares_its_contents(name):
     told = run_of(name)
-    contents = STORIES[name].contents(told)
+    contents = CATALOGUE[name].story.contents(told)
     assert contents.protects
     assert contents.secret
     assert any(each.startswith("The box") for each in contents.public)
@@ -84,8 +84,8 @@ def test_every_method_declares_its_contents(name):
 
 
 def test_a_start_of_records_is_no_public_input():
-    public = STORIES["convergent_kmeans"].contents(run_of("convergent_kmeans")).public
-    real = STORIES["convergent_kmeans"].contents(run_of("convergent_kmeans", start="records"))
+    public = CATALOGUE["convergent_kmeans"].story.contents(run_of("convergent_kmeans")).public
+    real = CATALOGUE["convergent_kmeans"].story.contents(run_of("convergent_kmeans", start="records"))
     assert any("start" in each for each in public)
     assert not any("start" in each for each in real.public)
     assert any("real records" in each for each in real.secret)
@@ -93,7 +93,7 @@ def test_a_start_of_records_is_no_public_input():
 
 def test_places_farther_apart_are_told_apart_more_often():
     told = run_of("nd_laplace", epsilon=0.01)
-    label = label_of(told.result.guarantee, STORIES["nd_laplace"].contents(told))
+    label = label_of(told.result.guarantee, CATALOGUE["nd_laplace"].story.contents(told))
     assert len(label.distances) == 4
     _, across = label.distances[-1]
     assert across == f"at most {right(0.01 * math.hypot(400, 300))} in 100"
@@ -105,7 +105,7 @@ def test_the_note_of_a_budget_is_what_the_run_promises(more):
     told = run_of("source_target", **more)
     guarantee = told.result.guarantee
     assert source_target.guarantees(BOX, told.params)(1.0) == guarantee
-    note, said = allowance(WORDS, told.params)(1.0), STORIES["source_target"].sentence(told).public
+    note, said = allowance(WORDS, told.params)(1.0), CATALOGUE["source_target"].story.sentence(told).public
     stated, proved = guarantee.published, guarantee.proved
     for text in (note, said):
         assert f"{right(proved.epsilon, proved.delta)} in 100" in text

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpviz.core import Box
-from dpviz.methods import CATALOGUE, STORIES
+from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace.story.context import Look
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words, outcomes, quantile_dots
@@ -36,7 +36,7 @@ def params_of(name):
 def runs_of(name, draws, points=None, classes=None):
     points = records() if points is None else points
     look = Look(1.0, "m", False, 4) if name == "nd_laplace" else None
-    module, story = CATALOGUE[name], STORIES[name]
+    module, story = CATALOGUE[name], CATALOGUE[name].story
     params = params_of(name)
     return outcomes.run_many(module, story, points, BOX, classes, params, draws, ("m", "m"), look)
 
@@ -168,7 +168,7 @@ def test_a_run_is_what_the_method_does_with_that_seed():
     unit, centers = BOX.to_unit(points), BOX.to_unit(result.release.centers)
     assert np.array_equal(found.places, centers)
     cost = np.square(unit[:, None] - centers).sum(axis=2).min(axis=1).sum()
-    story = STORIES["convergent_kmeans"]
+    story = CATALOGUE["convergent_kmeans"].story
     lloyds = story.reference(points, WORDS, result, params).nonprivate_costs[-1]
     assert found.nonprivate_value == pytest.approx(cost / lloyds, rel=1e-9)
 

@@ -7,21 +7,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dpviz.ui.readings import CATALOGUE as READINGS
-from dpviz.ui.readings import QUESTIONS
 from scipy.special import gammainc
 
 from dpviz.attacks.two_points import laplace_total_variation
 from dpviz.core import Adjacency, Budget
-from dpviz.methods import STORIES as CATALOGUE
+from dpviz.methods import CATALOGUE
 from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import GLOSSARY, pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
+from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.compare.story import reading as compare_reading
 
 TABLES = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}
-TEXTS = READINGS | QUESTIONS
+READINGS = {name: method.reading for name, method in CATALOGUE.items()}
+TEXTS = {name: (reading.misreadings, reading.papers) for name, reading in READINGS.items()}
+TEXTS |= {
+    name: (each.MISREADINGS, each.PAPERS) for name, each in {"audit": audit_reading, "compare": compare_reading}.items()
+}
 PAGES = sorted(TEXTS)
 
 
@@ -34,7 +38,7 @@ def rows(name, table):
 
 def why(name, start):
     """Return why a misreading is wrong."""
-    (found,) = [each.why for each in READINGS[name].MISREADINGS if each.said.startswith(start)]
+    (found,) = [each.why for each in READINGS[name].misreadings if each.said.startswith(start)]
     return found
 
 
@@ -44,18 +48,18 @@ def test_every_page_is_read():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_five_short_misreadings_and_cites_to_the_place(name):
-    page = TEXTS[name]
-    assert len(page.MISREADINGS) == 5
-    assert len({each.said for each in page.MISREADINGS}) == 5
-    for each in page.MISREADINGS:
+    misreadings, papers = TEXTS[name]
+    assert len(misreadings) == 5
+    assert len({each.said for each in misreadings}) == 5
+    for each in misreadings:
         for part, most in MOST_WORDS.items():
             text = plainly(getattr(each, part))
             assert text.endswith(".")
             assert "!" not in text
             assert 3 <= len(text.split()) <= most, (part, text)
-    assert any(term for each in page.MISREADINGS for _, term in pieces(each.why + each.look))
-    assert len(page.PAPERS) >= 3
-    for paper in page.PAPERS:
+    assert any(term for each in misreadings for _, term in pieces(each.why + each.look))
+    assert len(papers) >= 3
+    for paper in papers:
         assert paper.places
         assert all(place and what for place, what in paper.places)
 

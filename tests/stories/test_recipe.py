@@ -29,8 +29,8 @@ EVIL = [
     "a\r\nopen('stolen','w')",
     "é\u2028x",
 ]
-MODULE, STORY = "dpviz.methods.dpm.algorithm", "dpviz.methods.dpm.story"
-TARGET = ("dpviz.methods.source_target.algorithm", "dpviz.methods.source_target.story")
+MODULE, STORY = "dpviz.methods.dpm", "dpviz.methods.dpm.story"
+TARGET = ("dpviz.methods.source_target", "dpviz.methods.source_target.story")
 
 
 def made(data, params=None, **changes):

@@ -9,14 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from dpviz import baselines
-from dpviz import methods as algorithms
 from dpviz.audit import Batch, epsilon_lower_bound
 from dpviz.core import Adjacency
+from dpviz.methods import ALGORITHMS
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict
-from dpviz.tools.audit.table.cases import CATALOGUE, cases, judged, own_case
+from dpviz.tools.audit.table.cases import cases, judged, own_case
 from dpviz.tools.audit.table.pairs import corner_record
 
 CASES = cases()
@@ -36,11 +35,11 @@ CAUGHT = (
 
 
 def test_every_method_is_audited():
-    assert {case.method for case in CASES.values()} == {*algorithms.CATALOGUE, *baselines.CATALOGUE}
+    assert {case.method for case in CASES.values()} == set(ALGORITHMS)
     assert [key for key, case in CASES.items() if key != case.key] == []
-    for name, module in CATALOGUE.items():
+    for name, algorithm in ALGORITHMS.items():
         assert name in CASES, "the defaults are audited"
-        assert CASES[name].title == module.TITLE
+        assert CASES[name].title == algorithm.title
 
 
 def test_each_pair_is_a_pair_of_neighbours_under_the_claim_that_is_judged():

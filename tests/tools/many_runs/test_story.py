@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box
-from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Kind
 from dpviz.solvers import assign, lloyd
@@ -30,8 +30,7 @@ def given(epsilon):
 
 
 def states(points, seed=7):
-    name = algorithm.__name__
-    return [play_tasks.state_at(points, BOX, name, given(at), at, seed, len(STOPS)) for at in STOPS]
+    return [play_tasks.state_at(points, BOX, "convergent_kmeans", given(at), at, seed, len(STOPS)) for at in STOPS]
 
 
 def drawn(points, start=1.0, lloyds=None):
@@ -57,7 +56,7 @@ def test_each_stop_is_the_run_with_the_same_seed():
 
 def test_lloyd_starts_where_the_runs_start():
     points = records()
-    centers, cost = play_tasks.lloyd_beside(points, BOX, algorithm.__name__, story.__name__, given(1.0), 7)
+    centers, cost = play_tasks.lloyd_beside(points, BOX, "convergent_kmeans", given(1.0), 7)
     params = algorithm.Params(n_clusters=3, start_seed=4)
     first = algorithm.start_centers(points, BOX, params, rng=np.random.default_rng(0))
     wanted = lloyd(BOX.to_unit(points), first)

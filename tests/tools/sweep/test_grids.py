@@ -9,9 +9,9 @@ import pytest
 
 from dpviz.core import Box
 from dpviz.data import Dataset, load
+from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.tools.sweep.grids import GridError, grid_of, read_grid
 from dpviz.tools.sweep.trial_runs import run_trials
-from dpviz.tools.sweep.trials import METHODS
 from tests.tools.sweep.grid_made import FOUND, GRID, TOML
 
 SMALL = {"epsilon": 1, "data": [{"name": "blobs", "n": 50}], "methods": [{"name": "su"}]}
