@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-import dpviz.ui
+import dpviz
 from dpviz.core import Knob, knobs
 from dpviz.data import DATASETS, data_knobs
 from dpviz.methods import CATALOGUE
@@ -99,7 +99,9 @@ names = words | st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True)
 def all_knobs() -> list[Knob]:
     """Return every knob that a link can set: the methods', the pages' furniture's and the data sets'."""
     found: dict[tuple[object, ...], Knob] = {}
-    modules = [importlib.import_module(one.name) for one in pkgutil.iter_modules(dpviz.ui.__path__, "dpviz.ui.")]
+    rooms = (".ui.", ".page")
+    names = [one.name for one in pkgutil.walk_packages(dpviz.__path__, "dpviz.")]
+    modules = [importlib.import_module(name) for name in names if any(room in f"{name}." for room in rooms)]
     made = [each for module in modules for value in vars(module).values() for each in _within(value)]
     made += [each for module in CATALOGUE.values() for each in knobs(module.Params)]
     made += [Knob(f"data_{each.name}", *_rest(each)) for name in DATASETS for each in data_knobs(name)]

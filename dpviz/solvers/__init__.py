@@ -3,12 +3,12 @@
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
 from dpviz.solvers.geometric_median import geometric_median
-from dpviz.solvers.landscape.basins import assign_basins, assign_clusters, assign_components
-from dpviz.solvers.landscape.flow import flow_lines
-from dpviz.solvers.landscape.merge import MergeTree, merge_tree
-from dpviz.solvers.landscape.mixture import Local, Mixture
-from dpviz.solvers.landscape.plane_basins import basins_by_lattice, lattice_basins
-from dpviz.solvers.landscape.saddles import (
+from dpviz.solvers.landscapes.basins import assign_basins, assign_clusters, assign_components
+from dpviz.solvers.landscapes.flow import flow_lines
+from dpviz.solvers.landscapes.merge import MergeTree, merge_tree
+from dpviz.solvers.landscapes.mixture import Local, Mixture
+from dpviz.solvers.landscapes.plane_basins import basins_by_lattice, lattice_basins
+from dpviz.solvers.landscapes.saddles import (
     Candidates,
     Landscape,
     TransitionPoint,
@@ -16,7 +16,7 @@ from dpviz.solvers.landscape.saddles import (
     landscape,
     transition_points,
 )
-from dpviz.solvers.landscape.strings import Strings
+from dpviz.solvers.landscapes.strings import Strings
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.moments import (
     Records,

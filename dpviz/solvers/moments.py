@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, compiled, frozen
-from dpviz.solvers.landscape.mixture import Mixture, quiet_product
+from dpviz.solvers.landscapes.mixture import Mixture, quiet_product
 from dpviz.solvers.winners import winners
 
 MOMENT_ROWS = 2048  # records at a time; ours

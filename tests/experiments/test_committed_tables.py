@@ -12,7 +12,7 @@ from dpviz.experiments.table_sets import PAPER_SETS, SUFFIXES, read_set
 from dpviz.methods.convergent_kmeans.paper import EPSILONS, GAP_EPSILONS
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.paper.gaps import COMPARED
-from dpviz.methods.convergent_kmeans.paper.runs import STRATEGIES, SetRuns, runs, start_seed
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import STRATEGIES, SetRuns, runs, start_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "assets" / "reproduction" / "convergent_kmeans.json"

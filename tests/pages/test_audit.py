@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.plots import scene_hash
+from dpviz.tools.audit.cases import CATALOGUE
 from dpviz.tools.audit.story import reading as audit_reading
-from dpviz.tools.audit.table.cases import CATALOGUE
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 

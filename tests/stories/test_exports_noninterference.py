@@ -7,14 +7,8 @@ import pytest
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
-from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
-from dpviz.methods.convergent_kmeans import story as zones
+from dpviz.methods import CATALOGUE, story_of
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
-from dpviz.methods.convergent_kmeans.story import family
-from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm import story as dpm_story
-from dpviz.methods.morse import algorithm as morse
-from dpviz.methods.morse import story as morse_story
 from dpviz.plots import Audience
 from dpviz.stories import View
 from dpviz.ui.data.picker import Source
@@ -34,23 +28,24 @@ NAMES = ["repaired", "published", "dpm", "dpm published", "morse", *sorted(set(B
 
 
 def worlds(name, tell, tell_dpm, tell_family, d=2):
-    """Return module, story, a run, and another trace under the same release."""
+    """Return a method, a run, and another trace under the same release."""
     if name in ("repaired", "published"):
         told = tell(d, mode=name)
-        return convergent_kmeans, zones, told, of_zones.other_world(told, 123)
+        return CATALOGUE["convergent_kmeans"], told, of_zones.other_world(told, 123)
     if name.startswith("dpm"):
         told = of_dpm.with_classes(tell_dpm(d, calibration="published" if "published" in name else "repaired"))
-        return dpm, dpm_story, told, of_dpm.other_world(told, 123)
+        return CATALOGUE["dpm"], told, of_dpm.other_world(told, 123)
     if name == "morse":
         told = of_morse.tell(d)
-        return morse, morse_story, told, of_morse.other_world(told, 77)
+        return CATALOGUE["morse"], told, of_morse.other_world(told, 77)
     told = tell_family(name, d)
-    return BASELINES[name], family, told, of_family.other_world(told, 123)
+    return BASELINES[name], told, of_family.other_world(told, 123)
 
 
-def on_screen(module, story, told, *, public, uploaded, view=None, leak="", drawn=False):
+def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False):
     """Put a run on screen, as the page does."""
     view = view or View()
+    story = story_of(method.name)
     scene = story.scene(told, view, rng=np.random.default_rng(0))
     if leak:
         layers = [
@@ -67,9 +62,9 @@ def on_screen(module, story, told, *, public, uploaded, view=None, leak="", draw
     sheet = Sheet(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
     dataset = dataclasses.replace(dataset, labels=sheet.classes if sheet else None)
     source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
-    method = Setup(module, story, told.params)
+    setup = Setup(method, story, told.params)
     address = f"data={link[0][1]}&epsilon=1.0"
-    return Shown(source, (method,), (told,), (scene,), Noise(None if uploaded else 3), view, public, address)
+    return Shown(source, (setup,), (told,), (scene,), Noise(None if uploaded else 3), view, public, address)
 
 
 def files(shown, frame, *, formats=tuple(FORMATS)):
@@ -79,21 +74,21 @@ def files(shown, frame, *, formats=tuple(FORMATS)):
 @pytest.mark.parametrize("uploaded", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_public_files_follow_from_the_release(tell, tell_dpm, tell_family, name, uploaded):
-    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family)
+    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
     assert changed.result.release is told.result.release
-    here, there = (on_screen(module, story, each, public=True, uploaded=uploaded) for each in (told, changed))
+    here, there = (on_screen(method, each, public=True, uploaded=uploaded) for each in (told, changed))
     assert files(here, 10**6) == files(there, 10**6)
-    here, there = (on_screen(module, story, each, public=False, uploaded=uploaded) for each in (told, changed))
+    here, there = (on_screen(method, each, public=False, uploaded=uploaded) for each in (told, changed))
     for kind in ("svg", "html", "csv", "json"):
         assert files(here, 10**6, formats=(kind,)) != files(there, 10**6, formats=(kind,)), "the curator's do change"
 
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "morse"])
 def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family, name):
-    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family)
-    screens = [on_screen(module, story, each, public=True, uploaded=False, drawn=True) for each in (told, changed)]
+    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
+    screens = [on_screen(method, each, public=True, uploaded=False, drawn=True) for each in (told, changed)]
     assert files(screens[0], 0) == files(screens[1], 0)
-    screens = [on_screen(module, story, each, public=False, uploaded=False, drawn=True) for each in (told, changed)]
+    screens = [on_screen(method, each, public=False, uploaded=False, drawn=True) for each in (told, changed)]
     for kind in ("json", "py"):
         here, there = (files(each, 0, formats=(kind,))[kind] for each in screens)
         assert here != there, "the curator's file has the points"
@@ -101,9 +96,9 @@ def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "su"])
 def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, name):
-    module, story, told, changed = worlds(name, tell, tell_dpm, tell_family, d=5)
+    method, told, changed = worlds(name, tell, tell_dpm, tell_family, d=5)
     view = View(3, 1, z=0) if name == "dpm" else View(principal=True)
-    screens = [on_screen(module, story, each, public=True, uploaded=True, view=view) for each in (told, changed)]
+    screens = [on_screen(method, each, public=True, uploaded=True, view=view) for each in (told, changed)]
     assert files(screens[0], 0) == files(screens[1], 0)
     if view.principal:
         assert screens[0].scenes[0].layers == ()
@@ -112,15 +107,15 @@ def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, n
 
 @pytest.mark.parametrize("kind", ["svg", "png", "html", "csv", "json"])
 def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
-    module, story, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
-    screens = [on_screen(module, story, each, public=True, uploaded=True, leak="Records") for each in (told, changed)]
+    method, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
+    screens = [on_screen(method, each, public=True, uploaded=True, leak="Records") for each in (told, changed)]
     assert files(screens[0], 0, formats=(kind,)) != files(screens[1], 0, formats=(kind,))
 
 
 def test_an_uploads_fingerprint_and_number_of_records_are_not_public(tell, tell_dpm, tell_family):
-    module, story, told, _ = worlds("dpm", tell, tell_dpm, tell_family)
+    method, told, _ = worlds("dpm", tell, tell_dpm, tell_family)
     for public in (True, False):
-        shown = on_screen(module, story, told, public=public, uploaded=True)
+        shown = on_screen(method, told, public=public, uploaded=True)
         for kind in ("json", "py"):
             content = files(shown, 0, formats=(kind,))[kind]
             assert (b"0123456789abcdef" in content) is not public

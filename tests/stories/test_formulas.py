@@ -14,7 +14,7 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
-from dpviz.methods.nd_laplace.story.context import Look
+from dpviz.methods.nd_laplace.story.told import Look
 from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves

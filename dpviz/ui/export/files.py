@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from dpviz.data import DATASETS, Dataset, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
-from dpviz.methods.source_target.story.context import Context as TargetContext
+from dpviz.methods.source_target.story.told import Context as TargetContext
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme

@@ -14,9 +14,9 @@ from dpviz.core import Adjacency
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
+from dpviz.tools.audit.cases import cases, judged, own_case
+from dpviz.tools.audit.pairs import corner_record
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict
-from dpviz.tools.audit.table.cases import cases, judged, own_case
-from dpviz.tools.audit.table.pairs import corner_record
 
 CASES = cases()
 PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]

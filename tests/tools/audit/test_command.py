@@ -6,9 +6,9 @@ import pytest
 
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
+from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit import table as audit
-from dpviz.tools.audit.table import cases as audit_cases
-from dpviz.tools.audit.table.kept import SUFFIX
+from dpviz.tools.audit.kept import SUFFIX
 from dpviz.tools.sweep.command import INTERRUPTED
 
 FILE = Path(__file__).resolve().parents[3] / "assets" / "audit" / "methods.json"

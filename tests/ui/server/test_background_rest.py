@@ -134,7 +134,7 @@ def test_a_report_waits_for_nobody(workshop):
 
 def test_the_process_loads_no_streamlit():
     """It loads the server's main script again: that one has to be empty for it."""
-    (script,) = re.findall(r'"(dpviz/ui/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    (script,) = re.findall(r'"(dpviz/ui/server/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
 
     def loaded(path):
         command = [sys.executable, "-c", BEGUN.format(script=path)]

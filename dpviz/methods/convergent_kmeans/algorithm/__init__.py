@@ -39,7 +39,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.mechanisms import laplace
-from dpviz.methods.convergent_kmeans.algorithm.chances import chances
+from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
 from dpviz.methods.convergent_kmeans.algorithm.step import Problem, ZoneStep, finish, lengths, zone_step
 from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
-from dpviz.methods.convergent_kmeans.algorithm.chances import Chance
+from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,

@@ -12,7 +12,7 @@ from dpviz.methods.convergent_kmeans.paper.iteration_tables import (
     ratio_by_epsilon_table,
     ratios_table,
 )
-from dpviz.methods.convergent_kmeans.paper.runs import EPSILON, SetRuns, runs, start_seed
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import EPSILON, SetRuns, runs, start_seed
 
 SOURCE = f"{PAPER}, section 7"
 RUNS = 300  # section 7.1

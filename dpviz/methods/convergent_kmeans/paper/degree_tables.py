@@ -12,7 +12,7 @@ from dpviz.experiments.cells import interval, interval_columns, over, rounded
 from dpviz.experiments.statistics import Estimate, ratio_estimate, share_estimate
 from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.convergent_kmeans.paper import bounds
-from dpviz.methods.convergent_kmeans.paper.runs import STRATEGIES, SetRuns, n_solutions, reach_and_angle
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import STRATEGIES, SetRuns, n_solutions, reach_and_angle
 from dpviz.metrics import convergence_degree, iteration_ratio
 
 PAPER_DEGREES = {"past": "at most 80 %, about 50 % on most", "future": "at least 84 %, 90 % on most"}

@@ -19,7 +19,7 @@ from dpviz.experiments.statistics import spread
 from dpviz.experiments.table_sets import SetRecords
 from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.convergent_kmeans.paper.family import METHODS, Question, configure, spent
-from dpviz.methods.convergent_kmeans.paper.runs import MOST, STRATEGIES
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import MOST, STRATEGIES
 from dpviz.metrics import cost_gap, nonprivate_costs
 
 REFERENCE = "lloyd"

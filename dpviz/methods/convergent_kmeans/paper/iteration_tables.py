@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dpviz.experiments.cells import disagreements, interval, interval_columns, over, rounded
 from dpviz.experiments.statistics import mean_estimate, ratio_estimate
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.convergent_kmeans.paper.runs import EPSILON, STRATEGIES, SetRuns, reach_and_angle
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import EPSILON, STRATEGIES, SetRuns, reach_and_angle
 from dpviz.metrics import iteration_ratio
 
 SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")

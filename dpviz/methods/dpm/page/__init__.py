@@ -7,7 +7,7 @@ import streamlit as st
 from dpviz.methods.dpm import METHOD, algorithm, story
 from dpviz.methods.dpm.page import knobs as dpm_knobs
 from dpviz.methods.dpm.page import tabs as dpm_tabs
-from dpviz.methods.dpm.story.context import Context
+from dpviz.methods.dpm.story.told import Context
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds

@@ -14,9 +14,9 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.page.knobs import ALONG, NODE
 from dpviz.methods.dpm.story import many as dpm_many
 from dpviz.methods.dpm.story import quality as dpm_quality
-from dpviz.methods.dpm.story.context import Context, place
 from dpviz.methods.dpm.story.layers import PICK
 from dpviz.methods.dpm.story.many import ManyCuts
+from dpviz.methods.dpm.story.told import Context, place
 from dpviz.methods.dpm.story.tree import facts, strips, tree_chart
 from dpviz.stories import View
 from dpviz.stories.panel import number

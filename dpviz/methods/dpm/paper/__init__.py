@@ -4,9 +4,9 @@ from pathlib import Path
 
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.dpm.algorithm import PAPER
+from dpviz.methods.dpm.paper.quality_tables import claims_table, epsilon_table, quality_table
 from dpviz.methods.dpm.paper.runs import EPSILON, Quality, set_runs
 from dpviz.methods.dpm.paper.sets import PAPER_SETS, PaperSet
-from dpviz.methods.dpm.paper.tables import claims_table, epsilon_table, quality_table
 
 SOURCE = f"{PAPER}, section 6"
 RUNS = 20  # section 6.2, as far as its text says

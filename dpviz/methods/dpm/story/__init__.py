@@ -10,9 +10,9 @@ from dpviz.core import Labels, Points, Result, attacker_odds
 from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
 from dpviz.methods.dpm.story import layers as dpm_layers
-from dpviz.methods.dpm.story.context import Context, Yardstick, contents, ratio
 from dpviz.methods.dpm.story.layers import NAMES, PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
+from dpviz.methods.dpm.story.told import Context, Yardstick, contents, ratio
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
-from dpviz.methods.dpm.story.context import Context, about, place, reason, titles
+from dpviz.methods.dpm.story.told import Context, about, place, reason, titles
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.plane import Plane

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Labels, Points, frozen
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.story.cells import Cells
-from dpviz.methods.dpm.story.context import Context
+from dpviz.methods.dpm.story.told import Context
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.plane import Plane

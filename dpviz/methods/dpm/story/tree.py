@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray
 from dpviz.methods.dpm.algorithm import SplitTrace
-from dpviz.methods.dpm.story.context import Context, about, place, reason, titles
 from dpviz.methods.dpm.story.layers import PICK
+from dpviz.methods.dpm.story.told import Context, about, place, reason, titles
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.morse.algorithm import PAPER
-from dpviz.methods.morse.paper.runs import VARIANTS, MorseRun, Setting, run_seeds, runs
+from dpviz.methods.morse.paper.mixture_runs import VARIANTS, MorseRun, Setting, run_seeds, runs
+from dpviz.methods.morse.paper.mixture_tables import BASES, bases_table, components_table, moons_table
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, LabelledRecords, read_labelled
-from dpviz.methods.morse.paper.tables import BASES, bases_table, components_table, moons_table
 
 SOURCE = f"{PAPER}, section 5 and appendix I"
 RUNS = 5  # section 5.1

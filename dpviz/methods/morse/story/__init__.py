@@ -28,7 +28,7 @@ from dpviz.methods.morse.story.landscape_stage import (
     split_colors,
 )
 from dpviz.methods.morse.story.landscape_words import TERMS, contents
-from dpviz.methods.morse.story.search_layers import search_layers
+from dpviz.methods.morse.story.search import search_layers
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign_basins, merge_tree
 from dpviz.stories import center_facts, charts

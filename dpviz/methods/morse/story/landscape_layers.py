@@ -20,7 +20,7 @@ from dpviz.methods.morse.story.landscape_surface import Raised
 from dpviz.methods.morse.story.string_search import pair_of
 from dpviz.plots import Audience, Kind, Layer, Role, always, rows_at
 from dpviz.solvers import assign_basins
-from dpviz.solvers.landscape.saddles import ONE_BASIN, TRANSITION
+from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories.stage import Stage
 
 MOST_PASSES = 40  # marks that can be clicked

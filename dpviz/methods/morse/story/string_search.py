@@ -9,7 +9,7 @@ from dpviz.methods.morse.story.landscape_plane import paths
 from dpviz.methods.morse.story.landscape_stage import Context
 from dpviz.plots import Frame
 from dpviz.solvers import Landscape, TransitionPoint
-from dpviz.solvers.landscape.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
+from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
 
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's

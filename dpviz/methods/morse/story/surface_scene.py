@@ -6,7 +6,7 @@ from dpviz.methods.morse.story import landscape_words as saying
 from dpviz.methods.morse.story import string_search as strings
 from dpviz.methods.morse.story.landscape_stage import Context, levels
 from dpviz.methods.morse.story.point_layers import path_layers
-from dpviz.methods.morse.story.search_layers import search_layers
+from dpviz.methods.morse.story.search import search_layers
 from dpviz.plots import Frame, Scene
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import Projection, View

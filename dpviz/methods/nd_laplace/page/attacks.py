@@ -7,7 +7,7 @@ from dpviz.methods.nd_laplace.page import membership as nd_laplace_membership
 from dpviz.methods.nd_laplace.page.clusters import Recall
 from dpviz.methods.nd_laplace.story import attacks as laplace_attacks
 from dpviz.methods.nd_laplace.story import repeats as laplace_repeats
-from dpviz.methods.nd_laplace.story.context import Context
+from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
 from dpviz.ui.frame import Frame

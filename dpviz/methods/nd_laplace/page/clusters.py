@@ -10,7 +10,7 @@ from dpviz.core import Knob
 from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import cluster_charts as charts
 from dpviz.methods.nd_laplace.story import clusters as laplace_clusters
-from dpviz.methods.nd_laplace.story.context import Context
+from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View
 from dpviz.stories.panel import number

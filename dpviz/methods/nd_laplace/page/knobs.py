@@ -9,8 +9,8 @@ import streamlit as st
 from dpviz.core import Knob, knobs
 from dpviz.data import Dataset
 from dpviz.methods.nd_laplace.algorithm import Params
-from dpviz.methods.nd_laplace.story.context import Measure, has_one_unit, measure_of
 from dpviz.methods.nd_laplace.story.layers import PICK, sampled
+from dpviz.methods.nd_laplace.story.told import Measure, has_one_unit, measure_of
 from dpviz.ui import controls, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState

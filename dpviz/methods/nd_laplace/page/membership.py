@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import membership as story
-from dpviz.methods.nd_laplace.story.context import Context
+from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.ui import asking, panel
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live

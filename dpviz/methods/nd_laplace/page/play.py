@@ -10,7 +10,7 @@ from dpviz.attacks import LocationScore, tally_locations
 from dpviz.methods.nd_laplace.page import who as nd_laplace_who
 from dpviz.methods.nd_laplace.page.clusters import Recall
 from dpviz.methods.nd_laplace.story import play
-from dpviz.methods.nd_laplace.story.context import Measure
+from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.stories.panel import number
 from dpviz.ui import panel, state
 from dpviz.ui.frame import Frame

@@ -10,7 +10,7 @@ from dpviz.methods.nd_laplace.page import knobs as nd_laplace
 from dpviz.methods.nd_laplace.page import law as nd_laplace_law
 from dpviz.methods.nd_laplace.page import play as nd_laplace_play
 from dpviz.methods.nd_laplace.page.clusters import Recall
-from dpviz.methods.nd_laplace.story.context import plane_of
+from dpviz.methods.nd_laplace.story.told import plane_of
 from dpviz.stories import View
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import Describe

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpviz.attacks import is_correct, tally_memberships
 from dpviz.methods.nd_laplace.story import who as play
-from dpviz.methods.nd_laplace.story.context import Context, Measure
+from dpviz.methods.nd_laplace.story.told import Context, Measure
 from dpviz.stories.panel import number
 from dpviz.ui import panel
 from dpviz.ui.frame import Frame

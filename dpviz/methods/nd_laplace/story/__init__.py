@@ -14,7 +14,7 @@ from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, uni
 from dpviz.mechanisms import radius_probability
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.story import layers as draw
-from dpviz.methods.nd_laplace.story.context import Context, Look, Measure, look_at, measure_of, plane_of
+from dpviz.methods.nd_laplace.story.told import Context, Look, Measure, look_at, measure_of, plane_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import not_established

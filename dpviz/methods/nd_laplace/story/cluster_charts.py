@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
 from dpviz.methods.nd_laplace.story.clusters import Compared, Helpers, ManyAgreements, PrivateClusters
-from dpviz.methods.nd_laplace.story.context import Context, placed, plane_of
+from dpviz.methods.nd_laplace.story.told import Context, placed, plane_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories.curves import Curve, layers_of

@@ -8,7 +8,7 @@ from scipy import stats
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.methods.nd_laplace.algorithm import noise_box
-from dpviz.methods.nd_laplace.story.context import Context
+from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number, odds, small_odds
 from dpviz.words import spoken

@@ -10,7 +10,7 @@ import numpy as np
 from dpviz.core import FloatArray, Labels
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace.algorithm import grid_of
-from dpviz.methods.nd_laplace.story.context import Context, outlines, placed
+from dpviz.methods.nd_laplace.story.told import Context, outlines, placed
 from dpviz.plots import Frame, Kind, Layer, Role
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.panel import number

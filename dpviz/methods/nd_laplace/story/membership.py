@@ -17,7 +17,7 @@ from dpviz.attacks import ClassifierRelease, GameScores
 from dpviz.core import Box, Budget, Centers, CentersRelease, FloatArray, Points, PointsRelease, frozen
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, noise_box
-from dpviz.methods.nd_laplace.story.context import Context
+from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories.panel import Fact, at_most, number, odds

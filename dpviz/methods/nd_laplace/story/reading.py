@@ -6,7 +6,7 @@ from dpviz.attacks.reconstruction import mean_error
 from dpviz.mechanisms import perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
 from dpviz.methods.nd_laplace.algorithm import ANDRES, PAPER
-from dpviz.methods.nd_laplace.story.context import Look
+from dpviz.methods.nd_laplace.story.told import Look
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
 
 MISREADINGS = (

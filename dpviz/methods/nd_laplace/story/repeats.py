@@ -8,7 +8,7 @@ from dpviz import attacks
 from dpviz.core import FloatArray, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
-from dpviz.methods.nd_laplace.story.context import Context, placed, plane_of
+from dpviz.methods.nd_laplace.story.told import Context, placed, plane_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import geometric_median
 from dpviz.stories.ground_layers import box_layer

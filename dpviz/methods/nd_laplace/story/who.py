@@ -8,7 +8,7 @@ from dpviz import attacks
 from dpviz.attacks import MembershipRound, MembershipSecret, MembershipTally
 from dpviz.core import FloatArray, Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace
-from dpviz.methods.nd_laplace.story.context import Measure
+from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, odds
 from dpviz.words import spoken

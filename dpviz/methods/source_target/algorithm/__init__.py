@@ -51,7 +51,7 @@ from dpviz.methods.source_target.algorithm.budget import (
     noise_bound,
     noise_scale,
 )
-from dpviz.methods.source_target.algorithm.coreset import Coreset, coreset
+from dpviz.methods.source_target.algorithm.coreset_cells import Coreset, coreset
 from dpviz.methods.source_target.algorithm.params import Params
 from dpviz.methods.source_target.algorithm.trace import SanitiseStep, SelectStep, SourceTargetRelease, SourceTargetStep
 from dpviz.solvers import cost, nearest_distance, select_centers

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dpviz.core import Ball, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, Step
-from dpviz.methods.source_target.algorithm.coreset import Coreset
+from dpviz.methods.source_target.algorithm.coreset_cells import Coreset
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -9,8 +9,15 @@ import numpy as np
 from dpviz.data import source_target as pairs
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.source_target.algorithm import PAPER
-from dpviz.methods.source_target.paper.runs import METHODS, Outcome, PairSpec, Setting, runs, settings_of, timed
-from dpviz.methods.source_target.paper.tables import NO_CORESET, REAL, SIZES, cost_table, orderings_table, times_table
+from dpviz.methods.source_target.paper.cost_tables import (
+    NO_CORESET,
+    REAL,
+    SIZES,
+    cost_table,
+    orderings_table,
+    times_table,
+)
+from dpviz.methods.source_target.paper.pair_runs import METHODS, Outcome, PairSpec, Setting, runs, settings_of, timed
 
 SOURCE = f"{PAPER}, section 6 and appendix C"
 RUNS = 30  # section 6

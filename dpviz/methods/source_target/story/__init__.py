@@ -13,8 +13,8 @@ from dpviz.core import Labels
 from dpviz.methods.source_target.story import charts
 from dpviz.methods.source_target.story import layers as draw
 from dpviz.methods.source_target.story import words as saying
-from dpviz.methods.source_target.story.context import Context, context, reference, reference_key
 from dpviz.methods.source_target.story.many import outcome
+from dpviz.methods.source_target.story.told import Context, context, reference, reference_key
 from dpviz.methods.source_target.story.words import TERMS, allowance, contents, risk, sentence, utility
 from dpviz.plots import Frame, Scene
 from dpviz.stories.center_facts import not_established

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Points, Result
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, Step
-from dpviz.methods.source_target.story.context import SELECT_SEED, cost_of
+from dpviz.methods.source_target.story.told import SELECT_SEED, cost_of
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP, box_layer

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpviz.core import FloatArray
-from dpviz.methods.source_target.story.context import Context
+from dpviz.methods.source_target.story.told import Context
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import number
 from dpviz.words import spoken

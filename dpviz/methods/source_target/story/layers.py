@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.methods.source_target.story.context import Context
+from dpviz.methods.source_target.story.told import Context
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import number

@@ -9,7 +9,7 @@ from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
 from dpviz.core import Ball, Box, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.methods.source_target.story.context import Context, cost_of, unit_of_cost
+from dpviz.methods.source_target.story.told import Context, cost_of, unit_of_cost
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.curves import Curve, layers_of

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from dpviz.methods.source_target.algorithm import Params, guarantees
-from dpviz.methods.source_target.story.context import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
+from dpviz.methods.source_target.story.told import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
 from dpviz.stories import center_facts
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.panel import Fact, Sentence, number

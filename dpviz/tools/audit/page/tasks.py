@@ -9,9 +9,9 @@ import numpy as np
 
 from dpviz.audit import EpsilonBound, Outcomes, bound_from, events_profile, gather, joined, trade_off
 from dpviz.core import Box, Budget, Event, FloatArray, Points
+from dpviz.tools.audit.cases import AuditCase, cases, judged, own_case
 from dpviz.tools.audit.story import Audited
 from dpviz.tools.audit.table import audited, row_of
-from dpviz.tools.audit.table.cases import AuditCase, cases, judged, own_case
 
 CHUNK = 100  # runs of a job: a fraction of a second, so that progress moves and a cancel is quick
 KEPT_CURVES = 64

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.methods.convergent_kmeans.algorithm import chances as _zone_chances
-from dpviz.methods.convergent_kmeans.algorithm.chances import AT_ONCE, chances
+from dpviz.methods.convergent_kmeans.algorithm import lookahead as _zone_chances
+from dpviz.methods.convergent_kmeans.algorithm.lookahead import AT_ONCE, chances
 from dpviz.solvers import controller_angle, tosses, zone_offset
 
 SEEDS = st.one_of(

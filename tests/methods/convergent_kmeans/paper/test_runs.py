@@ -7,7 +7,7 @@ from dpviz.core import frozen
 from dpviz.experiments.table_sets import PAPER_SETS, PaperSet, SetRecords, read_set
 from dpviz.methods.convergent_kmeans.paper import bounds
 from dpviz.methods.convergent_kmeans.paper.degree_tables import in_order_of
-from dpviz.methods.convergent_kmeans.paper.runs import (
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import (
     STRATEGIES,
     SetRuns,
     StartRun,

@@ -14,7 +14,7 @@ from dpviz.methods.convergent_kmeans.paper.iteration_tables import (
     ratio_by_epsilon_table,
     ratios_table,
 )
-from dpviz.methods.convergent_kmeans.paper.runs import SetRuns, StartRun, StrategyRun
+from dpviz.methods.convergent_kmeans.paper.lloyd_runs import SetRuns, StartRun, StrategyRun
 
 PAPER = PaperSet("Toy", "toy", 2, 64, 5.0, 5.1, 5.0, 7.0, 1.0, 1.4, "a toy")
 SOLUTION = np.array([[0.2, 0.4], [0.6, 0.8]])

@@ -16,9 +16,9 @@ from dpviz.experiments import read_tables
 from dpviz.methods.dpm import paper as dpm
 from dpviz.methods.dpm.paper import runs as dpm_runs
 from dpviz.methods.dpm.paper import sets as dpm_sets
+from dpviz.methods.dpm.paper.quality_tables import claims_table, epsilon_table, quality_table
 from dpviz.methods.dpm.paper.runs import KMEANS, METHODS, PRIVATE, Quality, Reference, configure, quality, set_runs
 from dpviz.methods.dpm.paper.sets import PAPER_SETS, PaperSet, Records, blobs
-from dpviz.methods.dpm.paper.tables import claims_table, epsilon_table, quality_table
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ROOT / "assets" / "reproduction" / "dpm.json"

@@ -15,9 +15,9 @@ from dpviz.methods.dpm import story
 from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
 from dpviz.methods.dpm.story import many as dpm_many
 from dpviz.methods.dpm.story.cells import Cells
-from dpviz.methods.dpm.story.context import Yardstick, rand_index, ratio, reason
 from dpviz.methods.dpm.story.many import ManyCuts, again, heat, run_many
 from dpviz.methods.dpm.story.quality import comparison
+from dpviz.methods.dpm.story.told import Yardstick, rand_index, ratio, reason
 from dpviz.methods.dpm.story.tree import facts, places, strips
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign, lloyd

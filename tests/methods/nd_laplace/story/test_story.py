@@ -10,8 +10,8 @@ from dpviz.core import Box
 from dpviz.mechanisms import nd_laplace_noise, radius_quantile
 from dpviz.methods.nd_laplace import algorithm, story
 from dpviz.methods.nd_laplace.story import attacks as laplace_attacks
-from dpviz.methods.nd_laplace.story.context import has_one_unit, look_at, measure_of, outlines, plane_of
 from dpviz.methods.nd_laplace.story.layers import MOST_MOVES, sampled
+from dpviz.methods.nd_laplace.story.told import has_one_unit, look_at, measure_of, outlines, plane_of
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN

@@ -14,7 +14,7 @@ from dpviz.methods.nd_laplace.story import clusters as laplace_clusters
 from dpviz.methods.nd_laplace.story import law as laplace_law
 from dpviz.methods.nd_laplace.story import play as laplace_play
 from dpviz.methods.nd_laplace.story import repeats as laplace_repeats
-from dpviz.methods.nd_laplace.story.context import Measure
+from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.plots import Audience
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View

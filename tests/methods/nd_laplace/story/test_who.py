@@ -7,7 +7,7 @@ import pytest
 
 from dpviz import attacks
 from dpviz.methods.nd_laplace.story import who as play
-from dpviz.methods.nd_laplace.story.context import Measure
+from dpviz.methods.nd_laplace.story.told import Measure
 
 GAME = play.Game(1.5, Measure(200.0, "m"))
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.methods.source_target.algorithm import search
 from dpviz.methods.source_target.algorithm.averages import cell_sums, nearest_means
-from dpviz.methods.source_target.algorithm.coreset import coreset
+from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 
 
 def by_hand(source, target, t):

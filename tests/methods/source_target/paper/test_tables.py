@@ -11,7 +11,7 @@ from dpviz.data.source_target import synthetic
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import paper as source_target
-from dpviz.methods.source_target.paper.runs import BUDGETS, METHODS, PairSpec, Setting, one_run, runs, settings_of
+from dpviz.methods.source_target.paper.pair_runs import BUDGETS, METHODS, PairSpec, Setting, one_run, runs, settings_of
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ROOT / "assets" / "reproduction" / "source_target.json"

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpviz.methods.source_target import algorithm, story
-from dpviz.methods.source_target.story import context as contexts
 from dpviz.methods.source_target.story import layers as draw
+from dpviz.methods.source_target.story import told as contexts
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.stories.conftest import records_of, words_of

@@ -15,14 +15,7 @@ import numpy as np
 from dpviz.audit import Batch, Family
 from dpviz.core import Adjacency, Box, Choices, Claim, FloatArray, Guarantee, Points, Release, Result, knobs
 from dpviz.methods import ALGORITHMS, CATALOGUE
-from dpviz.tools.audit.table.pairs import (
-    Pair,
-    alternating_gaps,
-    corner_moved,
-    corner_record,
-    farthest_places,
-    own_pair,
-)
+from dpviz.tools.audit.pairs import Pair, alternating_gaps, corner_moved, corner_record, farthest_places, own_pair
 from dpviz.words import spoken
 
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours

@@ -10,12 +10,12 @@ FEW_AXES, where -log p is convex, a rational function stands for e^z: eigenvecto
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.landscape.descent import CONVERGED, axes, descend, length_of, solved
-from dpviz.solvers.landscape.mixture import Mixture
-from dpviz.solvers.landscape.plane import flow_down, flow_lines_from
-from dpviz.solvers.landscape.step_rules import BoolArray, step_rules
-from dpviz.solvers.landscape.traps import Traps
-from dpviz.solvers.landscape.walkers import Walkers, drift
+from dpviz.solvers.landscapes.descent import CONVERGED, axes, descend, length_of, solved
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.plane import flow_down, flow_lines_from
+from dpviz.solvers.landscapes.step_rules import BoolArray, step_rules
+from dpviz.solvers.landscapes.traps import Traps
+from dpviz.solvers.landscapes.walkers import Walkers, drift
 
 NEWTON_STEPS = 5  # from a safe place; what takes longer is left to the slow descent; ours
 NO_TRAPS = frozen(np.empty((8, 0)))  # rows of no traps at all

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from scipy.optimize import brentq
 
-from dpviz.solvers import Mixture, assign_clusters, landscape, merge_tree
+from dpviz.solvers import Mixture, assign_clusters, merge_tree
+from dpviz.solvers import landscapes as landscape
 
 SEEDS = st.integers(0, 10**6)
 
@@ -53,7 +54,7 @@ def test_parts_without_a_pass_join_last_at_infinite_height(monkeypatch):
         land.strings,
         land.string_candidates,
     )
-    monkeypatch.setattr("dpviz.solvers.landscape.merge.landscape", lambda _: cutoff)
+    monkeypatch.setattr("dpviz.solvers.landscapes.merge.landscape", lambda _: cutoff)
     tree = merge_tree(mixture)
     assert tree.n_unreachable == 1
     assert np.isinf(tree.linkage[-1, 2])

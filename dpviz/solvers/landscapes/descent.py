@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.solvers.landscape.mixture import FEW_AXES, Local, Mixture
-from dpviz.solvers.landscape.step_rules import CLOSE
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.landscapes.step_rules import CLOSE
 
 LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part of the level set
 DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one

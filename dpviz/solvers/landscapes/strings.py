@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.landscape.descent import solved, unit_lengths
-from dpviz.solvers.landscape.mixture import FEW_AXES, Mixture, quiet_product
+from dpviz.solvers.landscapes.descent import solved, unit_lengths
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Mixture, quiet_product
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
 SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours

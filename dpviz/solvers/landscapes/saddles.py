@@ -17,11 +17,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.landscape.climbing import climb, walking_from
-from dpviz.solvers.landscape.descent import axes, distinct, unit_lengths
-from dpviz.solvers.landscape.flow import FLAT, beside, settle
-from dpviz.solvers.landscape.mixture import Mixture
-from dpviz.solvers.landscape.strings import Strings, lowest_between, quadratic_strings, ridge_starts, simplex_starts
+from dpviz.solvers.landscapes.climbing import climb, walking_from
+from dpviz.solvers.landscapes.descent import axes, distinct, unit_lengths
+from dpviz.solvers.landscapes.flow import FLAT, beside, settle
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.strings import Strings, lowest_between, quadratic_strings, ridge_starts, simplex_starts
 
 UNDER_WAY = 1e-7  # standard deviations: a descent whose unit step is longer has not ended; ours
 BRIDGES = 2  # times a pass is looked for between parts that none connects; ours

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, as_points, frozen
-from dpviz.solvers.landscape.mixture_checks import checked_covariances, checked_weights, cholesky
-from dpviz.solvers.landscape.plane import gaussians, known_at
-from dpviz.solvers.landscape.plane_density import log_density_at
-from dpviz.solvers.landscape.quick_tables import quadratic_table
+from dpviz.solvers.landscapes.mixture_checks import checked_covariances, checked_weights, cholesky
+from dpviz.solvers.landscapes.plane import gaussians, known_at
+from dpviz.solvers.landscapes.plane_density import log_density_at
+from dpviz.solvers.landscapes.quick_tables import quadratic_table
 
 FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
@@ -61,7 +61,7 @@ class Mixture:
     precisions: FloatArray = field(repr=False)  # (K, D, D) P_k
     log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
     middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
-    plane: FloatArray | None = field(repr=False)  # (6, K) for `dpviz.solvers.landscape.plane`, in two dimensions
+    plane: FloatArray | None = field(repr=False)  # (6, K) for `dpviz.solvers.landscapes.plane`, in two dimensions
     _quadratic: list[FloatArray | None] = field(repr=False)  # one, made when first asked for: many mixtures never are
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.experiments.cells import interval, interval_columns, over, rounded
 from dpviz.experiments.statistics import mean_estimate, share_estimate, spread
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.morse.paper.runs import HIT, JUDGED, VARIANT_TITLES, MorseRun, Setting, after, hits
+from dpviz.methods.morse.paper.mixture_runs import HIT, JUDGED, VARIANT_TITLES, MorseRun, Setting, after, hits
 from dpviz.methods.morse.paper.sets import MISSING, MorseSet
 
 Found = Mapping[Setting, Sequence[MorseRun]]

@@ -9,12 +9,12 @@ import functools
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, frozen
-from dpviz.solvers.landscape.descent import CONVERGED, axes, solved, unit_lengths
-from dpviz.solvers.landscape.flow import FLAT
-from dpviz.solvers.landscape.mixture import FEW_AXES, Local, Mixture
-from dpviz.solvers.landscape.plane import known_at
-from dpviz.solvers.landscape.plane_climb import ARRIVED, STUCK, WALKING, climb_steps
-from dpviz.solvers.landscape.step_rules import CLOSE, BoolArray
+from dpviz.solvers.landscapes.descent import CONVERGED, axes, solved, unit_lengths
+from dpviz.solvers.landscapes.flow import FLAT
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.landscapes.plane import known_at
+from dpviz.solvers.landscapes.plane_climb import ARRIVED, STUCK, WALKING, climb_steps
+from dpviz.solvers.landscapes.step_rules import CLOSE, BoolArray
 
 CLIMB_STEPS = 32  # most steps of one walk; ours
 MEETINGS = (3, 5, 7, 10, 14, 20)  # steps after which walks that have met go on as one; ours

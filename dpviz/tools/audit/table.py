@@ -16,8 +16,8 @@ from dpviz import __version__
 from dpviz.audit import Batch, EpsilonBound, Progress, epsilon_lower_bound
 from dpviz.core import Adjacency, Claim
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
-from dpviz.tools.audit.table.cases import AuditCase, cases, judged
-from dpviz.tools.audit.table.kept import KeptLines
+from dpviz.tools.audit.cases import AuditCase, cases, judged
+from dpviz.tools.audit.kept import KeptLines
 from dpviz.words import spoken
 
 RUNS = 2_000  # per data set

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dpviz.core import FloatArray, Points
-from dpviz.solvers.landscape.descent import eigen, length_of, solved
-from dpviz.solvers.landscape.mixture import FEW_AXES, Local, Mixture
-from dpviz.solvers.landscape.step_rules import CLOSE, LONGEST_REACH, BoolArray, allowed_error, floored, next_reach
+from dpviz.solvers.landscapes.descent import eigen, length_of, solved
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.landscapes.step_rules import CLOSE, LONGEST_REACH, BoolArray, allowed_error, floored, next_reach
 
 CONVEX = 0.8  # of R: where S has less along its steepest axis, -log p counts as convex; ours
 LONGEST_TIME = 1e6  # of one rational step, over the largest curvature; ours

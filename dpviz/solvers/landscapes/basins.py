@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Labels, Points, as_points, frozen
-from dpviz.solvers.landscape.descent import axes
-from dpviz.solvers.landscape.flow import flow, settle
-from dpviz.solvers.landscape.merge import merge_tree
-from dpviz.solvers.landscape.mixture import Mixture
-from dpviz.solvers.landscape.saddles import Landscape, landscape
-from dpviz.solvers.landscape.traps import Traps
+from dpviz.solvers.landscapes.descent import axes
+from dpviz.solvers.landscapes.flow import flow, settle
+from dpviz.solvers.landscapes.merge import merge_tree
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.saddles import Landscape, landscape
+from dpviz.solvers.landscapes.traps import Traps
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is looked at; ours

@@ -9,11 +9,11 @@ mixed: labels of cells follow from the mixture alone, to the last bit.
 import numpy as np
 
 from dpviz.core import Labels, Points
-from dpviz.solvers.landscape.basins import ends_of, traps
-from dpviz.solvers.landscape.flow import FLOW_STEPS
-from dpviz.solvers.landscape.mixture import Mixture
-from dpviz.solvers.landscape.plane import flow_down
-from dpviz.solvers.landscape.step_rules import step_rules
+from dpviz.solvers.landscapes.basins import ends_of, traps
+from dpviz.solvers.landscapes.flow import FLOW_STEPS
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.plane import flow_down
+from dpviz.solvers.landscapes.step_rules import step_rules
 
 
 def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:

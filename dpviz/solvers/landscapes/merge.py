@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, frozen
-from dpviz.solvers.landscape.mixture import Mixture
-from dpviz.solvers.landscape.saddles import Landscape, landscape
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.saddles import Landscape, landscape
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from dpviz.solvers import Mixture, flow_lines, landscape
-from dpviz.solvers.landscape import climbing, descent, plane
-from dpviz.solvers.landscape.basins import traps
-from dpviz.solvers.landscape.climbing import FLAT, LONGEST_STEP, LOST
-from dpviz.solvers.landscape.flow import FLOW_STEPS, flow
-from dpviz.solvers.landscape.plane_climb import climb_steps
-from dpviz.solvers.landscape.plane_density import log_density_at
-from dpviz.solvers.landscape.step_rules import CLOSE, step_rules
+from dpviz.solvers import Mixture, flow_lines
+from dpviz.solvers import landscapes as landscape
+from dpviz.solvers.landscapes import climbing, descent, plane
+from dpviz.solvers.landscapes.basins import traps
+from dpviz.solvers.landscapes.climbing import FLAT, LONGEST_STEP, LOST
+from dpviz.solvers.landscapes.flow import FLOW_STEPS, flow
+from dpviz.solvers.landscapes.plane_climb import climb_steps
+from dpviz.solvers.landscapes.plane_density import log_density_at
+from dpviz.solvers.landscapes.step_rules import CLOSE, step_rules
 
 SEEDS = st.integers(0, 10**6)
 NONE = np.empty(0, dtype=np.intp)

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from dpviz.core import Ball, FloatArray, Labels, Points, Result, fingerprint, frozen, unit_records, voronoi_borders
 from dpviz.methods.source_target.algorithm import Params, SanitiseStep, SourceTargetRelease, Step, nonprivate_difference
-from dpviz.methods.source_target.algorithm.coreset import coreset
+from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.view import Words
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, compiled
-from dpviz.solvers.landscape.step_rules import BoolArray, StepRules
+from dpviz.solvers.landscapes.step_rules import BoolArray, StepRules
 
 NEGLIGIBLE = 37.0  # e^-37 is 1e-16, the last digit
 TINY = 1e-300  # what can be divided by

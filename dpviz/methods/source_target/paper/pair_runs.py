@@ -15,7 +15,7 @@ from dpviz.baselines.source_target_rivals import private_kmeans_points
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.data.source_target import SourceTarget
 from dpviz.methods.source_target.algorithm import Params, sanitise
-from dpviz.methods.source_target.algorithm.coreset import coreset
+from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_several
 
 BUDGETS = {"ε = 3": {"epsilon": 3.0}, "ρ = 3": {"rho": 3.0}}  # section 6

@@ -8,17 +8,10 @@ from scipy import ndimage
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, root
 
-from dpviz.solvers import (
-    Mixture,
-    assign_basins,
-    assign_components,
-    critical_points,
-    landscape,
-    merge_tree,
-    transition_points,
-)
-from dpviz.solvers.landscape import descent, flow, step_rules, walkers
-from dpviz.solvers.landscape.flow import settle
+from dpviz.solvers import Mixture, assign_basins, assign_components, critical_points, merge_tree, transition_points
+from dpviz.solvers import landscapes as landscape
+from dpviz.solvers.landscapes import descent, flow, step_rules, walkers
+from dpviz.solvers.landscapes.flow import settle
 
 CURVED = 0.02  # eigenvalues (in units of the local precision) nearer 0 are degenerate: such mixtures are not judged
 GAP = 1e-4  # heights of the merge tree closer than this are not judged

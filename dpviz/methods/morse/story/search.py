@@ -6,7 +6,7 @@ from dpviz.methods.morse.story.landscape_layers import placing
 from dpviz.methods.morse.story.landscape_stage import Context
 from dpviz.methods.morse.story.string_search import Search
 from dpviz.plots import Audience, Kind, Layer, Role, rows_at
-from dpviz.solvers.landscape.saddles import TRANSITION
+from dpviz.solvers.landscapes.saddles import TRANSITION
 from dpviz.stories.stage import Stage
 
 

@@ -8,7 +8,7 @@ from dpviz.baselines.source_target_rivals import ABSENT, RIVALS
 from dpviz.experiments.cells import interval, interval_columns, rounded, significant
 from dpviz.experiments.statistics import mean_estimate, ratio_estimate
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.source_target.paper.runs import CORED, METHODS, NO_BUDGET, REPEATS, Outcome, RunTime, Setting
+from dpviz.methods.source_target.paper.pair_runs import CORED, METHODS, NO_BUDGET, REPEATS, Outcome, RunTime, Setting
 
 COLUMNS = (
     Column("set", "Pair"),
