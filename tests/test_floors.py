@@ -17,26 +17,34 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = {
-    "words": -2,  # the cellar, below dpviz/__init__.py, which stands on -1: there before any module is loaded
     "core": 0,
     "mechanisms": 1,
     "solvers": 1,
     "accounting": 1,
     "data": 1,
     "metrics": 1,
-    "algorithms": 2,
     "baselines": 2,
     "attacks": 2,
     "audit": 2,
     "plots": 2,
+    "experiments": 2,
+    "methods/*/algorithm": 2,
     "stories": 3,
-    "experiments": 3,
-    "ui": 4,
+    "methods/*/story": 4,
+    "methods/*/paper": 4,
+    "methods": 5,  # the records
+    "tools": 6,
+    "ui": 7,
+    "tools/*/page": 8,
+    "methods/*/page": 9,
 }
-PAGES_FLOOR = 5  # pages/*.py and app.py
-PAGE_LINES = 120
+TOP = {room.split("/")[0] for room in FLOORS}
+ENTRANCES = {PurePosixPath("dpviz/experiments/__main__.py"), PurePosixPath("dpviz/__main__.py")}  # like app.py
+PAGES_FLOOR = 10  # pages/*.py and app.py
+PAGE_LINES = 40
+MOST_FILES = 30  # of a folder
 FILE_LINES = 300
-STREAMLIT_ROOMS = {"ui", "pages"}
+STREAMLIT_ROOMS = {"ui", "tools/*/page", "methods/*/page", "pages"}
 NEEDED_AT_RUN_TIME = {"uvloop", "plotly"}  # required even if never imported: Streamlit picks it up, its tables are read
 PLOTLY_ROOMS = {"plots"}
 OUTSIDE = {"tests", "benchmarks", "pages", "app", "pytest", "hypothesis", "playwright"}  # the package needs none of it
@@ -45,14 +53,29 @@ NUMPY_RANDOM = {"default_rng", "Generator", "BitGenerator", "SeedSequence", "PCG
 NUMPY_RANDOM |= {"MT19937", "bit_generator"}
 
 
+METHODS = {path.parent.name for path in ROOT.glob("dpviz/methods/*/__init__.py")}
+
 parsed = functools.cache(ast.parse)
 
 
 def room_of(path: PurePosixPath) -> str:
-    """Return the room of a file: a package's name, `pages` for app.py too, nothing for dpviz/__init__.py."""
-    if path.parts[0] != "dpviz":
+    """Return the room of a file: a key of FLOORS, `pages` for app.py too, nothing for dpviz/__init__.py."""
+    if path.parts[0] != "dpviz" or path in ENTRANCES:
         return "pages"
-    return path.parts[1].removesuffix(".py") if path.parts[1] != "__init__.py" else ""
+    return room_in(path.with_suffix("").parts[1:])
+
+
+def room_in(parts: tuple[str, ...]) -> str:
+    """Return the room of the module with these names below dpviz: the innermost that has a floor."""
+    if not parts or parts[0] == "__init__":
+        return ""
+    inner = f"{parts[0]}/*/{parts[2]}" if len(parts) > 2 else ""
+    return inner if inner in FLOORS else parts[0]
+
+
+def method_of(parts: tuple[str, ...]) -> str:
+    """Return which method or tool a module below dpviz belongs to, nothing where it belongs to none."""
+    return "/".join(parts[:2]) if len(parts) > 1 and parts[0] in ("methods", "tools") else ""
 
 
 def imported(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
@@ -80,20 +103,34 @@ def import_problems(path: PurePosixPath, names: Iterable[str]) -> Iterator[str]:
     """Yield every import that goes up, sideways or into a room where it does not belong."""
     room = room_of(path)
     floor = PAGES_FLOOR if room == "pages" else FLOORS.get(room, -1)
+    own = method_of(path.with_suffix("").parts[1:])
     for name in names:
         parts = name.split(".")
         if parts[0] == "streamlit" and room not in STREAMLIT_ROOMS:
-            yield f"{path}: imports {name}, but Streamlit belongs to dpviz/ui, pages and app.py"
+            yield f"{path}: imports {name}, but Streamlit belongs to dpviz/ui, to a page, pages and app.py"
         elif parts[0] == "plotly" and room not in PLOTLY_ROOMS:
             yield f"{path}: imports {name}, but Plotly belongs to dpviz/plots"
         elif parts[0] in OUTSIDE and room != "pages":
             yield f"{path}: imports {name}, which stands outside the package"
-        elif parts[0] == "dpviz" and len(parts) > 1 and parts[1] in FLOORS and parts[1] != room:
-            below = FLOORS[parts[1]]
-            if below == floor:
-                yield f"{path}: imports {name}, its neighbour on floor {floor}"
-            elif below > floor:
-                yield f"{path}: imports {name}, up from floor {floor} to {below}"
+        elif parts[0] == "dpviz" and len(parts) > 1 and parts[1] in TOP:
+            yield from way_problems(path, room, floor, own, name)
+
+
+def way_problems(path: PurePosixPath, room: str, floor: int, own: str, name: str) -> Iterator[str]:
+    """Yield what is wrong with the way from a file to a module of the house."""
+    parts = tuple(name.split(".")[1:])
+    other, below = method_of(parts), FLOORS[room_in(parts)]
+    same = other == own and other.startswith("methods/")
+    if other.startswith("methods/") and other[8:] in METHODS and not same and room not in ("pages", "methods"):
+        yield f"{path}: imports {name}, but a method is known by its record alone"
+    elif same and room == "methods" and below == FLOORS["methods/*/page"]:
+        return  # a record names its page, and makes it when it is first opened
+    elif same and below == floor:
+        return  # rooms of one method on one floor
+    elif room_in(parts) != room and below == floor:
+        yield f"{path}: imports {name}, its neighbor on floor {floor}"
+    elif below > floor:
+        yield f"{path}: imports {name}, up from floor {floor} to {below}"
 
 
 def random_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
@@ -125,7 +162,7 @@ def source_problems(path: PurePosixPath, source: str) -> Iterator[str]:
     tree = parsed(source)
     yield from import_problems(path, imported(tree, path))
     yield from random_problems(tree, path)
-    limit = PAGE_LINES if room_of(path) == "pages" else FILE_LINES
+    limit = PAGE_LINES if room_of(path) == "pages" and path not in ENTRANCES else FILE_LINES
     if len(source.splitlines()) > limit:
         yield f"{path}: has {len(source.splitlines())} lines, but at most {limit} are allowed"
 
@@ -135,8 +172,9 @@ def place_problems(path: PurePosixPath) -> Iterator[str]:
     room = room_of(path)
     if room not in {*FLOORS, "pages", ""}:
         yield f"{path}: {room} has no floor; give it one in tests/test_floors.py"
-    if len(path.parts) > (2 if path.parts[0] == "pages" else 3):
-        yield f"{path}: stands on a third level of folders"
+    deepest = 5 if path.parts[1:2] in (("methods",), ("tools",)) else 2 if path.parts[0] == "pages" else 4
+    if len(path.parts) > deepest:
+        yield f"{path}: stands too deep in folders"
     if path.stem in {"utils", "util", "helpers", "misc"}:
         yield f"{path}: a file is called by what it holds, not {path.stem}"
 
@@ -164,19 +202,33 @@ def test_the_house_stands() -> None:
 
 def test_the_checker_reads_the_whole_house() -> None:
     rooms = {room_of(path) for path in house()}
-    assert {"core", "plots", "ui", "algorithms", "pages", ""} <= rooms
+    assert {"core", "plots", "ui", "methods/*/algorithm", "tools/*/page", "pages", ""} <= rooms
     assert PurePosixPath("app.py") in house()
 
 
-def test_no_folder_stands_on_a_third_level() -> None:
-    folders = [path for top in ("dpviz", "pages") for path in (ROOT / top).rglob("*") if path.is_dir()]
-    deep = [path.relative_to(ROOT).as_posix() for path in folders if path.name != "__pycache__"]
-    assert [folder for folder in deep if folder.count("/") > 1 or folder.startswith("pages/")] == []
+def test_every_folder_of_code_is_a_package_of_at_most_thirty_files() -> None:
+    folders = {path.parent for path in (ROOT / "dpviz").glob("**/*.py")}
+    assert [folder.name for folder in folders if not (folder / "__init__.py").exists()] == []
+    assert [folder.name for folder in folders if len(list(folder.glob("*.py"))) > MOST_FILES] == []
 
 
-def test_every_room_is_a_package() -> None:
-    rooms = {path.parent for path in (ROOT / "dpviz").glob("*/*.py")}
-    assert [room.name for room in rooms if not (room / "__init__.py").exists()] == []
+def test_no_module_has_the_name_of_a_function_in_its_package() -> None:
+    """Else `from package import name` gives the one or the other, whichever came last."""
+    twice = []
+    for path, source in house().items():
+        if path.name == "__init__.py" and path.parts[1:2] in (("methods",), ("tools",)):
+            inside = (ROOT / path.parent).iterdir()
+            known = {each.stem for each in inside if each.suffix == ".py" or (each / "__init__.py").exists()}
+            names = {node.name for node in parsed(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+            twice += [f"{path}: {name}" for name in sorted(names & known)]
+    assert twice == []
+
+
+def test_nobody_asks_a_module_what_it_has() -> None:
+    """Pages and tools learn what a method has from its typed record."""
+    asked = ("ModuleType", "hasattr(", "import_module(")
+    seam = [path for path in house() if path.parts[1:2] in (("tools",), ("stories",), ("ui",))]
+    assert [f"{path}: {word}" for path in seam for word in asked if word in house()[path]] == []
 
 
 def test_requirements_list_exactly_what_is_imported() -> None:
@@ -196,9 +248,9 @@ def test_requirements_list_exactly_what_is_imported() -> None:
 # One source for each way to break a rule: (file, source, words of the complaint).
 BROKEN = {
     "up": ("dpviz/core/box.py", "from dpviz.mechanisms import laplace", "up from floor 0 to 1"),
-    "up, whole module": ("dpviz/mechanisms/noise.py", "import dpviz.ui.export.share", "up from floor 1 to 4"),
+    "up, whole module": ("dpviz/mechanisms/noise.py", "import dpviz.ui.frame", "up from floor 1 to 7"),
     "up, from the top": ("dpviz/data/named.py", "from dpviz import stories", "up from floor 1 to 3"),
-    "up, relative": ("dpviz/solvers/lloyd.py", "from ..stories import morse", "up from floor 1 to 3"),
+    "up, relative": ("dpviz/solvers/lloyd.py", "from ..stories import label", "up from floor 1 to 3"),
     "up, relative package": ("dpviz/solvers/lloyd.py", "from .. import stories", "up from floor 1 to 3"),
     "up, in a package": ("dpviz/core/__init__.py", "from ..data import load", "up from floor 0 to 1"),
     "up, in a function": ("dpviz/core/box.py", "def f():\n    import dpviz.data", "up from floor 0 to 1"),
@@ -208,18 +260,31 @@ BROKEN = {
         "up from floor 0 to 2",
     ),
     "up, by name": ("dpviz/core/run.py", "importlib.import_module('dpviz.plots')", "up from floor 0 to 2"),
-    "up, from the words": ("dpviz/words/finding.py", "from dpviz.core import Box", "up from floor -2 to 0"),
     "up, from the root": ("dpviz/__init__.py", "from dpviz.core import Box", "up from floor -1 to 0"),
-    "neighbour below": ("dpviz/mechanisms/noise.py", "from dpviz.accounting import Event", "neighbour on floor 1"),
-    "attack knows algorithm": ("dpviz/attacks/guess.py", "from dpviz.algorithms import dpm", "neighbour on floor 2"),
-    "plot knows algorithm": ("dpviz/plots/tree.py", "import dpviz.methods.morse.algorithm", "neighbour on floor 2"),
-    "audit knows attack": ("dpviz/audit/bound.py", "from dpviz.attacks import guess", "neighbour on floor 2"),
-    "story knows experiment": (
-        "dpviz/methods/dpm/story/__init__.py",
-        "from dpviz.experiments import grid",
-        "neighbour on floor 3",
+    "up, in a method": (
+        "dpviz/methods/dpm/algorithm/tree.py",
+        "from dpviz.methods.dpm.story import layers",
+        "up from floor 2 to 4",
     ),
-    "streamlit below": ("dpviz/methods/dpm/story/__init__.py", "import streamlit as st", "Streamlit belongs"),
+    "up, to the records": ("dpviz/stories/label.py", "from dpviz.methods import CATALOGUE", "up from floor 3 to 5"),
+    "up, to a tool's page": ("dpviz/ui/frame.py", "from dpviz.tools.audit import page", "up from floor 7 to 8"),
+    "neighbor below": ("dpviz/mechanisms/noise.py", "from dpviz.accounting import Event", "neighbor on floor 1"),
+    "one method knows another": (
+        "dpviz/methods/dpm/story/layers.py",
+        "from dpviz.methods.morse.algorithm import Mixture",
+        "by its record alone",
+    ),
+    "tool knows a method": (
+        "dpviz/tools/audit/cases.py",
+        "from dpviz.methods.dpm import METHOD",
+        "by its record alone",
+    ),
+    "page knows a method": ("dpviz/ui/home.py", "from dpviz.methods.dpm.story import layers", "by its record alone"),
+    "attack knows algorithm": ("dpviz/attacks/guess.py", "from dpviz.methods.dpm import algorithm", "by its record"),
+    "plot knows algorithm": ("dpviz/plots/tree.py", "import dpviz.methods.morse.algorithm", "by its record alone"),
+    "audit knows attack": ("dpviz/audit/bound.py", "from dpviz.attacks import guess", "neighbor on floor 2"),
+    "plot knows experiment": ("dpviz/plots/tree.py", "from dpviz.experiments import tables", "neighbor on floor 2"),
+    "streamlit below": ("dpviz/stories/label.py", "import streamlit as st", "Streamlit belongs"),
     "streamlit part": ("dpviz/plots/theme.py", "from streamlit.components import v2", "Streamlit belongs"),
     "plotly in ui": ("dpviz/ui/figure.py", "import plotly.graph_objects as go", "Plotly belongs"),
     "plotly in page": ("pages/dpm.py", "from plotly import graph_objects", "Plotly belongs"),
@@ -228,11 +293,11 @@ BROKEN = {
     "page": ("dpviz/ui/server/main.py", "from pages import dpm", "outside the package"),
     "no floor": ("dpviz/helpful/thing.py", "", "helpful has no floor"),
     "no room": ("dpviz/thing.py", "", "thing has no floor"),
-    "third level": ("dpviz/core/deep/box.py", "", "third level"),
-    "third level of pages": ("pages/deep/dpm.py", "", "third level"),
+    "too deep": ("dpviz/core/very/deep/box.py", "", "too deep"),
+    "deep pages": ("pages/deep/dpm.py", "", "too deep"),
     "utils": ("dpviz/core/utils.py", "", "not utils"),
-    "long page": ("pages/dpm.py", "x = 1\n" * 121, "at most 120"),
-    "long app": ("app.py", "x = 1\n" * 121, "at most 120"),
+    "long page": ("pages/dpm.py", "x = 1\n" * 41, "at most 40"),
+    "long app": ("app.py", "x = 1\n" * 41, "at most 40"),
     "long file": ("dpviz/core/box.py", "x = 1\n" * 301, "at most 300"),
     "seed": ("dpviz/data/named.py", "import numpy as np\nnp.random.seed(0)", "numpy.random.seed, global"),
     "normal": ("dpviz/data/named.py", "import numpy\nx = numpy.random.normal()", "numpy.random.normal, global"),
@@ -255,27 +320,19 @@ def test_each_broken_rule_is_reported_once(name: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        (
-            "dpviz/ui/server/main.py",
-            "import streamlit as st\nfrom dpviz.stories import dpm\nfrom dpviz.core import Box",
-        ),
-        (
-            "dpviz/methods/dpm/story/__init__.py",
-            "from dpviz.algorithms import dpm\nfrom dpviz.plots.scene import Scene\nimport dpviz",
-        ),
+        ("dpviz/ui/home.py", "import streamlit as st\nfrom dpviz.methods import CATALOGUE\nfrom dpviz.core import Box"),
+        ("dpviz/stories/label.py", "from dpviz.plots.scene import Scene\nimport dpviz"),
         ("dpviz/plots/theme.py", "import plotly.graph_objects as go\nfrom dpviz.plots.scene import Scene"),
-        (
-            "dpviz/methods/dpm/algorithm/__init__.py",
-            "from . import morse\nfrom .morse import fit\nfrom ..core import Box",
-        ),
+        ("dpviz/methods/dpm/algorithm/tree.py", "from .score import best\nfrom ....core import Box"),
+        ("dpviz/methods/dpm/paper/__init__.py", "from dpviz.methods.dpm.story import layers"),
+        ("dpviz/methods/dpm/__init__.py", "def page():\n    from dpviz.methods.dpm.page import PAGE"),
+        ("dpviz/methods/dpm/page/tabs.py", "import streamlit\nfrom dpviz.tools.two_worlds import page"),
         ("dpviz/mechanisms/noise.py", "import numpy as np\nrng = np.random.default_rng(seed)\nrng.normal()"),
         ("dpviz/mechanisms/noise.py", "from numpy.random import Generator\nimport numpy.random"),
-        ("pages/dpm.py", "from dpviz.ui import frame\nimport streamlit as st\n" + "x = 1\n" * 118),
+        ("pages/dpm.py", "from dpviz.methods.dpm.page import draw\n" + "x = 1\n" * 39),
         ("app.py", "import dpviz.ui.server.main"),
         ("dpviz/core/box.py", "x = 1\n" * 300),
         ("dpviz/__init__.py", '__version__ = "0.1.0"'),
-        ("dpviz/__init__.py", "from dpviz.words.loading import install"),
-        ("dpviz/core/knobs.py", "from dpviz.words import spoken"),
     ],
 )
 def test_what_is_allowed_is_not_reported(path: str, source: str) -> None:

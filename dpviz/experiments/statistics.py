@@ -66,3 +66,8 @@ def _around(value: float, errors: np.ndarray[tuple[int, ...], np.dtype[np.float6
     deviation = math.sqrt(float(errors @ errors) / (n - 1))
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)) * deviation / math.sqrt(n)
     return Estimate(value, value - half, value + half)
+
+
+def run_seeds(seed: int, index: int, n_runs: int) -> list[int]:
+    """Return the seeds of a set's runs: others for every seed and set, the same for every setting."""
+    return [int(np.random.default_rng([seed, index, run]).integers(2**31)) for run in range(n_runs)]

@@ -45,11 +45,9 @@ class Run:
     story: str  # and its story: "dpviz.methods.dpm.story"
     params: Any
     title: str = ""  # instead of the data's, where two pictures stand beside each other
-    chosen: int | None = None  # DPM: the subset that is looked into
-    look: Any = None  # what only the page knows of the picture; written down as it prints itself
     trail: tuple[Any, ...] = ()  # the same parameters at other budgets
     spread: Spread | None = None  # of targets that did not come with their source
-    record: int | None = None  # source-target: the row that is looked at
+    from_page: tuple[tuple[str, Any], ...] = ()  # what only the page knows of the picture: fields, as they print
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,8 +133,9 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
     if targets:
         found["dpviz.data.target_pairs"] = targets
     for run in recipe.runs:
-        if run.look is not None:
-            found[type(run.look).__module__] = [type(run.look).__name__]
+        for _, value in run.from_page:
+            if dataclasses.is_dataclass(value):
+                found[type(value).__module__] = [type(value).__name__]
     return found
 
 
@@ -245,14 +244,9 @@ def _run(recipe: Recipe, run: Run) -> list[str]:
         f"reference = {story}.reference(dataset.points, words, result, params)",
         f"told = {story}.context(result, params, dataset.points, words, reference)",
     ]
-    if run.chosen is not None:
-        lines.append(f"told = dataclasses.replace(told, chosen={run.chosen!r})")
-    if run.look is not None:
-        lines.append(f"told = dataclasses.replace(told, look={run.look!r})")
     if known:
         lines.append("told = dataclasses.replace(told, targets_public=public_box)")
-    if run.record is not None:
-        lines.append(f"told = dataclasses.replace(told, record={run.record!r})")
+    lines += [f"told = dataclasses.replace(told, {name}={value!r})" for name, value in run.from_page]
     lines.append(f"scene = {story}.scene(told, view, rng=np.random.default_rng(0))")
     if recipe.view.z is not None:
         lines.append(f"above = {story}.scene(told, solid.from_above(view), rng=np.random.default_rng(0))")

@@ -6,7 +6,6 @@ import numpy as np
 
 from dpviz import attacks
 from dpviz.core import Box, Budget, FloatArray
-from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 
 GREY = 200  # points of a bound's curve
@@ -19,11 +18,6 @@ def pair_of(box: Box, apart: float) -> FloatArray:
     half = np.zeros(box.d)
     half[0] = 0.5 * apart
     return np.stack([middle - half, middle + half])
-
-
-def budget_of(params: Params, pair: FloatArray) -> Budget:
-    """Return what is proved for replacing pair[0] by pair[1] (2, d), noise units: twice as much under redraw."""
-    return attacks.replacement_budget((2.0 if params.domain == "redraw" else 1.0) * params.epsilon, pair[:1], pair[1:])
 
 
 def roc_scene(

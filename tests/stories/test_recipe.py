@@ -83,7 +83,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     reference = target_story.reference(dataset.points, words, result, params)
     told = target_story.context(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
-    run = Run(*TARGET, params, spread=Spread(40, "even", 5), record=0)
+    run = Run(*TARGET, params, spread=Spread(40, "even", 5), from_page=(("record", 0),))
     text = script(made(Data(features=("a", "b"), bounds=bounds, missing="drop"), runs=(run,)))
     scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
@@ -114,7 +114,7 @@ def test_no_word_of_a_pair_or_its_targets_is_ever_code(evil, pair):
         script(
             made(
                 Data(word, 300, 1, (("n_targets", word),), pair=pair),
-                runs=(Run(*TARGET, params, spread=None if pair else Spread(60, word, 0), record=0),),
+                runs=(Run(*TARGET, params, spread=None if pair else Spread(60, word, 0), from_page=(("record", 0),)),),
             )
         )
         for word in ("word", evil)

@@ -50,6 +50,7 @@ STORY = Story(
     contents=story.contents,
     outcome=story.outcome,
     side_charts=story.side_charts,
+    from_page=("chosen",),
     recolored=story.recolored,
 )
 

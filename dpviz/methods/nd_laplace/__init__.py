@@ -55,6 +55,7 @@ STORY = Story(
     contents=story.contents,
     outcome=story.outcome,
     side_charts=story.side_charts,
+    from_page=("look",),
     recolored=story.recolored,
     plane=story.plane,
 )

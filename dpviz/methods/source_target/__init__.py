@@ -67,6 +67,7 @@ STORY = Story(
     contents=story.contents,
     outcome=story.outcome,
     side_charts=story.side_charts,
+    from_page=("record",),
     recolored=story.recolored,
 )
 

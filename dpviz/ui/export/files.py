@@ -1,5 +1,6 @@
 """Files that hold the picture on screen, each made from what its audience may see."""
 
+import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,6 @@ from urllib.parse import parse_qsl
 
 from dpviz.data import DATASETS, Dataset, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
-from dpviz.methods.source_target.story.told import Context as TargetContext
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
@@ -20,6 +20,7 @@ from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
 from dpviz.ui.export.shown import Shown
 from dpviz.ui.runs import notices
+from dpviz.ui.setup import AnySetup
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
@@ -136,6 +137,13 @@ def _script(it: _Picture) -> str:
     return script(recipe(it.shown, frame=it.frame, hidden=it.hidden, notes=it.notes, hashes=it.hashes))
 
 
+def _from_page(method: AnySetup, told: Any) -> tuple[tuple[str, Any], ...]:
+    """Return what only the page knows of the picture, as far as it differs from what the story says by itself."""
+    usual = {field.name: field.default for field in dataclasses.fields(told)}
+    values = ((name, getattr(told, name)) for name in method.story.from_page)
+    return tuple((name, value) for name, value in values if value is not usual[name] and value != usual[name])
+
+
 def recipe(
     shown: Shown, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
@@ -149,10 +157,8 @@ def recipe(
             method.story.place,
             method.params,
             method.name if pair else "",
-            chosen=getattr(told, "chosen", None) or None,
-            look=getattr(told, "look", None),
             trail=method.trail if trailed else (),
-            record=told.record if isinstance(told, TargetContext) else None,
+            from_page=_from_page(method, told),
             spread=method.spread,
         )
         for method, told in zip(shown.methods, shown.told, strict=True)

@@ -66,7 +66,7 @@ def settle(moves: Connection) -> None:
     """Give way to everybody, above all to a reader whose `moves` are reported, and end with the server."""
     signal.signal(signal.SIGINT, _way.give)  # the keyboard's interrupt means the server: here it is no move
     threading.Thread(target=_way.listen, args=(moves,), daemon=True).start()
-    if hasattr(os, "nice"):
+    if os.name == "posix":
         os.nice(LOWEST_PRIORITY)
     threading.Thread(target=_outlive_nobody, daemon=True).start()
 

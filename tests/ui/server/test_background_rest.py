@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[3]
 # What `multiprocessing` does in a new process, and what the process then is sent.
 BEGUN = """import importlib, pathlib, runpy, sys
 runpy.run_path({script!r}, run_name="__mp_main__")
-for path in [pathlib.Path("dpviz/ui/server/worker.py"), *pathlib.Path("dpviz/ui").glob("*_tasks.py")]:
-    importlib.import_module(f"dpviz.ui.{{path.stem}}")
+names = ["dpviz.ui.server.worker", *(".".join(p.with_suffix("").parts) for p in pathlib.Path("dpviz").glob("**/page/*tasks.py"))]
+for name in names:
+    importlib.import_module(name)
 print("streamlit" in sys.modules)"""
 STEP = 0.01  # s of work between two looks
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpviz.experiments.statistics import run_seeds
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.morse.algorithm import PAPER
-from dpviz.methods.morse.paper.mixture_runs import VARIANTS, MorseRun, Setting, run_seeds, runs
+from dpviz.methods.morse.paper.mixture_runs import VARIANTS, MorseRun, Setting, runs
 from dpviz.methods.morse.paper.mixture_tables import BASES, bases_table, components_table, moons_table
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, LabelledRecords, read_labelled
 

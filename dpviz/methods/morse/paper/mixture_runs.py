@@ -79,11 +79,6 @@ def one_run(records: LabelledRecords | None, setting: Setting, seed: int) -> Mor
     )
 
 
-def run_seeds(seed: int, index: int, n_runs: int) -> list[int]:
-    """Return the seeds of a set's runs: others for every seed and set, the same for every setting."""
-    return [int(np.random.default_rng([seed, index, run]).integers(2**31)) for run in range(n_runs)]
-
-
 def after(found: Sequence[MorseRun]) -> FloatArray:
     """Return the ARI (R,) with the Morse step."""
     return np.array([run.after for run in found])

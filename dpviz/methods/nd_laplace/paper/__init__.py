@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from dpviz.experiments.cells import interval, interval_columns, rounded
-from dpviz.experiments.statistics import mean_estimate
+from dpviz.experiments.statistics import mean_estimate, run_seeds
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.morse.paper.mixture_runs import run_seeds
 from dpviz.methods.nd_laplace.algorithm import PAPER
 from dpviz.methods.nd_laplace.paper.runs import CLUSTERED, DOMAINS, LaplaceRun, all_runs, possible, possible_domains
 from dpviz.methods.nd_laplace.paper.sets import THESIS_SETS, ThesisRecords, read_thesis_set

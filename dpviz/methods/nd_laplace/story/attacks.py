@@ -10,11 +10,11 @@ from dpviz.core import Box, FloatArray, PointsRelease
 from dpviz.mechanisms import nearest_places
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, noise_box
-from dpviz.methods.nd_laplace.story.told import Context, placed, plane_of
+from dpviz.methods.nd_laplace.story.told import Context, budget_of, placed, plane_of
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import Fact, at_most, number, odds, small_odds
-from dpviz.stories.roc import budget_of, pair_of, roc_scene
+from dpviz.stories.roc import pair_of, roc_scene
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 

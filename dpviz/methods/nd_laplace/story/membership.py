@@ -17,11 +17,11 @@ from dpviz.attacks import ClassifierRelease, GameScores
 from dpviz.core import Box, Budget, Centers, CentersRelease, FloatArray, Points, PointsRelease, frozen
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, noise_box
-from dpviz.methods.nd_laplace.story.told import Context
+from dpviz.methods.nd_laplace.story.told import Context, budget_of
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories.panel import Fact, at_most, number, odds
-from dpviz.stories.roc import budget_of, pair_of, roc_scene
+from dpviz.stories.roc import pair_of, roc_scene
 
 ATTACKS = {"centers": "Fit to the nearest center", "tree": "Labels of a decision tree"}
 CAPTIONS = {

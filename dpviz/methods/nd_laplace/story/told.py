@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Labels, Points, PointsRelease, Result, frozen
+from dpviz import attacks
+from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, Result, frozen
 from dpviz.mechanisms import PerturbationArea, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step
 from dpviz.stories.panel import number
@@ -184,3 +185,8 @@ def _reached(values: tuple[float, float], side: float) -> tuple[float, float]:
     """Return the data values of 0 and 1 where the box's upper wall is at `side`."""
     low, high = values
     return low, low + (high - low) / side
+
+
+def budget_of(params: Params, pair: FloatArray) -> Budget:
+    """Return what is proved for replacing pair[0] by pair[1] (2, d), noise units: twice as much under redraw."""
+    return attacks.replacement_budget((2.0 if params.domain == "redraw" else 1.0) * params.epsilon, pair[:1], pair[1:])

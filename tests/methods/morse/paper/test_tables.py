@@ -8,12 +8,13 @@ import pytest
 
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
+from dpviz.experiments.statistics import run_seeds
 from dpviz.experiments.table_sets import SUFFIXES
 from dpviz.methods.morse import paper as morse
 from dpviz.methods.morse.paper import COMPONENTS, EPSILONS, MOONS
 from dpviz.methods.morse.paper import mixture_runs as morse_runs
 from dpviz.methods.morse.paper import sets as morse_sets
-from dpviz.methods.morse.paper.mixture_runs import VARIANT_TITLES, MorseRun, Setting, run_seeds, runs
+from dpviz.methods.morse.paper.mixture_runs import VARIANT_TITLES, MorseRun, Setting, runs
 from dpviz.methods.morse.paper.mixture_tables import BASES, components_table, moons_table
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, draw_moons, read_labelled
 

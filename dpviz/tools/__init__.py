@@ -1,0 +1,1 @@
+"""What goes across methods: each tool knows methods by their records alone."""
