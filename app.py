@@ -29,7 +29,7 @@ app = st.App(
 
 # Run as a script by a test there is no server around: show the pages directly.
 if get_script_run_ctx(suppress_warning=True) is not None:
-    from dpviz.ui.server.main import run
+    from dpviz.navigation import run
 
     run()
 else:

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from dpviz.navigation import ACROSS
 from dpviz.tools.audit import page as audit
 from dpviz.tools.audit import story
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.ui import frame, panel, state
 from dpviz.ui.export import shown
-from dpviz.ui.server.main import ACROSS
 
 page = frame.start(ACROSS["audit"], story.TERMS)
 shown.keep(None)  # no story's picture is on screen

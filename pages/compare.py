@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from dpviz.navigation import ACROSS
 from dpviz.tools.compare import page as compare
 from dpviz.tools.compare import story
 from dpviz.ui import frame
 from dpviz.ui.export import shown
-from dpviz.ui.server.main import ACROSS
 
 page = frame.start(ACROSS["compare"], story.TERMS)
 shown.keep(None)  # no story's picture is on screen

@@ -1,12 +1,13 @@
 """The catalogue of methods: one folder each, and those that other packages declare."""
 
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, source_target
-from dpviz.stories.method import AnyMethod
+from dpviz.stories.method import AnyMethod, Method
 from dpviz.stories.story import AnyStory
 
 _OURS: tuple[AnyMethod, ...] = (
@@ -16,7 +17,31 @@ _OURS: tuple[AnyMethod, ...] = (
     nd_laplace.METHOD,
     source_target.METHOD,
 )
-CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({method.name: method for method in _OURS})
+_GROUP = "dpviz.methods"  # of entry points
+
+
+def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tuple[str, ...]]:
+    """Return the methods that other packages declare, by name, and what is wrong with the rest of them."""
+    found: dict[str, AnyMethod] = {}
+    broken = []
+    for point in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
+        try:
+            method = point.load()
+        except Exception as error:  # whatever another package does, the others' methods stay
+            broken.append(f"The method {point.name!r} of {point.value} could not be loaded: {error}")
+            continue
+        if not isinstance(method, Method):
+            broken.append(f"The method {point.name!r} of {point.value} is a {type(method).__name__}, not a Method.")
+        elif method.name in known or method.name in found or method.name in BASELINES:
+            broken.append(f"The method {point.name!r} of {point.value} is called {method.name!r}, as another one is.")
+        else:
+            found[method.name] = method
+    return found, tuple(broken)
+
+
+_ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
+_theirs, BROKEN = _declared(_ours)  # BROKEN: what cannot be shown, in words for the screen
+CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs})
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
 
@@ -27,4 +52,14 @@ def story_of(name: str) -> AnyStory:
     return next(method.family for method in CATALOGUE.values() if name in method.family)[name]
 
 
-__all__ = ["ALGORITHMS", "CATALOGUE", "convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target", "story_of"]
+__all__ = [
+    "ALGORITHMS",
+    "BROKEN",
+    "CATALOGUE",
+    "convergent_kmeans",
+    "dpm",
+    "morse",
+    "nd_laplace",
+    "source_target",
+    "story_of",
+]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.ui.server.main import HOME
+from dpviz.navigation import HOME
 from tests.browser.conftest import ROOT
 from tests.browser.test_app import APP, SLOW, Server
 

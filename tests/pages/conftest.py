@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
+from dpviz.navigation import HOME
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
-from dpviz.ui.server.main import HOME
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from dpviz.data import DATASETS, size_limits
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.page.family import FAMILY
 from dpviz.methods.source_target.page import knobs as source_target_knobs
+from dpviz.navigation import ACROSS, HOME
 from dpviz.ui import epsilon, runs, show, state
-from dpviz.ui.server.main import ACROSS, HOME
 from tests.pages.conftest import (
     DPM,
     FILES,

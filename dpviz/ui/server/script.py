@@ -1,6 +1,6 @@
 """The script that Streamlit runs for a session; the process for long work loads it, too, and needs nothing of it."""
 
 if __name__ == "__main__":
-    from dpviz.ui.server import main  # as a module it may speak another language
+    from dpviz.navigation import run
 
-    main.run()
+    run()

@@ -142,4 +142,4 @@ def test_the_process_loads_no_streamlit():
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
     assert loaded(script) == "False"
-    assert loaded("dpviz/ui/server/main.py") == "True", "else this test shows nothing"
+    assert loaded("dpviz/navigation.py") == "True", "else this test shows nothing"

@@ -1,26 +1,30 @@
-"""Navigation over the catalogue, so that a new story's page appears by itself."""
+"""Navigation over the catalogue: a method has a page by being there."""
 
 import gc
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-from dpviz.methods import CATALOGUE
+from dpviz.methods import BROKEN, CATALOGUE
+from dpviz.stories.method import AnyMethod
+from dpviz.tools.plain import page as plain
 from dpviz.ui import home
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
-PAGES = Path(__file__).resolve().parents[3] / "pages"
+PAGES = Path(__file__).resolve().parents[1] / "pages"
 HOME = "home"
-ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no algorithm's: file -> title
-ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
+ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no method's: file -> title
+ICON = Path(__file__).resolve().parents[1] / "assets" / "icon.png"
 
 
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
-    titles = {**{name: method.title for name, method in CATALOGUE.items()}, **ACROSS}
-    pages = {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in titles.items()}
+    pages = {name: _page(method) for name, method in CATALOGUE.items()}
+    pages |= {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
     page = st.navigation([st.Page(PAGES / f"{HOME}.py", title="Home", default=True), *pages.values()])
     home.remember(pages)
@@ -33,8 +37,26 @@ def run() -> None:
             st.switch_page(pages[wanted], query_params=given)
     elif query:
         st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=given)
+    for problem in BROKEN:
+        st.error(problem)
     page.run()
     _settle()
+
+
+def _page(method: AnyMethod) -> StreamlitPage:
+    """Return the page of a method: its file, or what draws it where another package brought the method."""
+    file = PAGES / f"{method.name}.py"
+    if file.exists():
+        return st.Page(file, title=method.title)
+    return st.Page(partial(draw, method), title=method.title, url_path=method.name)
+
+
+def draw(method: AnyMethod) -> None:
+    """Draw the page of a method: its own, or one made from its knobs."""
+    if method.page is not None:
+        method.page().draw()
+    else:
+        plain.draw(method)
 
 
 @st.cache_resource(show_spinner=False)
