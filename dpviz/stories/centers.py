@@ -29,11 +29,8 @@ CAPTION = "Colors are clusters. Grey is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
 
-def centers_story(name: str, place: str, terms: Sequence[tuple[str, str]] = ()) -> Story[Any, Any, Any, LloydRun, Told]:
-    """Return the story of a method called `name`, which offers `Params` and `fit` in the module `place`.
-
-    Its Params need `epsilon`. A script that the page exports imports this module's functions.
-    """
+def centers_story(name: str, terms: Sequence[tuple[str, str]] = ()) -> Story[Any, Any, Any, LloydRun, Told]:
+    """Return the story of a method called `name`, whose Params have `epsilon`."""
     return Story(
         name=name,
         place="dpviz.stories.centers",

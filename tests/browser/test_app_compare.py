@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.entries import ENTRIES
 from tests.browser.test_app import APP
 
 pytestmark = pytest.mark.browser

@@ -10,11 +10,11 @@ from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.plots import scene_hash
 from dpviz.tools.compare import page as compare
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page import tasks as compare_tasks
-from dpviz.tools.compare.page.methods import ENTRIES
-from dpviz.tools.compare.page.tasks import Part
 from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.tools.compare.trials import Part
 from tests.pages.conftest import at_once, clicking
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}

@@ -5,9 +5,9 @@ import pytest
 
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import grid as compare_grid
-from dpviz.tools.compare.page import tasks as compare_tasks
-from dpviz.tools.compare.page.methods import ENTRIES
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", "compare_tab": "grid", **{f"with_{key}": "0" for key in ENTRIES}}

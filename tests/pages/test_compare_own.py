@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
-from dpviz.tools.compare.page import tasks as compare_tasks
-from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.entries import ENTRIES
 from tests.pages.conftest import at_once, typed
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)

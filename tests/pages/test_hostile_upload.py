@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from dpviz.plots.drawn_table import FORMULA_STARTS
+from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
-from dpviz.tools.compare.page import tasks as compare_tasks
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import at_once, typed
 from tests.pages.test_compare import SU

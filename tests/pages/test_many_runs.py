@@ -6,7 +6,7 @@ import pytest
 
 from dpviz.methods.convergent_kmeans.page import attack_record
 from dpviz.plots.scene import read_header
-from dpviz.tools.many_runs.page import tasks as outcome_tasks
+from dpviz.tools.many_runs import batches as outcome_tasks
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import FIRST, LAPLACE, PAGES

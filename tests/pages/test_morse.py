@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dpviz.methods.morse.page import tabs as morse
-from dpviz.methods.morse.page import tasks as morse_tasks
+from dpviz.methods.morse.story import batches as morse_tasks
 from dpviz.ui import show
 from tests.pages.conftest import at_once, clicking
 

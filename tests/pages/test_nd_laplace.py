@@ -8,7 +8,7 @@ import pytest
 from dpviz.methods.nd_laplace.page import clusters as nd_laplace_clusters
 from dpviz.methods.nd_laplace.page import play as nd_laplace_play
 from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
-from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
+from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import membership as laplace_membership
 from dpviz.methods.nd_laplace.story.layers import PICK, sampled
 from dpviz.ui import show

@@ -6,7 +6,7 @@ import pytest
 
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods.source_target.page import tabs as source_target
-from dpviz.methods.source_target.page import tasks as source_target_tasks
+from dpviz.methods.source_target.story import batches as source_target_tasks
 from dpviz.ui import show
 from dpviz.ui.export import config
 from dpviz.ui.export.files import Wish, make

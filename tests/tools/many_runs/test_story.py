@@ -10,8 +10,8 @@ from dpviz.plots import Kind
 from dpviz.solvers import assign, lloyd
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
+from dpviz.tools.many_runs import stops as play_tasks
 from dpviz.tools.many_runs import story as over_epsilon
-from dpviz.tools.many_runs.page import play_tasks
 
 STOPS = (0.1, 1.0, 3.0)
 BOX = Box((0.0, 10.0), (4.0, 12.0))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # What `multiprocessing` does in a new process, and what the process then is sent.
 BEGUN = """import importlib, pathlib, runpy, sys
 runpy.run_path({script!r}, run_name="__mp_main__")
-names = ["dpviz.ui.server.worker", *(".".join(p.with_suffix("").parts) for p in pathlib.Path("dpviz").glob("**/page/*tasks.py"))]
+names = ["dpviz.ui.server.worker", *(".".join(p.parts)[:-3] for p in pathlib.Path("dpviz").glob("**/*batches.py"))]
 for name in names:
     importlib.import_module(name)
 print("streamlit" in sys.modules)"""

@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpviz.core import Knob, knobs, unit_records
 from dpviz.methods.convergent_kmeans.algorithm import Params
-from dpviz.methods.convergent_kmeans.page import attack_record_tasks
-from dpviz.methods.convergent_kmeans.page.attack_record_tasks import Asked
+from dpviz.methods.convergent_kmeans.story import attack_batches as attack_record_tasks
 from dpviz.methods.convergent_kmeans.story import attack_scene as story
+from dpviz.methods.convergent_kmeans.story.attack_batches import Asked
 from dpviz.methods.convergent_kmeans.story.attack_record import Exact, Guesses
 from dpviz.stories import View, quantile_dots
 from dpviz.tools.two_worlds import page as two_worlds

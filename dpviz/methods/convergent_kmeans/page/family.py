@@ -11,8 +11,8 @@ import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Knob, knobs
-from dpviz.methods.convergent_kmeans.page import family_tasks
 from dpviz.methods.convergent_kmeans.paper.family import METHODS, MethodRuns, Question
+from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
 from dpviz.methods.convergent_kmeans.story.budget_chart import budget_chart
 from dpviz.stories import family_charts as charts
 from dpviz.stories.panel import number

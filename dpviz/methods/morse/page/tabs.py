@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.methods.morse.algorithm import Params
-from dpviz.methods.morse.page import tasks as morse_tasks
+from dpviz.methods.morse.story import batches as morse_tasks
 from dpviz.methods.morse.story.dendrogram import lanes
 from dpviz.methods.morse.story.landscape_stage import Look
 from dpviz.methods.morse.story.runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share

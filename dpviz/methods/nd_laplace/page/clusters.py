@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
+from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import cluster_charts as charts
 from dpviz.methods.nd_laplace.story import clusters as laplace_clusters
 from dpviz.methods.nd_laplace.story.told import Context

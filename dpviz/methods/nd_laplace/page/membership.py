@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.methods.nd_laplace.page import tasks as nd_laplace_tasks
+from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import membership as story
 from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.ui import asking, panel

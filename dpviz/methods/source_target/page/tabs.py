@@ -12,9 +12,9 @@ import streamlit as st
 from dpviz.baselines.source_target_rivals import ABSENT
 from dpviz.core import Knob
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.methods.source_target.page import tasks as source_target_tasks
 from dpviz.methods.source_target.page.data import SHELF
 from dpviz.methods.source_target.page.knobs import BUDGET, KNOBS
+from dpviz.methods.source_target.story import batches as source_target_tasks
 from dpviz.methods.source_target.story import change as story
 from dpviz.methods.source_target.story import many as target_many
 from dpviz.methods.source_target.story.layers import PICK, thinning

@@ -10,11 +10,11 @@ from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
 from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
+from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
+from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
 from dpviz.tools.audit.cases import AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
-from dpviz.tools.audit.page import tasks as audit_tasks
-from dpviz.tools.audit.page.tasks import CHUNK, CONSTRUCTED
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, panel, reading, state
 from dpviz.ui.export.files import data_of

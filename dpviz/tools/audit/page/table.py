@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpviz.experiments.tables import Report, TablesError, read_tables
 from dpviz.stories.panel import number
+from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit.cases import AuditCase, cases
-from dpviz.tools.audit.page import tasks as audit_tasks
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION
 from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame

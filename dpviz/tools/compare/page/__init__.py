@@ -9,14 +9,14 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.tools.compare import story
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
-from dpviz.tools.compare.page.methods import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
-from dpviz.tools.compare.page.tasks import Part
 from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.tools.compare.trials import Part
 from dpviz.ui import controls, panel, reading, state
 from dpviz.ui.address import address
 from dpviz.ui.export.files import data_of

@@ -9,10 +9,10 @@ from dpviz.core import Knob
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
-from dpviz.tools.compare.page.methods import ENTRIES, Compared
+from dpviz.tools.compare.entries import ENTRIES, Compared
 from dpviz.tools.compare.page.runs import looked
-from dpviz.tools.compare.page.tasks import Looked, Part
 from dpviz.tools.compare.story.run import run_scene
+from dpviz.tools.compare.trials import Looked, Part
 from dpviz.ui import panel, state
 from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap

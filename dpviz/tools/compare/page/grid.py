@@ -10,11 +10,11 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.tools.compare import story
-from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
 from dpviz.tools.compare.page.solve import sizes_of
-from dpviz.tools.compare.page.tasks import Part
 from dpviz.tools.compare.story import grid as compare_grid
+from dpviz.tools.compare.trials import Part
 from dpviz.tools.sweep.trials import Scalar
 from dpviz.ui import controls, state
 from dpviz.ui.export.listed import listed

@@ -10,11 +10,11 @@ from dpviz.plots import Scene, svg
 from dpviz.stories.label import box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import solve as compare_solve
-from dpviz.tools.compare.page.methods import ENTRIES
 from dpviz.tools.compare.page.runs import looked
-from dpviz.tools.compare.page.tasks import Looked, Part
+from dpviz.tools.compare.trials import Looked, Part
 from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import panel
 from dpviz.ui.export.report import SECRET, Report, written

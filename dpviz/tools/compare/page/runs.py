@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.tools.compare.page import tasks as compare_tasks
-from dpviz.tools.compare.page.tasks import Part
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.trials import Part
 from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server.background import Answers, Job

@@ -7,9 +7,9 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.tools.compare import story
-from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
-from dpviz.tools.compare.page.tasks import Part
+from dpviz.tools.compare.trials import Part
 from dpviz.tools.sweep.solving import Aim, Answer, solve_epsilon, solve_n
 from dpviz.ui import controls, state
 from dpviz.ui.frame import Frame

@@ -13,8 +13,8 @@ from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Draws, Outcome
 from dpviz.stories.view import Projection, project
-from dpviz.tools.many_runs.page import tasks as outcome_tasks
-from dpviz.tools.many_runs.page.tasks import Asked
+from dpviz.tools.many_runs import batches as outcome_tasks
+from dpviz.tools.many_runs.batches import Asked
 from dpviz.ui import asking, controls, frame, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live

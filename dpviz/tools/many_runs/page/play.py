@@ -8,8 +8,8 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories import View
+from dpviz.tools.many_runs import stops as play_tasks
 from dpviz.tools.many_runs import story as over_epsilon
-from dpviz.tools.many_runs.page import play_tasks
 from dpviz.ui import asking, state
 from dpviz.ui.controls import friendly
 from dpviz.ui.frame import Frame

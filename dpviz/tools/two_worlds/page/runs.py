@@ -11,7 +11,7 @@ import streamlit as st
 from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee
 from dpviz.stories.worlds import Cloud
-from dpviz.tools.two_worlds.page import tasks as two_worlds_tasks
+from dpviz.tools.two_worlds import batches as two_worlds_tasks
 from dpviz.tools.two_worlds.story.cloud import Question
 from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame

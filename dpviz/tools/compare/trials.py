@@ -8,7 +8,7 @@ import numpy as np
 from dpviz.core import Box, Centers, Guarantee, Labels, Points
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
-from dpviz.tools.compare.page.methods import ENTRIES
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import nonprivate_found, run_trials
 from dpviz.tools.sweep.trials import Fields, Trial
