@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Counts, FloatArray, Points, frozen
+from dpviz.core import Counts, FloatArray, Points, frozen, squared_norms
 from dpviz.mechanisms import Indices
 
 ROUNDING = 1e-9  # of a ball's radius: a record in a cell's corner is covered
@@ -90,7 +90,8 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
         part = slice(first, first + rows)
         cell = own[part, None, :] + offsets  # (rows, o, p)
         gaps = places[part, None, :] - ((cell + 0.5) * widths - reach)
-        inside = ((cell >= 0) & (cell < side)).all(axis=2) & (np.einsum("noi,noi->no", gaps, gaps) <= radius**2)
+        squares = squared_norms(gaps.reshape(-1, p)).reshape(cell.shape[:2])
+        inside = ((cell >= 0) & (cell < side)).all(axis=2) & (squares <= radius**2)
         cells.append(cell[inside] @ strides)
         records.append(first + np.nonzero(inside)[0])
     cell_of, record = np.concatenate([*cells, _NONE]), np.concatenate([*records, _NONE])

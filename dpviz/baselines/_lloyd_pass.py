@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Points, unit_records
+from dpviz.core import Box, Centers, FloatArray, Points, squared_norms, unit_records
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks
 from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_totals, nearest_among, squared_lengths
 
@@ -33,7 +33,7 @@ class Problem:
             return
         for block in self.records.blocks():
             unit = self.box.to_unit(self.box.clip(block))
-            yield unit, np.einsum("ij,ij->i", unit, unit)
+            yield unit, squared_norms(unit)
 
 
 def posed(points: Points | Chunks, box: Box) -> Problem:

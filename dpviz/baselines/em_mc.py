@@ -55,6 +55,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    projections,
     unit_records,
 )
 from dpviz.mechanisms import Indices, exponential, gaussian
@@ -215,7 +216,7 @@ class _Run:
         chosen = axes_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
         axes = public_axes(box.d, params.n_axes, rng=chosen)
         shares = shares_of(Budget(size.epsilon, delta), params.n_clusters * params.n_scales, adjacency)
-        places = (unit - BOX_MIDDLE) @ axes.T
+        places = projections(unit - BOX_MIDDLE, axes)
         return cls(unit, places, axes, params, adjacency, delta, shares, size.events, loop_rng)
 
     def steps(self) -> Iterator[ScaleStep | AverageStep]:

@@ -55,6 +55,7 @@ from dpviz.core import (
     Step,
     frozen,
     knob,
+    projections,
     unit_records,
 )
 from dpviz.mechanisms import gaussian
@@ -179,7 +180,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Pl
 
 def sides(gaps: Points, plane: FloatArray) -> Labels:
     """Return the bit (n,) of each record: 1 where x - mean, the rows of `gaps` (n, d), is in front of the plane."""
-    return np.asarray(gaps @ plane > 0.0, dtype=np.intp)
+    return np.asarray(projections(gaps, plane[None])[:, 0] > 0.0, dtype=np.intp)
 
 
 def _grown(

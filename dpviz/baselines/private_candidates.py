@@ -2,7 +2,8 @@
 High-Dimensional Euclidean Spaces", ICML 2017, as far as a source of low dimension needs it.
 
 Three parts share epsilon equally (ours). Candidates: cubes are halved along every axis while their noisy count is high
-enough; the middles of all cubes that were looked into are the candidates. Local search: swaps of a center for a
+enough; the middles of all cubes that were looked into are the candidates, moved into the ball where they lie outside,
+which from 2 dimensions on a cube's middle may. Local search: swaps of a center for a
 candidate, each drawn by the exponential mechanism. Means: noisy sum over noisy count of each cluster. The random
 projection of the paper is left out: it is for more dimensions than the sources here have.
 
@@ -11,18 +12,21 @@ with probability GAMMA at most on a whole level of CUBES cubes, where the paper 
 program 2 ln(n), both in units of the noise.
 
 Guarantee: epsilon-DP under adding or removing one record. In the ball of diameter 1, |s| <= 1/2, a record is in one
-cube of each level, moves a swap's cost by at most 1 (a squared distance), and counts and sums by 1 + sqrt(d)/2 in L1.
+cube of each level, moves a swap's cost by at most 1, and counts and sums by 1 + sqrt(d)/2 in L1. The cost: records and
+candidates both lie in the ball, so |s - c| <= |s| + |c| <= 1. After any swap a record costs the least of its |s - c|^2
+over the centers, a number in [0, 1] that no other record changes; the cost is the sum, and one record more or less
+moves it by that number. Moving candidates looks at public cubes and noisy counts alone: post-processing.
 """
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from dpviz.accounting import LaplaceEvent, PureEvent
-from dpviz.core import Ball, Centers, Event, FloatArray, Points, frozen, unit_projected
+from dpviz.core import Ball, Centers, Event, FloatArray, Points, frozen, squared_distances, unit_projected
 from dpviz.mechanisms import exponential, laplace
+from dpviz.solvers import assign
 
 PAPER = "Balcan, Dick, Liang, Mou & Zhang, Differentially Private Clustering in High-Dimensional Euclidean Spaces"
 LEVELS = 6  # halvings of the cube; ours
@@ -61,7 +65,7 @@ def private_candidate_kmeans(
         events += [PureEvent(f"swap {i + 1}", part / SWAPS, bounded_range=True) for i in range(SWAPS)]
     scale = (1.0 + math.sqrt(d) / 2.0) / part
     centers = candidates[chosen]
-    labels = cdist(points, centers).argmin(axis=1) if len(points) else np.empty(0, dtype=np.intp)
+    labels = assign(points, centers)
     exact = np.stack([np.bincount(labels, weights=w, minlength=k) for w in (np.ones(len(points)), *points.T)], axis=1)
     noisy = laplace(exact, scale=scale, rng=rng)
     events.append(LaplaceEvent("counts and sums of disjoint clusters", 1.0 + math.sqrt(d) / 2.0, scale))
@@ -71,9 +75,10 @@ def private_candidate_kmeans(
 
 
 def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generator) -> tuple[Points, tuple[Event, ...]]:
-    """Return the middles (c, d) of all cubes looked into, c >= 1, and the counts paid for: epsilon-DP.
+    """Return the middles (c, d) of all cubes looked into, c >= 1, in the ball, and the counts paid for: epsilon-DP.
 
-    `points` (m, d) lie in [-1/2, 1/2]^d. A level's cubes are disjoint and fixed by the levels before it.
+    `points` (m, d) lie in [-1/2, 1/2]^d. A middle outside of |x| <= 1/2 is moved to the nearest place in it. A level's
+    cubes are disjoint and fixed by the levels before it.
     """
     d = points.shape[1]
     scale = LEVELS / epsilon
@@ -103,14 +108,14 @@ def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generat
         found.append(open_cubes)
     # Levels that were not reached are paid for all the same: when the tree ends depends on the records.
     events += [LaplaceEvent(f"cubes of level {level}", 1.0, scale) for level in range(len(events) + 1, LEVELS + 1)]
-    return np.concatenate(found), tuple(events)
+    return unit_projected(np.concatenate(found)), tuple(events)
 
 
 def _searched(
     points: Points, candidates: Points, chosen: np.ndarray, epsilon: float, *, rng: np.random.Generator
 ) -> np.ndarray:
     """Swap SWAPS times, each time a center for a candidate drawn by the exponential mechanism on minus the cost."""
-    squares = cdist(candidates, points, "sqeuclidean")  # (c, m)
+    squares = unit_squares(candidates, points)
     for _ in range(SWAPS):
         scores = np.full((len(candidates), len(chosen)), -np.inf)
         outside = np.setdiff1d(np.arange(len(candidates)), chosen)
@@ -119,6 +124,12 @@ def _searched(
         chosen = chosen.copy()
         chosen[place % len(chosen)] = place // len(chosen)
     return chosen
+
+
+def unit_squares(candidates: Points, points: Points) -> FloatArray:
+    """Return |c - s|^2 (c, m) of candidates and points of the ball of diameter 1, at most 1 to the bit."""
+    squares: FloatArray = np.minimum(squared_distances(candidates, points), 1.0)
+    return squares
 
 
 def _swap_costs(squares: FloatArray, outside: np.ndarray, chosen: np.ndarray) -> FloatArray:

@@ -8,6 +8,7 @@ from dpviz.core.geometry import level_curves, voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, knob, knobs
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, Found, Targets
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
+from dpviz.core.rows import projections, squared_distances, squared_norms
 from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
 
 __all__ = [
@@ -46,6 +47,9 @@ __all__ = [
     "knob",
     "knobs",
     "level_curves",
+    "projections",
+    "squared_distances",
+    "squared_norms",
     "unit_projected",
     "unit_records",
     "voronoi_borders",

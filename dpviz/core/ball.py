@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from dpviz.core.arrays import FloatArray, Points, frozen
 from dpviz.core.box import Box
+from dpviz.core.rows import squared_norms
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -61,6 +62,6 @@ class Ball:
 
 def unit_projected(points: Points) -> Points:
     """Return `points` (n, d) with every row longer than 1/2 shortened to 1/2: the ball of diameter 1."""
-    norms = np.sqrt(np.einsum("ij,ij->i", points, points))
+    norms = np.sqrt(squared_norms(points))
     shrink = np.minimum(1.0, 0.5 / np.maximum(norms, 0.5))
     return np.asarray(points * shrink[:, None])

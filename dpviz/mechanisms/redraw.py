@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Box, FloatArray, Points, as_points
+from dpviz.core import Box, FloatArray, Points, as_points, squared_norms
 from dpviz.mechanisms.laplace_density import corner_probability
 from dpviz.mechanisms.nd_laplace import Noise, nd_laplace
 
@@ -29,7 +29,7 @@ class Redrawn:
     def noise(self) -> Noise:
         """The displacements in polar form; the direction of a record that stayed where it was is 0."""
         displacement = self.points - self.start
-        radius = np.sqrt(np.einsum("ij,ij->i", displacement, displacement))
+        radius = np.sqrt(squared_norms(displacement))
         displacement /= np.where(radius == 0.0, 1.0, radius)[:, None]
         return Noise(radius, displacement)
 

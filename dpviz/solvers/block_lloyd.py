@@ -1,22 +1,20 @@
 """Lloyd's algorithm in many disjoint blocks of records at once, each from the same start. All of it is exact."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Labels, Points
+from dpviz.core import Centers, FloatArray, Labels, Points, compiled, squared_norms
 
-ROWS = 32  # of a block in one product; a block's last is filled up with zero rows that weigh nothing
-SCORES = 1 << 17  # most scores computed at a time, so that they stay in the cache
+ROWS = 32  # of a block side by side; a block's last are filled up with zero rows that weigh nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tiles:
     """The records in tiles of ROWS, every tile of one block."""
 
-    rows: FloatArray  # (t, ROWS, d + 1), a last column of ones lets the product add the offsets
+    rows: FloatArray  # (t, d, ROWS)
     block: Labels  # (t,) rising
     real: NDArray[np.bool_]  # (t, ROWS) whether the row is a record
 
@@ -54,28 +52,38 @@ def _tiles(points: Points, blocks: Labels, n_blocks: int) -> _Tiles:
     order = np.argsort(blocks, kind="stable")
     within = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     places = np.repeat(first * ROWS, sizes) + within
-    rows, real = np.zeros((int(n_tiles.sum()) * ROWS, d + 1)), np.zeros(int(n_tiles.sum()) * ROWS, dtype=np.bool_)
-    rows[places, :d] = points[order]
-    rows[:, d] = 1.0
+    rows, real = np.zeros((int(n_tiles.sum()) * ROWS, d)), np.zeros(int(n_tiles.sum()) * ROWS, dtype=np.bool_)
+    rows[places] = points[order]
     real[places] = True
     block = np.repeat(np.arange(n_blocks), n_tiles)
-    return _Tiles(rows.reshape(-1, ROWS, d + 1), block, real.reshape(-1, ROWS))
+    return _Tiles(np.ascontiguousarray(rows.reshape(-1, ROWS, d).transpose(0, 2, 1)), block, real.reshape(-1, ROWS))
 
 
 def _assign(tiles: _Tiles, centers: FloatArray) -> Labels:
     """Return the nearest center (t, ROWS) of each row among its block's, the lowest index on a tie."""
-    offsets = np.einsum("lkj,lkj->lk", centers, centers)[:, None, :]
-    weights = np.concatenate([-2.0 * centers.transpose(0, 2, 1), offsets], axis=1)  # (L, d + 1, k)
-    labels = np.empty((len(tiles.block), ROWS), dtype=np.intp)
-    for part in _parts(len(tiles.block), centers.shape[1]):
-        scores = np.matmul(tiles.rows[part], weights[tiles.block[part]])
-        np.argmin(scores, axis=2, out=labels[part])
-    return labels
+    n_blocks, k, d = centers.shape
+    offsets = -squared_norms(centers.reshape(-1, d)).reshape(n_blocks, k)
+    return _winners(tiles.rows, tiles.block, 2.0 * centers, offsets)
 
 
-def _parts(n_tiles: int, k: int) -> Iterator[slice]:
-    step = max(SCORES // (ROWS * k), 1)
-    return (slice(first, first + step) for first in range(0, n_tiles, step))
+@compiled
+def _winners(rows: FloatArray, block: Labels, slopes: FloatArray, offsets: FloatArray) -> Labels:
+    """Return which score of its block (t, ROWS) is highest, the first on a tie, added up as in `winners`."""
+    found, best, score = np.zeros((len(rows), ROWS), dtype=np.intp), np.empty(ROWS), np.empty(ROWS)
+    for tile in range(len(rows)):
+        winner, features = found[tile], rows[tile]
+        mine, from_here = slopes[block[tile]], offsets[block[tile]]
+        best[:] = -np.inf
+        for k in range(len(from_here)):
+            score[:] = from_here[k]
+            for f in range(len(features)):
+                slope, feature = mine[k, f], features[f]
+                for j in range(ROWS):
+                    score[j] += slope * feature[j]
+            for j in range(ROWS):
+                better = score[j] > best[j]
+                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
+    return found
 
 
 def _move(tiles: _Tiles, labels: Labels, centers: FloatArray) -> None:
@@ -87,6 +95,6 @@ def _move(tiles: _Tiles, labels: Labels, centers: FloatArray) -> None:
     filled = counts > 0
     for axis in range(d):
         # A filled-up row adds an exact 0.
-        column = tiles.rows[:, :, axis].ravel()
+        column = tiles.rows[:, axis].ravel()
         sums = np.bincount(cells, weights=column, minlength=n_blocks * k).reshape(n_blocks, k)
         np.divide(sums, counts, out=centers[:, :, axis], where=filled)

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from dpviz.core import Centers, Counts, FloatArray, Labels, Points
+from dpviz.core import Centers, Counts, FloatArray, Labels, Points, squared_norms
 from dpviz.solvers.winners import nearness, winners
 
-THREADED_ROWS = 32_768  # from here on the chunks are shared among the cores; below, threads cost more than they give
-CHUNK = 512  # records a product; the scores stay in the cache
-FEW_CENTERS = 16  # up to here, and FEW_WEIGHTS, one score after the other beats products of matrices; ours
-FEW_WEIGHTS = 128  # k d; ours
+THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
 FEW_AXES = 3  # up to here sums are made axis by axis, beyond it by one sparse product; ours
 
 
@@ -47,44 +44,21 @@ class LloydRun:
 def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie.
 
-    For few centers score by score (see `winners`), for many by products of matrices: argmin_i |c_i|^2 - 2 x . c_i.
-    Every product has the same shape, filled up with zeros: a matrix library may round another shape differently,
-    and a record's cluster must not hang on how many others there are.
+    Score by score in machine code, in one order for every record (see `winners`): a record's cluster must not hang on
+    how many others there are, on how they are ordered, or on how the work is shared.
     """
-    if len(centers) == 1:
-        return np.zeros(len(points), dtype=np.intp)
     slopes, offsets = nearness(centers)
-    if len(centers) <= FEW_CENTERS and slopes.size <= FEW_WEIGHTS:
-
-        def assign_rows(rows: slice) -> None:
-            labels[rows] = winners(points[rows], slopes, offsets)
-    else:
-        weights = np.concatenate([-slopes, -offsets[:, None]], axis=1)  # (k, d + 1)
-
-        def assign_rows(rows: slice) -> None:
-            _assign_many(points[rows], weights, labels[rows])
-
-    labels = np.empty(len(points), dtype=np.intp)
     workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1  # asking costs as much as many a call
     if workers == 1:
-        assign_rows(slice(None))
-        return labels
-    # Whole chunks for each worker: the same products as alone, so the same bits. Both ways let go of the interpreter.
-    share = -(-len(points) // (CHUNK * workers)) * CHUNK
+        return winners(points, slopes, offsets)
+    labels = np.empty(len(points), dtype=np.intp)
+
+    def assign_rows(rows: slice) -> None:
+        labels[rows] = winners(points[rows], slopes, offsets)
+
+    share = -(-len(points) // workers)
     list(_pool().map(assign_rows, [slice(first, first + share) for first in range(0, len(points), share)]))
     return labels
-
-
-def _assign_many(points: Points, weights: FloatArray, labels: Labels) -> None:
-    """Write each point's nearest center into `labels`, chunk by chunk."""
-    scores, padded = np.empty((CHUNK, len(weights))), np.zeros((CHUNK, weights.shape[1]))
-    padded[:, -1] = 1.0
-    slopes = np.ascontiguousarray(weights.T)
-    for first in range(0, len(points), CHUNK):
-        rows = min(CHUNK, len(points) - first)
-        padded[:rows, :-1] = points[first : first + rows]
-        np.matmul(padded, slopes, out=scores)
-        np.argmin(scores[:rows], axis=1, out=labels[first : first + rows])
 
 
 @functools.lru_cache(maxsize=1)
@@ -129,7 +103,7 @@ def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> F
 def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> LloydRun:
     """Run Lloyd's algorithm from `centers` (k, d); an empty cluster keeps its center."""
     n_clusters = len(centers)
-    norms: FloatArray = np.einsum("ij,ij->i", points, points)  # (n,)
+    norms = squared_norms(points)  # (n,)
     labels = assign(points, centers)
     costs: list[float] = []
     for _ in range(max_iterations + 1):

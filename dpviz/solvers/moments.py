@@ -1,7 +1,7 @@
 """Counts, sums and raw second moments of clusters: the statistics that a Gaussian mixture is made of.
 
 Records are in [-1, 1]^D. phi(x) = (1, x_1 .. x_D, x_i x_j for i <= j) has F = 1 + D + D(D+1)/2 entries, all at most 1,
-and ln(pi_k N_k(x)) is linear in it: one product gives every cluster's score and another one every cluster's statistics.
+and ln(pi_k N_k(x)) is linear in it: scores of every cluster, added up in one order for every record (see `winners`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,11 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, compiled, frozen
-from dpviz.solvers.landscapes.mixture import Mixture, quiet_product
-from dpviz.solvers.winners import winners
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.winners import scores, winners
 
 MOMENT_ROWS = 2048  # records at a time; ours
-FEW_FEATURES = 10  # of phi, up to which scores are made beside each other and not by a product of matrices; ours
 KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
 KEPT = 8  # dimensions whose indices of a matrix's upper half are remembered: every pass of a run wants them; ours
 
@@ -77,27 +76,23 @@ def features(signed: Points) -> FloatArray:
     return np.concatenate([ones, signed, signed[:, first] * signed[:, second]], axis=1)
 
 
-def scores(mixture: Mixture) -> FloatArray:
-    """Return the coefficients (F, K) with ln(pi_k N_k(x)) = phi(x) . coefficients."""
+def score_slopes(mixture: Mixture) -> FloatArray:
+    """Return the slopes (K, F) with ln(pi_k N_k(x)) = slopes . phi(x)."""
     first, second = upper(mixture.d)
     twice = np.where(first == second, 1.0, 2.0)
     slopes = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)
     constant = mixture.log_scales - 0.5 * np.einsum("ki,ki->k", slopes, mixture.means)
     squares = -0.5 * twice * mixture.precisions[:, first, second]
-    return np.concatenate([constant[:, None], slopes, squares], axis=1).T
+    return np.concatenate([constant[:, None], slopes, squares], axis=1)
 
 
 def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
-    coefficients = np.ascontiguousarray(scores(mixture))
-    slopes = np.ascontiguousarray(coefficients.T)
-    total = np.zeros((mixture.n_components, len(coefficients)))
+    slopes = score_slopes(mixture)
+    total = np.zeros_like(slopes)
     labels: list[Labels] = []
     for portion in data.portions():
-        if len(coefficients) <= FEW_FEATURES:
-            won = winners(portion, slopes, np.zeros(len(slopes)))
-        else:
-            won = quiet_product(portion, coefficients).argmax(axis=1)
+        won = winners(portion, slopes, np.zeros(len(slopes)))
         total += label_moments(portion, won, mixture.n_components)
         if data.labelled:
             labels.append(won)
@@ -117,16 +112,24 @@ def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> Float
 
 def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) weighted by responsibilities, and the likeliest components (n,)."""
-    coefficients = np.ascontiguousarray(scores(mixture))
-    total = np.zeros((mixture.n_components, len(coefficients)))
+    slopes = score_slopes(mixture)
+    total = np.zeros_like(slopes)
     labels: list[Labels] = []
     for portion in data.portions():
-        logs = quiet_product(portion, coefficients)
+        logs = scores(portion, slopes, np.zeros(len(slopes)))
         if data.labelled:
             labels.append(logs.argmax(axis=1))
-        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-        total += (shares / shares.sum(axis=1, keepdims=True)).T @ portion
+        total += responsibilities(logs).T @ portion
     return total, data.held(labels)
+
+
+def responsibilities(logs: FloatArray) -> FloatArray:
+    """Return exp(logs) (n, K) over its sum in each row, added up component by component: by each record alone."""
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    sums = shares[:, 0].copy()
+    for column in shares.T[1:]:
+        sums += column
+    return np.asarray(shares / sums[:, None])
 
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Labels, Points, frozen
+from dpviz.core import Centers, FloatArray, Labels, Points, frozen, squared_norms
 from dpviz.core.remembered import remembering
 from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
 from dpviz.solvers.winners import Level, nearness, winners_by_boxes, winners_of_some
@@ -102,7 +102,7 @@ def nearest_among(points: Points) -> Nearest:
 @remembering(REMEMBERED)
 def squared_lengths(points: Points) -> FloatArray:
     """Return each record's |x|^2, (n,)."""
-    return frozen(np.asarray(np.einsum("ij,ij->i", points, points)))
+    return frozen(squared_norms(points))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,4 +175,4 @@ def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Label
 
 def _moments(points: Points) -> FloatArray:
     """Return what is added up of each record, (2 + d, n): 1, |x|^2, and its coordinates."""
-    return np.stack([np.ones(len(points)), np.einsum("ij,ij->i", points, points), *points.T])
+    return np.stack([np.ones(len(points)), squared_norms(points), *points.T])

@@ -1,7 +1,8 @@
 """Which of several linear scores is highest, for many records: in machine code.
 
-A score is added up feature by feature in the order they have, so that a record's winner does not hang on how many
-others there are. For nearest centers the scores are 2 c . x - |c|^2: |x|^2 does not change their order.
+A score is offset + slope_1 x_1 + slope_2 x_2 + ..., added up in this order wherever it is needed, and of equal scores
+the first wins. So a record's winner does not hang on how many others there are, on their order, or on who asks. For
+nearest centers the scores are 2 c . x - |c|^2: |x|^2 does not change their order.
 
 Winners and moments of records are exact: nothing of it may be published as it is.
 """
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Labels, Points, compiled
+from dpviz.core import Centers, FloatArray, Labels, Points, compiled, squared_norms
 
 BLOCK = 64  # records side by side: what is kept of them stays in the cache
 OPEN = 255  # no center's number: there may be several
@@ -28,7 +29,7 @@ class Level(NamedTuple):
 
 def nearness(centers: Centers) -> tuple[FloatArray, FloatArray]:
     """Return slopes (k, d) and offsets (k,) of scores that are highest for the nearest center."""
-    return 2.0 * centers, -np.einsum("ij,ij->i", centers, centers)
+    return 2.0 * centers, -squared_norms(centers)
 
 
 @compiled
@@ -39,21 +40,68 @@ def winners(records: Points, slopes: FloatArray, offsets: FloatArray) -> Labels:
     score, best, winner = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
     for start in range(0, n, BLOCK):
         size = min(BLOCK, n - start)
-        for j in range(size):
-            for f in range(n_features):
-                features[f, j] = records[start + j, f]
+        _side_by_side(records[start : start + size], features)
         best[:], winner[:] = -np.inf, 0
         for k in range(len(offsets)):
-            score[:] = offsets[k]
-            for f in range(n_features):
-                slope = slopes[k, f]
-                for j in range(BLOCK):
-                    score[j] += slope * features[f, j]
+            _add_up(features, slopes[k], offsets[k], score)
             for j in range(BLOCK):
                 better = score[j] > best[j]
                 best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
         found[start : start + size] = winner[:size]
     return found
+
+
+@compiled
+def scores(records: Points, slopes: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Return the scores (n, k) that `winners` compares."""
+    n, n_features = records.shape
+    found, features, score = np.empty((n, len(offsets))), np.zeros((n_features, BLOCK)), np.empty(BLOCK)
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        _side_by_side(records[start : start + size], features)
+        for k in range(len(offsets)):
+            _add_up(features, slopes[k], offsets[k], score)
+            found[start : start + size, k] = score[:size]
+    return found
+
+
+@compiled
+def _side_by_side(records: Points, features: FloatArray) -> None:
+    """Write up to BLOCK records as columns of `features` (F, BLOCK)."""
+    for f in range(len(features)):
+        for j in range(len(records)):
+            features[f, j] = records[j, f]
+
+
+@compiled
+def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: FloatArray) -> None:
+    """Write one score of BLOCK records. Four features a pass: the order is the same, but less is read and written."""
+    n_features, f = len(slopes), 0
+    if n_features == 1:
+        x, a = features[0], slopes[0]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j]
+        return
+    if n_features == 3:
+        x, y, z, a, b, c = features[0], features[1], features[2], slopes[0], slopes[1], slopes[2]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j] + b * y[j] + c * z[j]
+        return
+    x, y, a, b = features[0], features[1], slopes[0], slopes[1]
+    for j in range(BLOCK):
+        score[j] = offset + a * x[j] + b * y[j]
+    f = 2
+    while f + 4 <= n_features:
+        a, b, c, d = slopes[f], slopes[f + 1], slopes[f + 2], slopes[f + 3]
+        x, y, z, w = features[f], features[f + 1], features[f + 2], features[f + 3]
+        for j in range(BLOCK):
+            score[j] = score[j] + a * x[j] + b * y[j] + c * z[j] + d * w[j]
+        f += 4
+    while f < n_features:
+        x, a = features[f], slopes[f]
+        for j in range(BLOCK):
+            score[j] += a * x[j]
+        f += 1
 
 
 @compiled

@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
-from dpviz.solvers.lloyd import CHUNK, FEW_CENTERS, THREADED_ROWS
+from dpviz.solvers.lloyd import THREADED_ROWS
+from dpviz.solvers.winners import BLOCK
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
 
@@ -43,14 +44,14 @@ def test_assign_is_the_nearest_center(problem):
 
 def test_a_tie_goes_to_the_first():
     centers = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    for more in (0, FEW_CENTERS):  # both ways of looking
+    for more in (0, 60):
         known = np.concatenate([centers, np.full((more, 2), 9.0)])
         assert assign(np.array([[0.5, 0.0], [1.0, 0.0], [0.5, 0.5]]), known).tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("k", [1, 5, FEW_CENTERS, FEW_CENTERS + 1])
-@pytest.mark.parametrize("n", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7])
-def test_chunks_cover_every_row(n, k):
+@pytest.mark.parametrize("k", [1, 5, 17, 64])
+@pytest.mark.parametrize("n", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+def test_blocks_cover_every_row(n, k):
     rng = np.random.default_rng(n)
     points, centers = rng.random((n, 3)), rng.random((k, 3))
     assert assign(points, centers).tolist() == cdist(points, centers).argmin(axis=1).tolist()

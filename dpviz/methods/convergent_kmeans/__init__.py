@@ -72,7 +72,9 @@ METHOD = Method(
     fit=algorithm.fit,
     steps=algorithm.steps,
     audit=AuditPlan(
-        given={"n_iterations": 1, "max_iterations": 3}, more=({"mode": "published", "orientation": "future"},)
+        given={"n_iterations": 1, "max_iterations": 3},
+        more=({"mode": "published", "orientation": "future"},),
+        borders={"n_clusters": 20},
     ),
     thumbnail=Thumbnail(
         promise="Zones, draws, centers: every step of k-means, and what noise does to it.",

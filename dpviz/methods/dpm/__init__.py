@@ -61,7 +61,7 @@ METHOD = Method(
     Params=algorithm.Params,
     fit=algorithm.fit,
     steps=algorithm.steps,
-    audit=AuditPlan(given={"n_levels": 1}, gaps=True),
+    audit=AuditPlan(given={"n_levels": 1}, gaps=True, borders={}),
     thumbnail=Thumbnail(
         promise="Cuts through empty space, level by level, until only clusters are left.",
         alt="Records in a box that blue lines cut in parts where it is empty, level by level.",

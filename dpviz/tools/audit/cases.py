@@ -15,7 +15,16 @@ import numpy as np
 from dpviz.audit import Batch, Family
 from dpviz.core import Adjacency, Box, Choices, Claim, FloatArray, Guarantee, Points, Release, Result, knobs
 from dpviz.methods import ALGORITHMS, CATALOGUE
-from dpviz.tools.audit.pairs import Pair, alternating_gaps, corner_moved, corner_record, farthest_places, own_pair
+from dpviz.tools.audit.pairs import (
+    Pair,
+    alternating_gaps,
+    between_centers,
+    corner_moved,
+    corner_record,
+    farthest_places,
+    lattice_corner,
+    own_pair,
+)
 from dpviz.words import spoken
 
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
@@ -143,6 +152,17 @@ def _cases(method: str) -> Iterator[AuditCase]:
             title, mode = ALGORITHMS[method].title, _words(method, choices, params)
             made = params if pair is None else params_of(method, choices, pair.box)
             yield AuditCase(key, method, title, mode, choices, made, pair)
+    yield from _on_borders(method)
+
+
+def _on_borders(method: str) -> Iterator[AuditCase]:
+    """Yield a proved method's own mode on copies of one record that lies on a border of what it is decided between."""
+    choices = ALGORITHMS[method].audit.borders
+    if choices is not None:
+        pair = between_centers() if choices.get("n_clusters") == 20 else lattice_corner()
+        params = params_of(method, choices, pair.box)
+        mode = _words(method, {}, params)
+        yield AuditCase(f"{method}:{pair.name}", method, ALGORITHMS[method].title, mode, choices, params, pair)
 
 
 def _modes(method: str) -> Iterator[Fields]:

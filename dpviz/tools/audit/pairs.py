@@ -10,6 +10,10 @@ RECORDS = 20  # in the box's middle, so that the record in the corner is alone i
 GAPS = 4001  # records of the counterexample to Liebenow et al., lemma 1
 GAP = 0.00994  # data units: half of its large gaps
 WIDTH = 40.2  # of its box
+# A place between two of the 20 packed centers of seed 0: two ways of adding up a score put it on two sides.
+BETWEEN = (0.5492964540159488, 0.7296474498157)
+CROWD = 16_000  # copies of it: with one less, assignment went another way until 0.1.0
+LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway between the audit's two targets, too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +74,16 @@ def alternating_gaps() -> Pair:
     return Pair("gaps", words, frozen(points), frozen(points[1:].copy()), box, Adjacency.ADD_REMOVE)
 
 
+def between_centers() -> Pair:
+    """Return many copies of one record that lies between two public centers, with and without one of them."""
+    return _copies(BETWEEN, CROWD, "between two public centers")
+
+
+def lattice_corner() -> Pair:
+    """Return copies of one record in a corner of many a grid's cells, with and without one of them."""
+    return _copies(LATTICE_CORNER, RECORDS, "in a corner of grids' cells")
+
+
 def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, shares: bool = False) -> Pair:
     """Return records (n, d), clipped into the box, with and without row `record`, or with it in the farthest corner.
 
@@ -87,6 +101,12 @@ def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, sha
     distance = float(np.linalg.norm(step / box.widths if shares else step))
     words = f"Your records, and the same with record {record} moved to the farthest corner of the box."
     return Pair("own", words, clipped, other, box, adjacency, distance)
+
+
+def _copies(place: tuple[float, float], n: int, where: str) -> Pair:
+    points = np.tile(np.array(place), (n, 1))
+    words = f"Records on borders: {n:,} copies of one record {where}, with and without one of them."
+    return _pair("borders", words, points, points[:-1])
 
 
 def _pair(name: str, words: str, points: Points, neighbour: Points) -> Pair:

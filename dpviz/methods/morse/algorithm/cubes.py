@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, gaussian_sigma, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen
+from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start
 from dpviz.methods.morse.algorithm.estimate import Estimate, estimate
@@ -145,10 +145,9 @@ def _swap_costs(signed: Points, candidates: Centers, chosen: Labels) -> FloatArr
     """
     k, m = len(chosen), len(candidates)
     costs = np.zeros((k + 1, m))
-    norms = np.einsum("ij,ij->i", candidates, candidates)
     for first in range(0, len(signed), SWAP_ROWS):
         rows = signed[first : first + SWAP_ROWS]
-        gaps = np.maximum(norms - 2.0 * rows @ candidates.T + np.einsum("ij,ij->i", rows, rows)[:, None], 0.0)  # (n, m)
+        gaps = squared_distances(rows, candidates)  # (n, m)
         own = gaps[:, chosen]
         order = np.argsort(own, axis=1, kind="stable")
         best = own[np.arange(len(rows)), order[:, 0]]

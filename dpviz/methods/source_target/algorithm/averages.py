@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, unit_projected
+from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, squared_norms, unit_projected
 from dpviz.core.remembered import remembering
 from dpviz.data import BLOCK_ROWS, Chunks
 from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
@@ -183,7 +183,7 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
         place = np.concatenate(lists).astype(np.intp)
         row = np.repeat(np.arange(len(rows)), sizes[rows])
         gaps = places[place] - targets[rows][row]
-        distance = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+        distance = np.sqrt(squared_norms(gaps))
         order = np.lexsort((place, distance, row))  # places are sorted by coordinates
         place, row, distance = place[order], row[order], distance[order]
         before = np.cumsum(counts[place]) - counts[place]

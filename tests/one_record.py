@@ -1,0 +1,191 @@
+"""What decides about one record, by method: functions of records (n, d) that return a row for each of them."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from dpviz import methods as algorithms
+from dpviz.baselines import _cover, eugkm, lsh_splits, private_candidates, privgene
+from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
+from dpviz.methods.dpm.algorithm import bins as _dpm_bins
+from dpviz.methods.morse.algorithm import cubes as _morse_cubes
+from dpviz.methods.nd_laplace import algorithm as local
+from dpviz.methods.source_target.algorithm import averages as _stc_averages
+from dpviz.solvers import Mixture, assign, features, hard_moments, lloyd_in_blocks, nearest_among, records
+from dpviz.solvers.moments import responsibilities, score_slopes
+from dpviz.solvers.winners import scores
+
+K = 20  # centers: more than 16 and less than 33, where there were two ways of looking
+
+
+def centers_of(d, k=K):
+    """Return k public centers of which the last is the first one again."""
+    centers = np.random.default_rng(d).random((k, d))
+    centers[-1] = centers[0]
+    return centers
+
+
+def mixture_of(d, k=K):
+    roots = 0.2 * np.random.default_rng(d).standard_normal((k, d, d))
+    return Mixture(
+        np.full(k, 1.0 / k), 2.0 * centers_of(d, k) - 1.0, roots @ roots.transpose(0, 2, 1) + 0.2 * np.eye(d)
+    )
+
+
+def box_of(d):
+    return Box(np.full(d, -0.3), np.full(d, 1.7))
+
+
+def covered(unit):
+    """Return which candidates cover each record, as a row of 0 and 1."""
+    axes = _cover.public_axes(unit.shape[1], 3, rng=np.random.default_rng(0))
+    cover = _cover.covers(projections(unit - 0.5, axes), np.abs(axes).sum(axis=1) / 2.0, 4)
+    rows = np.zeros((len(unit), len(cover.candidates)))
+    for i in range(len(unit)):
+        rows[i, cover.by_record.row(i)] = 1.0
+    return rows
+
+
+def cells(unit):
+    """Return the cell that holds one record less without the record."""
+    side = 6 if unit.shape[1] < 4 else 2
+    whole = eugkm.cell_counts(unit, side)
+    return np.array([(whole - eugkm.cell_counts(np.delete(unit, i, axis=0), side)).argmax() for i in range(len(unit))])
+
+
+def bins(unit):
+    made = _dpm_bins.Candidates.of(np.full(unit.shape[1], 1.0 / 48.0))
+    return _dpm_bins.binned(_dpm_bins.quantised(unit, Box.cube(0.0, 1.0, unit.shape[1])), made).T
+
+
+def blocks(unit):
+    """Return each record's center in a block that it shares with nobody, while the others have theirs."""
+    n, d = unit.shape
+    return lloyd_in_blocks(unit, np.arange(n), n, centers_of(d, 5), max_iterations=1).reshape(n, -1)
+
+
+def genes(unit):
+    """Return each record's term of every candidate's score, beside records whose terms are exactly 0."""
+    d = unit.shape[1]
+    population = np.random.default_rng(d).random((30, 3, d))
+    population[:, 0] = 0.0  # a record at 0 is at no distance
+    offsets = squared_norms(population.reshape(-1, d)).reshape(30, 3)
+    crowd, rows = np.zeros_like(unit), []
+    for i in range(len(unit)):
+        crowd[i] = unit[i]
+        rows.append(privgene._least_totals(crowd, -2.0 * population, offsets))
+        crowd[i] = 0.0
+    return np.array(rows)
+
+
+def targets(unit):
+    found = _stc_averages.cell_sums(unit, centers_of(unit.shape[1], 80))
+    return found.nonprivate_labels
+
+
+def used(unit):
+    d = unit.shape[1]
+    return _stc_averages.used_records(3.0 * unit - 1.0, box_of(d), Ball(np.full(d, 0.4), 0.6)).nonprivate_unit
+
+
+def halves(unit):
+    signed, d = 2.0 * unit - 1.0, unit.shape[1]
+    cubes, where = _morse_cubes._Cubes(np.full((1, d), -1.0), np.full((1, d), 1.0)), np.zeros(len(unit), dtype=np.intp)
+    for level in range(6):
+        cubes, where = _morse_cubes._halved(cubes, where, signed, axis=level % d)
+    return where
+
+
+def soft(unit):
+    slopes = score_slopes(mixture_of(unit.shape[1]))
+    return responsibilities(scores(features(2.0 * unit - 1.0), slopes, np.zeros(len(slopes))))
+
+
+def remapped(unit):
+    """Return where a released place is remapped to: the noise is a record's own, and is not drawn here."""
+    d, box = unit.shape[1], box_of(unit.shape[1])
+    if d > 3:
+        return box.clip(3.0 * unit - 1.0)
+    params = local.Params(epsilon=5.0, domain="remap")
+    return local._kept(3.0 * unit - 1.0, 3.0 * unit - 1.0, box, params)
+
+
+@lru_cache
+def border_pool(d):
+    """Return records of [0, 1]^d on borders: between centers and components, on a plane, in lattices' corners."""
+    rng, centers, mixture = np.random.default_rng(100 + d), centers_of(d), mixture_of(d)
+    one, other = rng.integers(K, size=(2, 120))
+    between = 0.5 * (centers[one] + centers[other])
+    normal = centers[1] - 0.5
+    along = rng.standard_normal((60, d))
+    along -= (along @ normal / (normal @ normal))[:, None] * normal
+    lattice = rng.integers(17, size=(60, d)) / 16.0
+    low, high = rng.random((2, 60, d))
+    first = hard_moments(records(2.0 * low - 1.0), mixture)[1]
+    for _ in range(60):  # halved until the two ends are neighbours: somebody else wins at `high`, or low and high meet
+        middle = 0.5 * (low + high)
+        same = hard_moments(records(2.0 * middle - 1.0), mixture)[1] == first
+        low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
+    return np.clip(np.concatenate([between, centers[0] + 0.1 * along, lattice, low]), 0.0, 1.0)
+
+
+def on_borders(n, d, seed):
+    """Return n border records of which half are copies of one."""
+    rng = np.random.default_rng([seed, n, d])
+    rows = rng.integers(len(border_pool(d)), size=n)
+    rows[rng.random(n) < 0.5] = rows[0]
+    return np.clip(border_pool(d)[rows], 0.0, 1.0)
+
+
+# Each is given records in [0, 1]^d and returns a row for each of them.
+DECISIONS = {
+    "scaled": lambda unit: unit_records(3.0 * unit - 1.0, box_of(unit.shape[1])),
+    "nearest center": lambda unit: assign(unit, centers_of(unit.shape[1])),
+    "nearest of few centers": lambda unit: assign(unit, centers_of(unit.shape[1], 5)),
+    "nearest of many centers": lambda unit: assign(unit, centers_of(unit.shape[1], 40)),
+    "nearest by cells": lambda unit: nearest_among(unit)(centers_of(unit.shape[1])),
+    "members by cells": lambda unit: np.asarray(
+        nearest_among(unit).partition(centers_of(unit.shape[1])).nonprivate_labels
+    ),
+    "likeliest component": lambda unit: hard_moments(records(2.0 * unit - 1.0), mixture_of(unit.shape[1]))[1],
+    "responsibilities": soft,
+    "halved cubes": halves,
+    "swap costs": lambda unit: squared_distances(unit, centers_of(unit.shape[1])),
+    "bins": bins,
+    "cells": cells,
+    "block's centers": blocks,
+    "terms of scores": genes,
+    "sides": lambda unit: lsh_splits.sides(unit - centers_of(unit.shape[1])[0], centers_of(unit.shape[1])[1] - 0.5),
+    "projection": lambda unit: projections(unit - 0.5, centers_of(unit.shape[1], 3)),
+    "covering candidates": covered,
+    "ball": lambda unit: unit_projected(3.0 * unit - 1.5),
+    "used records": used,
+    "nearest target": targets,
+    "candidate squares": lambda unit: private_candidates.unit_squares(centers_of(unit.shape[1]) - 0.5, unit - 0.5).T,
+    "remapped": remapped,
+}
+LLOYD = (
+    "scaled",
+    "nearest center",
+    "nearest of few centers",
+    "nearest of many centers",
+    "nearest by cells",
+    "members by cells",
+)
+# Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
+USES = {
+    "convergent_kmeans": LLOYD,
+    "dpm": ("bins",),
+    "morse": ("scaled", "likeliest component", "responsibilities", "nearest center", "halved cubes", "swap costs"),
+    "nd_laplace": ("remapped",),
+    "source_target": ("ball", "used records", "nearest target"),
+    **dict.fromkeys(("lloyd", "blum", "dwork", "su"), LLOYD),
+    "gupt": ("scaled", "block's centers"),
+    "privgene": ("scaled", "terms of scores"),
+    "eugkm": ("scaled", "cells"),
+    "lsh_splits": ("scaled", "sides"),
+    "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
+}
+RIVALS = ("ball", "nearest center", "candidate squares")  # private_candidates, which is in no catalogue
+SLOW = ("block's centers", "terms of scores", "covering candidates", "cells")  # as they are asked here
+CATALOGUE = algorithms.ALGORITHMS
