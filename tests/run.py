@@ -43,6 +43,11 @@ PLACES = {
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
 # Two browsers on two cores are now and then too late for a test: it gets further chances, and the summary names it.
 FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
+# One thread each: more would only take turns. What Python compiles is kept for the hundred processes that tests start,
+# whatever the account around says (empty: not set).
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+# Most of the machine code, and of Python's own, made once: two processes that meet it at once would both make it.
+WARM_UP = "from dpviz.ui.server import ready; ready.make()"
 
 
 @dataclass(frozen=True)
@@ -168,9 +173,7 @@ def run(suite: str, *, slow: bool, browser: str | None) -> Outcome:
         return run_ruff(suite, ["check"])
     if suite == "format":
         return run_ruff(suite, ["format", "--check"])
-    environment = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")  # more threads would only take turns
-    if browser:
-        environment["DPVIZ_CHROMIUM"] = browser
+    environment = {**ENVIRONMENT, "DPVIZ_CHROMIUM": browser} if browser else ENVIRONMENT
     chances = FURTHER_CHANCES if suite == "browser" else ()
     return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], slow=slow, environment=environment)
 
@@ -183,6 +186,8 @@ def run_others(suites: list[str], start: float, *, slow: bool) -> list[Outcome]:
             browser = prepare_browser()
         except SetupError as error:
             problem = str(error)
+    if not {*suites} <= {"lint", "format"}:
+        run_suite([str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
     print(f"Ready after {time.monotonic() - start:.1f} s." + (f" Browser: {browser}." if browser else ""), flush=True)
     outcomes = []
     for suite in suites:

@@ -142,6 +142,9 @@ def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, 
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     picture = opened(page, server)
     page.wait_for_load_state("networkidle")
+    behind: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    lightness = sum(map(int, re.findall(r"\d+", behind)[:3])) / (3 * 255)
+    assert lightness < 0.2 if screen == "dark" else lightness > 0.9
     tables(picture)
     widths = page.evaluate(
         """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
@@ -161,16 +164,3 @@ def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, 
     assert len(harmless) <= len(missing)
     assert [text for text in wrong if text not in harmless] == []
     context.close()
-
-
-def test_dark_is_dark_and_light_is_light(browser: Browser, server: Server) -> None:
-    lightness = {}
-    for scheme in ("light", "dark"):
-        context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
-        page = context.new_page()
-        opened(page, server)
-        text: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
-        lightness[scheme] = sum(map(int, re.findall(r"\d+", text)[:3])) / (3 * 255)
-        context.close()
-    assert lightness["light"] > 0.9
-    assert lightness["dark"] < 0.2

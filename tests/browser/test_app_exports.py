@@ -53,9 +53,9 @@ def layers(content: bytes) -> set[str]:
     return {row["layer"] for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))}
 
 
-@pytest.mark.parametrize("name", [PAGE, pytest.param("dpm", marks=pytest.mark.slow), "morse"])
+@pytest.mark.parametrize("name", [PAGE, *(pytest.param(name, marks=pytest.mark.slow) for name in ("dpm", "morse"))])
 def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Path, name: str) -> None:
-    page.goto(f"{server(APP)}/{name}?data=blobs&n=500")
+    page.goto(f"{server(APP)}/{name}?{QUIET}&n=500")
     scene = scene_of(picture_of(page))
     drawing = saved(page, "svg")
     said = "".join(ET.fromstring(drawing).itertext())
@@ -195,7 +195,7 @@ def test_a_drawing_with_a_wrong_number_is_refused(page: Page, server: Server) ->
     "content",
     [
         pytest.param(b"", marks=pytest.mark.slow),  # without a browser, tests/pages and tests/ui read many more
-        b"[" * 50_000,
+        pytest.param(b"[" * 50_000, marks=pytest.mark.slow),
         pytest.param(b'{"format": NaN}', marks=pytest.mark.slow),
         b'{"format": "dpviz picture", "version": 1, "page": "<img src=x onerror=window.stolen=1>"}',
     ],

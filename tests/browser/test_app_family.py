@@ -43,7 +43,7 @@ def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Ser
     expect(steps).to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
 
 
-def test_a_click_on_a_method_shows_its_picture_and_its_link(page: Page, server: Server) -> None:
+def test_a_click_on_a_method_shows_its_picture_and_its_link_and_tabs_have_links_too(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&tab=methods")
     steps = chart(page, "steps")
     all_done(page)
@@ -56,6 +56,12 @@ def test_a_click_on_a_method_shows_its_picture_and_its_link(page: Page, server: 
     expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).")
     page.reload()
     expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).", timeout=PATIENCE)
+    page.get_by_role("tab", name="Budgets").click()
+    chart(page, "budgets")
+    expect(page).to_have_url(re.compile("tab=budgets"))
+    page.get_by_role("tab", name="Reproduction").click()
+    chart(page, "convergent_kmeans:gap_total")
+    expect(page.get_by_role("heading", name="Convergence degree")).to_be_visible()
 
 
 def test_two_modes_step_together(page: Page, server: Server) -> None:
@@ -82,13 +88,3 @@ def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server
     with redrawn(picture):
         slider.press("ArrowLeft")
     expect(chip).to_have_attribute("aria-pressed", "true")  # what was asked for stays
-
-
-def test_budgets_and_tables_have_tabs_with_links(page: Page, server: Server) -> None:
-    opened(page, server, f"{SMALL}&tab=methods")
-    page.get_by_role("tab", name="Budgets").click()
-    chart(page, "budgets")
-    expect(page).to_have_url(re.compile("tab=budgets"))
-    page.get_by_role("tab", name="Reproduction").click()
-    chart(page, "convergent_kmeans:gap_total")
-    expect(page.get_by_role("heading", name="Convergence degree")).to_be_visible()

@@ -17,7 +17,9 @@ def audience(page: Page, picture: Locator, label: str) -> None:
         page.get_by_role("radio", name=label).click()
 
 
-def test_moving_epsilon_moves_the_released_centers(page: Page, server: Server) -> None:
+def test_moving_epsilon_moves_the_released_centers_and_the_first_zones_in_repaired_mode(
+    page: Page, server: Server
+) -> None:
     picture = opened(page, server, "mode=repaired")
     go_to(picture, -1, "Release")
     seen = [tables(picture)["Released center"]]
@@ -28,15 +30,11 @@ def test_moving_epsilon_moves_the_released_centers(page: Page, server: Server) -
     assert seen[2] == seen[0]  # back at the same ε: the same run
     different = [rows for i, rows in enumerate(seen) if i != 2]
     assert all(a != b for i, a in enumerate(different) for b in different[:i])
-
-
-def test_moving_epsilon_moves_the_first_zones_in_repaired_mode(page: Page, server: Server) -> None:
-    picture = opened(page, server, "mode=repaired")
     zones = []
     for _ in range(3):
         go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
         zones.append(tables(picture)["Sampling zone"])
-        press(page, picture, "ε", "ArrowLeft")
+        press(page, picture, "ε", "ArrowRight")
     assert zones[0] != zones[1] != zones[2]
 
 
@@ -55,7 +53,9 @@ def test_no_epsilon_moves_the_first_zones_in_published_mode(page: Page, server: 
 
 
 def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> None:
-    picture = opened(page, server)
+    picture = opened(page, server, "n=1234")
+    told = page.get_by_text(re.compile("1,234 records"))
+    expect(told.first).to_be_visible()
     go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
     before, said = scene_of(picture), page.get_by_role("status").first.inner_text()
     secret = {chip.split("(")[0].strip() for chip in picture.locator("[data-audience=curator]").all_inner_texts()}
@@ -63,6 +63,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     assert secret & set(tables(picture))
 
     audience(page, picture, "What the public sees")
+    expect(told).to_have_count(0)
     for figure in page.locator(".dpviz-live").all():
         expect(figure.locator("[data-audience=curator]")).to_have_count(0)
         expect(figure.locator("svg.lock")).to_have_count(0)
@@ -83,20 +84,11 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_be_visible()
 
 
-def test_the_public_does_not_see_how_many_records_there_are(page: Page, server: Server) -> None:
-    picture = opened(page, server, "n=1234")
-    told = page.get_by_text(re.compile("1,234 records"))
-    expect(told.first).to_be_visible()
-    audience(page, picture, "What the public sees")
-    expect(told).to_have_count(0)
-
-
-@pytest.mark.parametrize("mode", ["repaired", "published"])
-def test_what_the_public_sees_never_depends_on_the_switch_s_history(page: Page, server: Server, mode: str) -> None:
-    picture = opened(page, server, f"mode={mode}")
+def test_what_the_public_sees_never_depends_on_the_switch_s_history(page: Page, server: Server) -> None:
+    picture = opened(page, server, "mode=published")  # of every page as it opens, tests/pages compare all that is sent
     audience(page, picture, "What the public sees")
     switched = scene_of(picture)
-    picture = opened(page, server, f"mode={mode}&audience=public")
+    picture = opened(page, server, "mode=published&audience=public")
     assert scene_of(picture) == switched
 
 
@@ -125,7 +117,7 @@ def test_steps_play_and_stop_and_the_cost_chart_follows(page: Page, server: Serv
     expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")  # all of it without the server
 
 
-def test_zoom_frame_and_isolation_stay_while_epsilon_moves(page: Page, server: Server) -> None:
+def test_zoom_frame_and_isolation_stay_while_epsilon_moves_and_a_layer_is_hidden(page: Page, server: Server) -> None:
     picture = opened(page, server, "mode=published")
     picture.get_by_role("button", name="Zoom in").click()
     picture.get_by_role("button", name="Zoom in").click()
@@ -143,10 +135,6 @@ def test_zoom_frame_and_isolation_stay_while_epsilon_moves(page: Page, server: S
     expect(chip).to_have_attribute("aria-pressed", "true")
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "false")
-
-
-def test_hiding_a_layer_takes_it_out_of_the_table(page: Page, server: Server) -> None:
-    picture = opened(page, server)
     assert "Sampling zone" in tables(picture)
     picture.get_by_role("button", name="Sampling zone").click()
     assert "Sampling zone" not in tables(picture)
