@@ -5,8 +5,7 @@ import numpy as np
 from benchmarks.registry import Benchmark, Measure, typical
 from dpviz.core import Box
 from dpviz.methods.morse.algorithm import Mixture, Params, fit
-from dpviz.solvers import assign_basins
-from dpviz.solvers import landscapes as landscape
+from dpviz.solvers import assign_basins, landscape
 
 
 def mixture(n_components: int, d: int, seed: int) -> Mixture:

@@ -12,7 +12,7 @@ from dpviz.stories import View, pair, solid
 from dpviz.stories.recipe import Spread
 from dpviz.stories.stage import Stops
 from dpviz.stories.story import Story, Told
-from dpviz.ui.frame import Frame
+from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, Run, centers_over
 
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
@@ -81,9 +81,9 @@ def _scene(method: Setup[P, C], run: Run[C], shown: View) -> Scene:
     return solid.with_depth(seen(shown), seen(solid.from_above(shown)), shown)
 
 
-def trail_of(frame: Frame, method: AnySetup, noise: Noise) -> FloatArray | None:
+def trail_of(source: Source, method: AnySetup, noise: Noise) -> FloatArray | None:
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
-    repeatable = noise.seed is not None and not frame.source.uploaded
-    if not method.trail or not repeatable or frame.source.dataset.n > MOST_TRAIL_RECORDS:
+    repeatable = noise.seed is not None and not source.uploaded
+    if not method.trail or not repeatable or source.dataset.n > MOST_TRAIL_RECORDS:
         return None
-    return centers_over(method.algorithm, method.story, frame.source, method.trail, noise)
+    return centers_over(method.algorithm, method.story, source, method.trail, noise)

@@ -124,7 +124,7 @@ def show_pair(
     """Run two methods on the same records, and show them side by side, step by step."""
 
     def draw(runs: Runs) -> Iterator[Scene]:
-        return together(shown, [trail_of(frame, method, noise) for method, _ in runs], runs)
+        return together(shown, [trail_of(frame.source, method, noise) for method, _ in runs], runs)
 
     drawn = _drawn(frame, slider, epsilon, noise, shown, draw)
     if drawn:

@@ -12,7 +12,7 @@ from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.experiments.table_sets import PAPER_SETS
 from dpviz.methods.convergent_kmeans import paper as convergent_kmeans
-from dpviz.tools.reproduce.reproductions import REPRODUCTIONS
+from dpviz.tools.reproduce.reproductions import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {"iris": 4, "house5": 3, "s1": 2, "birch2_12k": 2, "image_rgb": 3, "lifesci": 10}
@@ -91,7 +91,7 @@ def test_help_names_every_reproduction(capsys):
             main(arguments)
     said = capsys.readouterr().out
     assert "reproduce" in said
-    assert all(name in said for name in REPRODUCTIONS)
+    assert all(name in said for name in PAPERS)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,15 @@ from scipy import ndimage
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, root
 
-from dpviz.solvers import Mixture, assign_basins, assign_components, critical_points, merge_tree, transition_points
-from dpviz.solvers import landscapes as landscape
+from dpviz.solvers import (
+    Mixture,
+    assign_basins,
+    assign_components,
+    critical_points,
+    landscape,
+    merge_tree,
+    transition_points,
+)
 from dpviz.solvers.landscapes import descent, flow, step_rules, walkers
 from dpviz.solvers.landscapes.flow import settle
 

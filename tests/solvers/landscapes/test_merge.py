@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from scipy.optimize import brentq
 
-from dpviz.solvers import Mixture, assign_clusters, merge_tree
-from dpviz.solvers import landscapes as landscape
+from dpviz.solvers import Mixture, assign_clusters, landscape, merge_tree
 
 SEEDS = st.integers(0, 10**6)
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from dpviz.solvers import Mixture, flow_lines
-from dpviz.solvers import landscapes as landscape
+from dpviz.solvers import Mixture, flow_lines, landscape
 from dpviz.solvers.landscapes import climbing, descent, plane
 from dpviz.solvers.landscapes.basins import traps
 from dpviz.solvers.landscapes.climbing import FLAT, LONGEST_STEP, LOST

@@ -31,7 +31,7 @@ def points():
 
 
 def test_the_list_of_methods_holds_all_baselines_and_both_modes():
-    modules = {configure(name, Question(3, 1.0, n_steps=4))[0].__name__ for name in METHODS}
+    modules = {configure(name, Question(3, 1.0, n_steps=4))[0].fit for name in METHODS}
     assert len(modules) == len(METHODS) - 2  # one module has three of them
 
 
