@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpviz.methods import ALGORITHMS as CATALOGUE
 from dpviz.plots import scene_hash
-from dpviz.tools.audit.cases import CATALOGUE
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
@@ -101,7 +101,7 @@ def test_a_record_that_is_not_there_is_told(open_page):
 def test_the_table_is_there_and_links_to_the_reasons(open_page):
     page = open_page("audit", **QUICK)
     (table,) = [frame.value for frame in page.app.dataframe]
-    assert set(table["method"]) == {module.TITLE for module in CATALOGUE.values()}
+    assert set(table["method"]) == {each.title for each in CATALOGUE.values()}
     assert table["verdict"].iloc[0] == "violation found"
     assert "./dpm?calibration=published" in set(table["look"])
     assert "verified" not in table.to_string()

@@ -90,7 +90,7 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
         .release
     )
     entry = ENTRIES[key]
-    query = {"n": "200", **dict(entry.link), "epsilon": "1.0", "n_clusters": "4", "start_seed": "5"}
+    query = {"n": "200", **dict(entry.entry.link), "epsilon": "1.0", "n_clusters": "4", "start_seed": "5"}
     page = open_page(entry.page, **query, noise_seed=str(row["noise_key"]))
     assert page.warnings == []
     for name, value in query.items():

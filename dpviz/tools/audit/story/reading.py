@@ -149,8 +149,8 @@ def code(data: Data, key: str, record: int, sizes: Sequence[int], seed: int) -> 
         [
             *imports,
             "from dpviz.plots.figure import page",
-            "from dpviz.stories import audit",
-            "from dpviz.ui import audit_tasks as tasks",
+            "from dpviz.tools.audit import batches as tasks",
+            "from dpviz.tools.audit import story as audit",
             "",
             *calls,
             "data = (dataset.points, dataset.box)",

@@ -132,7 +132,7 @@ def code(
         [
             *imports,
             "from dpviz.plots.figure import page",
-            "from dpviz.stories import compare",
+            "from dpviz.tools.compare import story as compare",
             "from dpviz.tools.compare.entries import ENTRIES",
             "from dpviz.tools.compare.trials import Part, rows",
             "",

@@ -1,0 +1,118 @@
+"""A method of another package, one folder and one entry point, has everything that ours have."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plugin import write
+
+ROOT = Path(__file__).resolve().parents[2]
+ASK = """
+import json
+import numpy as np
+from streamlit.testing.v1 import AppTest
+from dpviz.audit import epsilon_lower_bound
+from dpviz.core import Box
+from dpviz.data import load
+from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, story_of
+from dpviz.plots import pack
+from dpviz.stories import View, Words
+from dpviz.stories.outcomes import Draws, run_many
+from dpviz.tools.audit.cases import cases
+from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.sweep.grids import grid_of
+from dpviz.tools.sweep.trial_runs import run_trials
+from dpviz.tools.two_worlds.story import Change
+from dpviz.tools.two_worlds.story.cloud import Question, run_world
+from dpviz.ui import hiding, thumbnails
+from dpviz.ui.export import config
+
+method, data = CATALOGUE["one_grid"], load("blobs", n=200)
+params = method.Params(epsilon=2.0, n_clusters=3)
+result = method.fit(data.points, data.box, params, rng=np.random.default_rng(0))
+words = Words(data.title, data.box, data.feature_names, data.units)
+story = story_of("one_grid")
+told = story.context(result, params, data.points, words, story.reference(data.points, words, result, params))
+scene = story.scene(told, View(), rng=np.random.default_rng(0))
+grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": "one_grid"}]}
+(row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
+many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))
+cloud = run_world(data.points, data.box, Question("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
+audited = [key for key, case in cases().items() if case.method == "one_grid"]
+found = config.read(config.write(config.Config("one_grid", (("data", "blobs"),)), guarantees=[]).encode())
+app = AppTest.from_file("app.py", default_timeout=60).run()
+links = [each.proto.page for each in app.get("page_link")]
+
+
+def page():
+    from dpviz.methods import CATALOGUE
+    from dpviz.navigation import draw
+    from dpviz.ui import home
+    home.remember({})
+    draw(CATALOGUE["one_grid"])
+
+
+shown = AppTest.from_function(page, default_timeout=60).run()
+print(json.dumps({
+    "released": result.release.centers.shape, "curator": len(pack(scene)), "public": len(pack(scene.public())),
+    "row": [row["status"], row["proved_epsilon"], row["k_found"]], "many": len(many), "cloud": cloud.n_runs,
+    "audited": audited, "entry": "one_grid" in ENTRIES, "thumbnail": thumbnails.draw(method)[:4],
+    "knobs": {"n_clusters", "epsilon"} <= hiding.KNOBS, "config": found.page, "links": links, "broken": list(BROKEN),
+    "home": [each.value for each in app.exception], "errors": [each.value for each in app.error],
+    "title": [each.value for each in shown.title], "page": [each.value for each in shown.exception],
+    "ours": [name for name in CATALOGUE if name != "one_grid"], "all": "one_grid" in ALGORITHMS,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("outside")
+    write(folder)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_it_runs_and_is_measured(answer):
+    assert answer["released"] == [3, 2]
+    assert answer["row"] == ["ok", 1.0, 3]
+    assert answer["all"]
+    assert answer["many"] == 3
+    assert answer["cloud"] == 4
+    assert set(answer["audited"]) == {"one_grid", "one_grid:borders"} or len(answer["audited"]) == 2
+
+
+def test_its_picture_has_a_public_part(answer):
+    assert 0 < answer["public"] < answer["curator"]
+
+
+def test_it_has_a_page_a_link_from_home_and_a_thumbnail(answer):
+    assert answer["title"] == ["One grid"]
+    assert answer["page"] == []
+    assert answer["home"] == []
+    assert answer["thumbnail"] == "<svg"
+    assert "one_grid" in answer["links"]
+
+
+def test_it_is_compared_hidden_by_its_knobs_and_saved(answer):
+    assert answer["entry"]
+    assert answer["knobs"]
+    assert answer["config"] == "one_grid"
+
+
+def test_what_is_broken_is_said_and_breaks_nothing_else(answer):
+    missing, wrong = answer["broken"]
+    assert "'missing'" in missing
+    assert "no_such_package" in missing
+    assert "is a str, not a Method" in wrong
+    assert answer["errors"] == answer["broken"]
+    assert answer["ours"] == ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]
