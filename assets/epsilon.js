@@ -1,7 +1,6 @@
 // The privacy slider: a native range input over the index of a list of values, sent while it is dragged.
 // Values, notes and marks come from the page; every text is set as text.
 
-import { spoken } from "./spoken.js";
 
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
@@ -82,7 +81,7 @@ class Slider {
     const id = `dpviz-epsilon-${count}`;
     this.root = make("div", "dpviz-epsilon");
     this.label = make("label", "label", { for: id });
-    this.helpButton = make("button", "help", { type: "button", "aria-expanded": "false", "aria-label": spoken("What is this?") });
+    this.helpButton = make("button", "help", { type: "button", "aria-expanded": "false", "aria-label": "What is this?" });
     this.helpButton.textContent = "?";
     this.value = make("output", "value", { for: id, "aria-hidden": "true" });
     const head = make("div", "head");
@@ -90,7 +89,7 @@ class Slider {
     this.help = make("p", "help-text");
     this.help.hidden = true;
     this.input = make("input", "", { type: "range", min: "0", step: "1", id, "aria-describedby": `${id}-note` });
-    this.marks = make("div", "marks", { role: "group", "aria-label": spoken("Real deployments") });
+    this.marks = make("div", "marks", { role: "group", "aria-label": "Real deployments" });
     this.left = make("span");
     this.right = make("span");
     const ends = make("div", "ends");

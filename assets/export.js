@@ -1,6 +1,5 @@
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
-import { spoken } from "./spoken.js";
 
 const SCALE = 2; // pixels of a PNG for each of the SVG's
 const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
@@ -55,7 +54,7 @@ async function rasterized(body) {
     [canvas.width, canvas.height] = [image.naturalWidth * SCALE, image.naturalHeight * SCALE];
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((made, failed) => {
-      canvas.toBlob((blob) => (blob ? made(blob) : failed(new Error(spoken("the image is too large")))), "image/png");
+      canvas.toBlob((blob) => (blob ? made(blob) : failed(new Error("the image is too large"))), "image/png");
     });
   } finally {
     URL.revokeObjectURL(address);
@@ -68,11 +67,11 @@ function restore({ scene, frame, off }, key, say, end = Date.now() + PATIENCE_MS
   if (picture?.dataset.dpvizScene !== scene) {
     if (Date.now() < end) setTimeout(() => restore({ scene, frame, off }, key, say, end), 100);
     else say(
-      spoken("The settings were taken over. The picture is another one: secret noise, other data or another version."),
+      "The settings were taken over. The picture is another one: secret noise, other data or another version.",
     );
     return;
   }
-  say(spoken("The settings were taken over: it is the same picture."));
+  say("The settings were taken over: it is the same picture.");
   const range = picture.querySelector("input[type=range]");
   if (range && range.value !== String(frame)) {
     range.value = String(frame);
@@ -122,7 +121,7 @@ class Export {
 
   ask(format) {
     this.asked = Date.now() % 1e9 + 1;
-    this.say(spoken("The file is being made."));
+    this.say("The file is being made.");
     const { picture } = this.options;
     const number = this.asked;
     whenFollowed(picture, () => this.trigger("want", { format, number, ...standing(findPicture(picture)) }));
@@ -133,9 +132,9 @@ class Export {
     if (problem) return void this.say(problem);
     try {
       save(raster ? await rasterized(body) : new Blob([body], { type }), name);
-      this.say(spoken("{0} is saved.", name));
+      this.say(`${name} is saved.`);
     } catch (error) {
-      this.say(spoken("The file could not be made ({0}). Try another format.", error.message));
+      this.say(`The file could not be made (${error.message}). Try another format.`);
     }
     return undefined;
   }

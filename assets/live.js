@@ -10,7 +10,6 @@ import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { Ahead } from "./ahead.js";
 import { isOthers, setQuery } from "./live_address.js";
-import { spoken } from "./spoken.js";
 
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const LEGEND_PX = 190; // room a legend needs beside the picture
@@ -56,26 +55,26 @@ class Live extends Tools {
     this.picture = make("div", "picture");
     this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
     const keys = make("span", "unseen",
-      spoken("Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table."), { id: "keys" });
+      "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys" });
     this.ctx = this.canvas.getContext("2d");
     this.tip = make("div", "tip", "", { "aria-hidden": "true" });
     this.tip.hidden = true;
-    const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": spoken("Zoom") });
+    const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
     zoomers.append(
-      iconButton("plus", spoken("Zoom in"), () => this.zoomBy(1.5)),
-      iconButton("minus", spoken("Zoom out"), () => this.zoomBy(1 / 1.5)),
-      iconButton("reset", spoken("Reset view"), () => this.setZoom(HOME)));
+      iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
+      iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
+      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
     this.buildTools();
     const bar = make("div", "bar");
     bar.append(this.tools, zoomers);
     this.picture.append(this.canvas, keys, bar, this.tip);
     this.buildScrubber();
-    this.legend = make("div", "legend", "", { role: "group", "aria-label": spoken("Legend: show or hide") });
-    this.groups = make("div", "legend groups", "", { role: "group", "aria-label": spoken("Clusters: isolate one") });
+    this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
+    this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
     this.side = make("div", "side");
     this.side.append(this.legend, this.groups);
     this.caption = make("figcaption");
-    this.tableButton = make("button", "table-button", spoken("Data table"), { type: "button", "aria-expanded": "false" });
+    this.tableButton = make("button", "table-button", "Data table", { type: "button", "aria-expanded": "false" });
     this.tables = make("div", "tables");
     this.tables.hidden = true;
     this.problem = make("p", "problem", "", { role: "alert" });
@@ -87,20 +86,20 @@ class Live extends Tools {
   }
 
   buildScrubber() {
-    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": spoken("Steps") });
-    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": spoken("Step") });
-    this.playButton = iconButton("play", spoken("Play"), () => this.togglePlay());
+    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
+    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
+    this.playButton = iconButton("play", "Play", () => this.togglePlay());
     this.frameLabel = make("div", "frame-label");
     this.frameDetail = make("div", "frame-detail");
     this.words = make("div", "words", "", { "aria-live": "polite" });
     this.words.append(this.frameLabel, this.frameDetail);
     const controls = make("div", "controls");
     controls.append(
-      iconButton("first", spoken("First step"), () => this.step(-Infinity)),
-      iconButton("back", spoken("One step back"), () => this.step(-1)),
+      iconButton("first", "First step", () => this.step(-Infinity)),
+      iconButton("back", "One step back", () => this.step(-1)),
       this.playButton,
-      iconButton("forward", spoken("One step forward"), () => this.step(1)),
-      iconButton("last", spoken("Last step"), () => this.step(Infinity)),
+      iconButton("forward", "One step forward", () => this.step(1)),
+      iconButton("last", "Last step", () => this.step(Infinity)),
       this.range);
     this.scrubber.append(controls, this.words);
   }
@@ -304,17 +303,17 @@ class Live extends Tools {
   }
 
   showPlaying() {
-    const label = this.playing ? spoken("Pause") : spoken("Play");
+    const label = this.playing ? "Pause" : "Play";
     this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = spoken("{0} (space)", label);
+    this.playButton.title = `${label} (space)`;
     this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
   }
 
   showFrame() {
     const [label, detail] = this.scene.frames[this.frame];
     if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
-    this.range.setAttribute("aria-valuetext", label || spoken("Step {0} of {1}", this.frame + 1, this.scene.frames.length));
+    this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
     this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
     setText(this.frameLabel, label);
     setText(this.frameDetail, detail);
@@ -409,8 +408,8 @@ class Live extends Tools {
   entry(layer) {
     const chip = this.chip(layer);
     if (!layer.pick) return chip;
-    const words = make("button", "pick", "", { type: "button", title: spoken("Click to show this one.") });
-    words.append(make("span", "unseen", spoken("Show ")), ...chip.lastElementChild.childNodes);
+    const words = make("button", "pick", "", { type: "button", title: "Click to show this one." });
+    words.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
     chip.lastElementChild.replaceChildren(make("span", "unseen", layer.name));
     words.addEventListener("click", () => this.pick(layer));
     for (const type of ["focus", "pointerenter"]) words.addEventListener(type, () => this.lift({ layer, i: null }));
@@ -423,11 +422,11 @@ class Live extends Tools {
   chip(layer) {
     const chip = make("button", "chip", "", { type: "button", "aria-pressed": String(!this.hidden.has(layer.name)),
       title: layer.audience === "curator"
-        ? spoken("Only the data holder sees this. Click to hide or show.") : spoken("Click to hide or show.") });
+        ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
     const words = make("span", "", layer.name);
-    if (layer.audience === "curator") words.append(" ", lockIcon(), make("span", "unseen", spoken("(secret)")));
+    if (layer.audience === "curator") words.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
     chip.append(legendSymbol(layer, this.theme), words);
     chip.addEventListener("click", () => {
       if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
@@ -447,7 +446,7 @@ class Live extends Tools {
     this.groups.hidden = names.length === 0;
     this.keepFocus(this.groups, () => this.groups.replaceChildren(...names.map((name, group) => {
       const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
-        title: spoken("Click to see this cluster alone.") });
+        title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
       chip.append(groupSymbol(group, this.theme, coloured), make("span", "", name));
       chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
@@ -511,7 +510,7 @@ class Live extends Tools {
 
   fail(error) {
     this.problem.hidden = false;
-    this.problem.textContent = spoken("This picture could not be drawn ({0}). Reload the page to try again.", error.message);
+    this.problem.textContent = `This picture could not be drawn (${error.message}). Reload the page to try again.`;
   }
 
   destroy() {

@@ -1,6 +1,5 @@
 // The live picture: pure functions from packed bytes to numbers, colours and marks.
 
-import { spoken } from "./spoken.js";
 
 export const NO_GROUP = 255; // a point that belongs to no cluster
 
@@ -41,7 +40,7 @@ const withMinus = (text) => text.replace(/^-/, "\u2212");
 
 /** A number with three significant digits, as people write it. */
 export function threeDigits(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? spoken("none") : value > 0 ? "\u221e" : "\u2212\u221e";
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "none" : value > 0 ? "\u221e" : "\u2212\u221e";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digits, power] = value.toExponential(2).split("e");

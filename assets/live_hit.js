@@ -3,7 +3,6 @@
 import {
   clamp, groupReader, markCount, mix, NO_GROUP, reader, threeDigits, valueText, withUnit,
 } from "./live_base.js";
-import { spoken } from "./spoken.js";
 
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const CURVE_PX = 8; // and to a curve between its vertices
@@ -188,7 +187,7 @@ export function pickAt(scene, view, scale, px, py) {
   return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("points") ?? only("bars") ?? only("bands");
 }
 
-export const groupName = (scene, group) => (group === NO_GROUP ? spoken("no cluster") : scene.group_names[group] ?? spoken("Cluster {0}", group + 1));
+export const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.group_names[group] ?? `Cluster ${group + 1}`);
 
 export function markName(scene, layer, row, i) {
   if (layer.names[i]) return layer.names[i];
@@ -204,7 +203,7 @@ export function tooltipLines(scene, found) {
   if (name && name !== layer.name) lines.push(name);
   const { low, high, cell } = found;
   const along = (axis, from, to) => withUnit(axis, to === undefined || from === to
-    ? valueText(axis, from) : spoken("{0} to {1}", valueText(axis, from), valueText(axis, to)));
+    ? valueText(axis, from) : `${valueText(axis, from)} to ${valueText(axis, to)}`);
   const parts = [];
   if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${cell ? along(scene.x, cell.x0, cell.x1) : along(scene.x, x)}`);
   if (scene.y.ticks) {
@@ -212,6 +211,6 @@ export function tooltipLines(scene, found) {
     parts.push(`${scene.y.label || "y"} ${said}`);
   }
   if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
-  else if (cell) parts.push(spoken("filled {0} %", share(cell.value)));
+  else if (cell) parts.push(`filled ${share(cell.value)} %`);
   return [...lines, ...parts];
 }

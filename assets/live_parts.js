@@ -2,7 +2,6 @@
 
 import { clamp, colourOf, disc, GROUP_SYMBOLS, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
-import { spoken } from "./spoken.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -100,8 +99,8 @@ export const groupSymbol = (group, theme, coloured) => svg(14, [{
 export function tableElement({ caption, head, rows, total, which = "first" }) {
   const table = make("table");
   const said = total <= rows.length ? caption : which === "fullest"
-    ? spoken("{0} (fullest {1} of {2} rows)", caption, rows.length, total)
-    : spoken("{0} (first {1} of {2} rows)", caption, rows.length, total);
+    ? `${caption} (fullest ${rows.length} of ${total} rows)`
+    : `${caption} (first ${rows.length} of ${total} rows)`;
   table.append(make("caption", "", said));
   const headRow = table.createTHead().insertRow();
   for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));

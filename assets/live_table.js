@@ -2,7 +2,6 @@
 
 import { axisTitle, markCount, NO_GROUP, reader, threeDigits, valueText } from "./live_base.js";
 import { cellOf, groupName, markName, share } from "./live_hit.js";
-import { spoken } from "./spoken.js";
 
 const TABLE_ROWS = 200;
 
@@ -16,7 +15,7 @@ export function tablesOf(scene, frame, hidden) {
 }
 
 /** The titles of what goes from one place to another. */
-const fromTo = (x, y) => [spoken("mark"), spoken("from {0}", x), spoken("from {0}", y), spoken("to {0}", x), spoken("to {0}", y)];
+const fromTo = (x, y) => ["mark", `from ${x}`, `from ${y}`, `to ${x}`, `to ${y}`];
 
 function tableOf(scene, layer, row) {
   const [xTitle, yTitle] = [axisTitle(scene.x) || "x", axisTitle(scene.y) || "y"];
@@ -26,7 +25,7 @@ function tableOf(scene, layer, row) {
   const sameUnit = spans[0] === spans[1] && !scene.x.log && !scene.y.log;
   const R = (radius) => threeDigits(sameUnit ? radius * spans[0] : radius);
   const radiusTitle = sameUnit
-    ? `${spoken("radius")}${scene.x.unit ? ` (${scene.x.unit})` : ""}` : spoken("radius (share of the box)");
+    ? `radius${scene.x.unit ? ` (${scene.x.unit})` : ""}` : "radius (share of the box)";
   const name = (i) => markName(scene, layer, row, i) || String(i + 1);
   const { arrays } = layer;
   const at = (key) => reader(arrays[key], row);
@@ -36,12 +35,12 @@ function tableOf(scene, layer, row) {
   switch (layer.kind) {
     case "points": {
       const [xy, group] = [at("xy"), at("group")];
-      return table([spoken("point"), spoken("group"), xTitle, yTitle],
+      return table(["point", "group", xTitle, yTitle],
         each((i) => [layer.names[i] ?? String(i + 1), groupName(scene, group(i)), X(xy(i, 0)), Y(xy(i, 1))]));
     }
     case "circles": case "heat": {
       const [center, radius] = [at("center"), at("radius")];
-      return table([spoken("mark"), spoken("center: {0}", xTitle), spoken("center: {0}", yTitle), radiusTitle],
+      return table(["mark", `center: ${xTitle}`, `center: ${yTitle}`, radiusTitle],
         each((i) => [name(i), X(center(i, 0)), Y(center(i, 1)), R(radius(i))]));
     }
     case "arrows": {
@@ -60,7 +59,7 @@ function tableOf(scene, layer, row) {
         const xy = reader(arrays.xy, step);
         for (let i = 0; i < count; i += 1) rows.push([String(step + 1), name(i), X(xy(i, 0)), Y(xy(i, 1))]);
       }
-      return table([spoken("step"), spoken("mark"), xTitle, yTitle], rows.slice(0, TABLE_ROWS), rows.length);
+      return table(["step", "mark", xTitle, yTitle], rows.slice(0, TABLE_ROWS), rows.length);
     }
     case "lines": {
       const xy = at("xy");
@@ -71,7 +70,7 @@ function tableOf(scene, layer, row) {
           if (Number.isFinite(x + y)) rows.push([name(i), X(x), Y(y)]);
         }
       }
-      return table([spoken("curve"), xTitle, yTitle], rows.slice(0, TABLE_ROWS), rows.length);
+      return table(["curve", xTitle, yTitle], rows.slice(0, TABLE_ROWS), rows.length);
     }
     case "bands": {
       const edges = at("edges");
@@ -82,11 +81,11 @@ function tableOf(scene, layer, row) {
           if (Number.isFinite(x + low + high)) rows.push([name(i), X(x), Y(low), Y(high)]);
         }
       }
-      return table([spoken("band"), xTitle, spoken("low: {0}", yTitle), spoken("high: {0}", yTitle)], rows.slice(0, TABLE_ROWS), rows.length);
+      return table(["band", xTitle, `low: ${yTitle}`, `high: ${yTitle}`], rows.slice(0, TABLE_ROWS), rows.length);
     }
     case "grid": {
       const cells = fullestCells(layer, row);
-      const head = [...fromTo(xTitle, yTitle), spoken("filled (%)")];
+      const head = [...fromTo(xTitle, yTitle), "filled (%)"];
       const rows = cells.slice(0, TABLE_ROWS).map(({ i, at: place }) => {
         const { x0, y0, x1, y1, value, group } = cellOf(layer, row, i, place);
         return [group === null ? name(i) : groupName(scene, group), X(x0), Y(y0), X(x1), Y(y1), share(value)];
@@ -99,7 +98,7 @@ function tableOf(scene, layer, row) {
       const xy = at("xy");
       const drawn = Array.from({ length: count }, (_, i) => i).filter((i) => Number.isFinite(xy(i, 0) + xy(i, 1)));
       const rows = drawn.slice(0, TABLE_ROWS).map((i) => [name(i), X(xy(i, 0)), Y(xy(i, 1))]);
-      return table([spoken("mark"), xTitle, yTitle], rows, drawn.length);
+      return table(["mark", xTitle, yTitle], rows, drawn.length);
     }
   }
 }

@@ -3,7 +3,6 @@
 import { clamp, NO_GROUP, reader } from "./live_base.js";
 import { iconButton, lockIcon, make } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
-import { spoken } from "./spoken.js";
 
 const MOST_CORNERS = 128; // of a lasso, as it travels
 const GRAB_PX = 9; // how near a press must be to a point to move it
@@ -36,18 +35,18 @@ export function thinned(corners, most = MOST_CORNERS) {
 }
 
 const TOOLS = {
-  box: spoken("Select a box"),
-  lasso: spoken("Select with a lasso"),
-  pen: spoken("Draw: click adds, drag moves a point"),
-  spray: spoken("Spray points"),
-  erase: spoken("Erase with a lasso"),
+  box: "Select a box",
+  lasso: "Select with a lasso",
+  pen: "Draw: click adds, drag moves a point",
+  spray: "Spray points",
+  erase: "Erase with a lasso",
 };
 const HINTS = {
-  box: spoken("Drag a box around points. With the keyboard: arrows move, Enter sets a corner."),
-  lasso: spoken("Drag around points."),
-  pen: spoken("Click to add a point, drag a point to move it. With the keyboard: arrows move, Enter adds, M grabs and drops, Delete removes the nearest point."),
-  spray: spoken("Press and drag to add many points."),
-  erase: spoken("Drag around points to delete them. With the keyboard: Enter sets two corners."),
+  box: "Drag a box around points. With the keyboard: arrows move, Enter sets a corner.",
+  lasso: "Drag around points.",
+  pen: "Click to add a point, drag a point to move it. With the keyboard: arrows move, Enter adds, M grabs and drops, Delete removes the nearest point.",
+  spray: "Press and drag to add many points.",
+  erase: "Drag around points to delete them. With the keyboard: Enter sets two corners.",
 };
 
 export class Tools extends Hands {
@@ -58,14 +57,14 @@ export class Tools extends Hands {
     this.cross = null; // where the keyboard is
     this.sheet = null; // points being drawn
     this.paint = 0; // class of new points
-    this.tools = make("div", "tools", "", { role: "group", "aria-label": spoken("Tools") });
+    this.tools = make("div", "tools", "", { role: "group", "aria-label": "Tools" });
     this.toolButtons = Object.fromEntries(Object.entries(TOOLS).map(([name, label]) => {
       const button = iconButton(name, label, () => this.take(this.tool === name ? null : name));
       button.setAttribute("aria-pressed", "false");
       return [name, button];
     }));
-    this.undoButton = iconButton("undo", spoken("Undo (Ctrl+Z)"), () => this.undo());
-    this.paints = make("span", "paints", "", { role: "group", "aria-label": spoken("Class of new points") });
+    this.undoButton = iconButton("undo", "Undo (Ctrl+Z)", () => this.undo());
+    this.paints = make("span", "paints", "", { role: "group", "aria-label": "Class of new points" });
     this.tools.append(...Object.values(this.toolButtons), this.undoButton, this.paints);
     this.inspector = make("div", "inspector", "", { role: "status" });
     this.inspector.hidden = true;
@@ -104,7 +103,7 @@ export class Tools extends Hands {
     if (key === this.paintsKey) return;
     this.paintsKey = key;
     this.keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
-      const label = spoken("Class {0}", group + 1);
+      const label = `Class ${group + 1}`;
       const chip = make("button", "paint", "", { type: "button", "aria-label": label, title: label,
         "aria-pressed": String(group === this.paint) });
       chip.style.setProperty("--paint", this.theme.clusters[group]);
@@ -138,7 +137,7 @@ export class Tools extends Hands {
   /** Say something under the picture; what is said of a selection is exact, so it carries the lock. */
   inspect(lines, { secret = false } = {}) {
     this.inspector.replaceChildren(...lines.map((text) => make("div", "", text)));
-    if (secret) this.inspector.firstElementChild?.append(" ", lockIcon(), make("span", "unseen", spoken("(secret)")));
+    if (secret) this.inspector.firstElementChild?.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
     this.inspector.hidden = lines.length === 0;
   }
 
@@ -217,7 +216,7 @@ export class Tools extends Hands {
     const xy = layer && reader(layer.arrays.xy, layer.rows[this.frame]);
     const n = layer?.arrays.xy.shape[1] ?? 0;
     for (let i = 0; i < n; i += 1) count += holds(this.region, xy(i, 0), xy(i, 1));
-    this.inspect([spoken("{0} of the {1} points drawn", count.toLocaleString("en"), n.toLocaleString("en"))], { secret: true });
+    this.inspect([`${count.toLocaleString("en")} of the ${n.toLocaleString("en")} points drawn`], { secret: true });
     this.root.dataset.dpvizRegion = String(count);
     this.setStateValue("region", [this.regionNumber, this.region]);
   }
@@ -284,7 +283,7 @@ export class Tools extends Hands {
     this.sheet = { xy: xy.slice(0, most), classes: classes.slice(0, most), number: Math.max(Date.now(), this.sheet.number + 1) };
     sheets.set(id, this.sheet);
     this.root.dataset.dpvizPoints = String(this.sheet.xy.length);
-    if (xy.length > most) this.inspect([spoken("A drawing holds {0} points. Erase some first.", most.toLocaleString("en"))]);
+    if (xy.length > most) this.inspect([`A drawing holds ${most.toLocaleString("en")} points. Erase some first.`]);
     this.patch();
     if (send) this.send();
   }

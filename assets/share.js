@@ -1,6 +1,5 @@
 // The Share menu: the link, to be read, selected and copied.
 
-import { spoken } from "./spoken.js";
 
 const instances = new WeakMap(); // parentElement -> Share
 
@@ -9,14 +8,14 @@ class Share {
     this.root = document.createElement("div");
     this.root.className = "dpviz-share";
     const label = document.createElement("label");
-    label.textContent = spoken("Link to this picture");
+    label.textContent = "Link to this picture";
     this.field = document.createElement("input");
     this.field.readOnly = true;
     this.field.addEventListener("focus", () => this.field.select());
     label.append(this.field);
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = spoken("Copy link");
+    button.textContent = "Copy link";
     button.addEventListener("click", () => this.copy());
     this.said = document.createElement("p");
     this.said.setAttribute("role", "status");
@@ -34,11 +33,11 @@ class Share {
   async copy() {
     try {
       await navigator.clipboard.writeText(this.field.value);
-      this.said.textContent = spoken("The link is copied.");
+      this.said.textContent = "The link is copied.";
     } catch { // without https, or where the reader does not allow it
       this.field.focus();
       this.field.select();
-      this.said.textContent = spoken("The browser does not let this page copy. The link is selected: press Ctrl+C or ⌘C.");
+      this.said.textContent = "The browser does not let this page copy. The link is selected: press Ctrl+C or ⌘C.";
     }
   }
 }

@@ -1,7 +1,6 @@
 // A line that says how far long work is, asks the server again while it lasts, and when the picture has changed.
 // It asks a short way of its own first; the page itself is asked when there is something to draw.
 
-import { spoken } from "./spoken.js";
 
 const PATIENCE_MS = 2500; // without an answer
 const TRIES = 5;
@@ -105,7 +104,7 @@ class Wait {
     this.line.setAttribute("aria-valuemax", all);
     this.line.setAttribute("aria-valuenow", done);
     this.line.setAttribute("aria-label", what);
-    this.text.textContent = spoken("{0}: {1} of {2}", what, done, all);
+    this.text.textContent = `${what}: ${done} of ${all}`;
     this.bar.style.setProperty("--share", all ? done / all : 1);
   }
 

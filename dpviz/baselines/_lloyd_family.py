@@ -48,7 +48,6 @@ from dpviz.solvers import (
     noisy_means,
     start_from,
 )
-from dpviz.words import named
 
 N_ITERATIONS = 5  # T of BLUM and DWORK unless set
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
@@ -193,7 +192,7 @@ def noisy_sums(
     counts = laplace(exact.nonprivate_counts, scale=count.scale, rng=count_rng)
     sums = laplace(centered_sums(exact), scale=total.scale, rng=sum_rng)
     released = noisy_means(counts, sums, centers, count_scale=count.scale)
-    name = named(f"iteration {iteration}")
+    name = f"iteration {iteration}"
     if replaced:  # these sensitivities are of all clusters together
         event: Event = SequenceEvent(name, (count, total))
     else:

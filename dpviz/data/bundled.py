@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray
 from dpviz.data.dataset import N_CHANNELS, Dataset, Image
 from dpviz.data.table import read_table
-from dpviz.words import spoken
 
 N_IRIS = 150
 N_BREAST_CANCER = 569
@@ -60,15 +59,15 @@ class NucleusMeasure:
 
 # Lengths and areas are in pixels of the scanner, the others are ratios; no length can be below 0.
 NUCLEUS_MEASURES = (
-    NucleusMeasure(spoken("radius"), 40.0, 5.0, 50.0),
-    NucleusMeasure(spoken("texture"), 50.0, 6.0, 60.0),
-    NucleusMeasure(spoken("perimeter"), 250.0, 30.0, 300.0),
-    NucleusMeasure(spoken("area"), 3_000.0, 600.0, 5_000.0),
-    NucleusMeasure(spoken("smoothness"), 0.25, 0.05, 0.3),
-    NucleusMeasure(spoken("compactness"), 0.5, 0.2, 1.5),
-    NucleusMeasure(spoken("concavity"), 0.5, 0.5, 1.5),
+    NucleusMeasure("radius", 40.0, 5.0, 50.0),
+    NucleusMeasure("texture", 50.0, 6.0, 60.0),
+    NucleusMeasure("perimeter", 250.0, 30.0, 300.0),
+    NucleusMeasure("area", 3_000.0, 600.0, 5_000.0),
+    NucleusMeasure("smoothness", 0.25, 0.05, 0.3),
+    NucleusMeasure("compactness", 0.5, 0.2, 1.5),
+    NucleusMeasure("concavity", 0.5, 0.5, 1.5),
     NucleusMeasure("concave points", 0.25, 0.1, 0.4),
-    NucleusMeasure(spoken("symmetry"), 0.5, 0.1, 0.8),
+    NucleusMeasure("symmetry", 0.5, 0.1, 0.8),
     NucleusMeasure("fractal dimension", 0.15, 0.05, 0.25),
 )
 BREAST_CANCER_FEATURES = (
@@ -78,19 +77,19 @@ BREAST_CANCER_FEATURES = (
 )
 # What a cultivar's wines can hold; indices and optical densities have no unit.
 WINE_FEATURES = (
-    Feature(spoken("alcohol"), 8.0, 16.0, "%"),
+    Feature("alcohol", 8.0, 16.0, "%"),
     Feature("malic acid", 0.0, 8.0, "g/L"),
-    Feature(spoken("ash"), 0.0, 5.0, "g/L"),
+    Feature("ash", 0.0, 5.0, "g/L"),
     Feature("alcalinity of ash", 0.0, 40.0),
-    Feature(spoken("magnesium"), 0.0, 250.0, "mg/L"),
+    Feature("magnesium", 0.0, 250.0, "mg/L"),
     Feature("total phenols", 0.0, 6.0),
-    Feature(spoken("flavanoids"), 0.0, 8.0),
+    Feature("flavanoids", 0.0, 8.0),
     Feature("nonflavanoid phenols", 0.0, 1.0),
-    Feature(spoken("proanthocyanins"), 0.0, 5.0),
+    Feature("proanthocyanins", 0.0, 5.0),
     Feature("color intensity", 0.0, 20.0),
-    Feature(spoken("hue"), 0.0, 2.5),
+    Feature("hue", 0.0, 2.5),
     Feature("od280/od315 of diluted wines", 0.0, 5.0),
-    Feature(spoken("proline"), 0.0, 2_500.0, "mg/L"),
+    Feature("proline", 0.0, 2_500.0, "mg/L"),
 )
 DIGIT_SIDE = 8  # pixels of a scanned digit
 BLOCK = 2  # pixels that are added up each way: 16 features of ink, where 64 pixels are mostly blank
@@ -102,7 +101,7 @@ DIGIT_FEATURES = tuple(Feature(f"ink {i // BLOCKS + 1}.{i % BLOCKS + 1}", 0.0, M
 # The order of scikit-learn, but sex last: two bars make a poor first picture.
 DIABETES_ORDER = (0, 2, 3, 4, 5, 6, 7, 8, 9, 1)
 DIABETES_FEATURES = (
-    Feature(spoken("age"), 0.0, 100.0, spoken("years")),
+    Feature("age", 0.0, 100.0, "years"),
     Feature("body mass index", 10.0, 60.0, "kg/m²"),
     Feature("blood pressure", 40.0, 160.0, "mmHg"),
     Feature("total cholesterol", 50.0, 400.0, "mg/dL"),
@@ -111,24 +110,24 @@ DIABETES_FEATURES = (
     Feature("cholesterol over HDL", 0.0, 15.0),
     Feature("log triglycerides", 2.0, 8.0),
     Feature("blood sugar", 40.0, 300.0, "mg/dL"),
-    Feature(spoken("sex"), 0.0, 3.0),
+    Feature("sex", 0.0, 3.0),
 )
 GAPMINDER_COLUMNS = ("gdpPercap", "lifeExp", "pop")
 GAPMINDER_FEATURES = (
     Feature("GDP per person", 0.0, 120_000.0, "$"),
-    Feature("life expectancy", 0.0, 100.0, spoken("years")),
-    Feature(spoken("population"), 0.0, 2e9, spoken("people")),
+    Feature("life expectancy", 0.0, 100.0, "years"),
+    Feature("population", 0.0, 2e9, "people"),
 )
 CARSHARE_COLUMNS = ("centroid_lon", "centroid_lat", "car_hours", "peak_hour")
 CARSHARE_FEATURES = (  # Montreal and the water around it
-    Feature(spoken("longitude"), -74.0, -73.4, "°"),
-    Feature(spoken("latitude"), 45.35, 45.75, "°"),
+    Feature("longitude", -74.0, -73.4, "°"),
+    Feature("latitude", 45.35, 45.75, "°"),
     Feature("car hours", 0.0, 5_000.0, "h"),
     Feature("peak hour", 0.0, 24.0, "h"),
 )
 OUTWARD = "What such a measurement can be, rounded outward by hand."
 OF_ITS_KIND = "All that the file can hold."
-COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in (spoken("red"), spoken("green"), spoken("blue")))
+COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
 
 
 # scikit-learn is imported where it is used: loading it takes a second that synthetic sets need not wait for.

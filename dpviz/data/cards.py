@@ -15,8 +15,6 @@ import numpy as np
 from dpviz.core import FloatArray
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
-from dpviz.words import translated
-from dpviz.words.finding import translate_table
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "gallery.json"
 WIDTH, HEIGHT, MARGIN = 160, 100, 7  # of a thumbnail, in its own units
@@ -48,7 +46,7 @@ class Card:
 def cards() -> Mapping[str, Card]:
     """Return the cards by the sets' names, as the file has them; a set may be missing."""
     written: dict[str, dict[str, str]] = json.loads(FILE.read_text("utf-8"))
-    return {name: Card(**card) for name, card in translate_table(written, translated).items()}
+    return {name: Card(**card) for name, card in written.items()}
 
 
 def title(name: str) -> str:

@@ -6,7 +6,6 @@ import numpy as np
 
 from dpviz.core import Box, FloatArray, Labels, Points
 from dpviz.data.dataset import Dataset
-from dpviz.words import spoken
 
 SIDE = 10_000.0  # m
 CITY_BOX = Box.cube(0.0, SIDE, 2)
@@ -65,7 +64,7 @@ def city(n: int, knobs: CityKnobs, *, rng: np.random.Generator) -> Dataset:  # n
         points,
         labels,
         CITY_BOX,
-        (spoken("east"), spoken("north")),
+        ("east", "north"),
         "City",
         units=("m", "m"),
         note="Homes along a river: places need noise in metres, and noise can put people into the water.",

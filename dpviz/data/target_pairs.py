@@ -13,7 +13,6 @@ from dpviz.data import source_target as sets
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import SizeLimits
 from dpviz.data.source_target import SourceTarget
-from dpviz.words import spoken
 
 MOST_TARGETS = 1_000  # that a page offers: selection among them takes some milliseconds; ours
 DEFAULT_TARGETS = 600
@@ -21,7 +20,7 @@ MOST_RECORDS = 20_000  # of a pair
 N_IMAGES, MOST_MOVED = 1_797, 1_200  # of all digits, and of them as a source; the rest are targets
 FEWEST_DIGITS = 174  # images of the rarest of scikit-learn's digits
 SPREADS = ("even", "uniform")  # of targets over a box
-_AXES = {"first_aid": ((spoken("east"), spoken("north")), ("m", "m"))}  # names of features, and their units
+_AXES = {"first_aid": (("east", "north"), ("m", "m"))}  # names of features, and their units
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpviz.words import translated
-from dpviz.words.finding import translate_table
-
 Cell = str | int | float | None  # None: there is no such figure, and a note says why
 
 MAX_BYTES = 20_000_000  # ours; far above any report, below what would fill the memory
@@ -114,7 +111,7 @@ def read_tables(path: str | Path) -> Report:
         if Path(path).stat().st_size > MAX_BYTES:
             raise TablesError(f"it is larger than {MAX_BYTES:,} bytes")
         found = json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant)
-        return _report(translate_table(found, translated))
+        return _report(found)
     except OSError as error:
         raise TablesError(f"The tables {name} could not be read ({error.strerror}). {_way_out()}") from None
     except RecursionError:

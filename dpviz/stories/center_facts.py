@@ -8,12 +8,11 @@ from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.telling import Telling
-from dpviz.words import spoken
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
 
-COST = Figure(spoken("cost"), "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
+COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
 
 
 def allowed(epsilon: float) -> str:

@@ -11,7 +11,6 @@ from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stops
 from dpviz.stories.telling import Telling
-from dpviz.words import spoken
 
 BAR = 0.72  # of a column's width
 FILLS = {  # opacity; of anything else FULL
@@ -32,7 +31,7 @@ class CostLine:
     iteration: FloatArray  # (p,)
     nonprivate_cost: FloatArray  # (p,) total, box units squared
     when: FloatArray  # (n_frames,)
-    unit: str = spoken("iteration")
+    unit: str = "iteration"
 
 
 def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
@@ -57,7 +56,7 @@ def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops
         alt=f"Line chart of the clustering cost after each {line.unit}, for this run and for Lloyd's algorithm.",
         caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
         x=Axis(line.unit, view=(-0.3, last + 0.3), whole=True),
-        y=Axis(spoken("cost"), view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
+        y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
         axes_public=False,  # the axes end at exact costs and at Lloyd's number of iterations
         layers=layers,
         frames=stops.frames,
@@ -71,7 +70,7 @@ def ledger_chart(
     rows: Sequence[LedgerRow],
     *,
     proved: bool,
-    unit: str = spoken("iteration"),
+    unit: str = "iteration",
     opening: str = OPENING,
     symbol: str = "ε",
     note: str = "",
@@ -98,7 +97,7 @@ def ledger_chart(
         layers.append(
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
-    read = spoken("epsilon") if symbol == "ε" else symbol
+    read = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
     return Scene(

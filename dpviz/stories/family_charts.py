@@ -8,7 +8,6 @@ import numpy as np
 from dpviz.core import FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
-from dpviz.words import spoken
 
 BAND = (5.0, 95.0)  # percentiles of the runs
 LOWEST_RATIO, HIGHEST_RATIO = 1e-3, 1e6  # of a cost to Lloyd's; a chart needs an end
@@ -34,7 +33,7 @@ def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, longest: float
         floor,
         chosen,
         title="Cost after each iteration",
-        x=Axis(spoken("iteration"), view=(-0.25, longest + 0.25), whole=True),
+        x=Axis("iteration", view=(-0.25, longest + 0.25), whole=True),
         what="after each iteration",
         cursor=None,
     )
@@ -77,7 +76,7 @@ def _chart(
         caption="Lines are medians, bands hold 90 of 100 runs. 1 is Lloyd's cost from the same start.",
         hint="Click a line to see its method.",
         x=x,
-        y=Axis(spoken("cost"), "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),
+        y=Axis("cost", "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, *_rules(x, cursor), *lines),
         equal=False,

@@ -9,17 +9,11 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilo
 from dpviz.core import Event, attacker_odds
 from dpviz.stories.ledger import adjacency_of, leaves
 from dpviz.stories.reading import Formula, Known, Paper, tex
-from dpviz.words import spoken, translated
 
 Leaf = LaplaceEvent | GaussianEvent | PureEvent
 
-# What `_kind` makes of the labels of events, listed here so that they can be translated.
-KINDS = (
-    *("Cell counts", "Counts", "Final counts", "Iteration", "Level", "Mean of the blocks' centers", "Moments"),
-    *("Number of records", "Round a pick", "Second moments", "Sums", "Swap"),
-)
 MOST_TERMS = 5  # of a written sum
-STEP = rf"\varepsilon_{{\text{{{spoken('step')}}}}}"
+STEP = r"\varepsilon_{\text{step}}"
 CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"
 ODDS = "What an attacker reaches at most, from a coin's 50 in 100"
 TOTAL = "What the ledger adds up to"
@@ -116,7 +110,7 @@ def some(*found: Formula | None) -> tuple[Formula, ...]:
 def _kind(label: str) -> str:
     """Name a kind of step: the numbers of a label are left out."""
     words = " ".join(word for word in label.replace(":", " ").replace(",", " ").split() if not word.isdigit())
-    return translated(words[:1].upper() + words[1:])
+    return words[:1].upper() + words[1:]
 
 
 def _size(leaf: Leaf) -> float:

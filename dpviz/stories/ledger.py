@@ -6,24 +6,18 @@ from dataclasses import dataclass
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent, pure_epsilon
 from dpviz.core import Adjacency, CentersRelease, Event, Result, Step
-from dpviz.words import named, translated
 
-PICK = "A pick"  # what `_words` makes of the label of one, listed here so that it can be translated
-SIZE = named("number of records")  # label of the event that pays for it; it comes before the first iteration
+SIZE = "number of records"  # label of the event that pays for it; it comes before the first iteration
 PURPOSES = {  # label of an event -> words for it
     SIZE: "Number of records",
     "counts": "Counts",
     "sums": "Sums",
-    named("final counts"): "Final counts (claimed)",
-    named("one cluster (claimed)"): "Draws (claimed)",
-    named("cell counts"): "Cells",
-    named("mean of the blocks' centers"): "Mean of the blocks",
+    "final counts": "Final counts (claimed)",
+    "one cluster (claimed)": "Draws (claimed)",
+    "cell counts": "Cells",
+    "mean of the blocks' centers": "Mean of the blocks",
 }
-EACH_CLUSTER = {
-    "counts",
-    "sums",
-    named("final counts"),
-}  # one record is in one cluster, and only that one's noise answers it
+EACH_CLUSTER = {"counts", "sums", "final counts"}  # one record is in one cluster, and only that one's noise answers it
 ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")  # from the ground up
 
 
@@ -113,4 +107,4 @@ def _words(event: Event) -> str:
     if label in PURPOSES:
         return PURPOSES[label]
     kind = label.partition(",")[2] or label.partition(":")[2] or label  # "round 3: a pick", "iteration 2, exact means"
-    return translated(kind.strip().capitalize())
+    return kind.strip().capitalize()

@@ -1,7 +1,7 @@
 """What a lesson is: steps of words, each with a state of the real page, and questions that a simulation answers.
 
-A lesson's module holds all its strings, so that a translation is another module. What a question asks is measured when
-somebody has guessed, by runs with stated seeds on the lesson's own made-up records: never on what is on screen.
+A lesson's module holds all its strings. What a question asks is measured when somebody has guessed, by runs with
+stated seeds on the lesson's own made-up records: never on what is on screen.
 """
 
 import math

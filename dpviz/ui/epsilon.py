@@ -19,7 +19,7 @@ class _Memory:
     ignored: float | None
 
 
-_EPSILON = served("epsilon", "spoken")
+_EPSILON = served("epsilon")
 HINT = "Triangles mark real deployments."
 
 

@@ -11,7 +11,6 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
 from dpviz.ui import state
-from dpviz.words import named
 
 NAME = "hide"
 TAB = "tab-"  # before the name of one tab
@@ -40,7 +39,7 @@ MEMBERS = {
 }
 PREFIXES = ("data_", "with_", "share_", "lock_")  # of knobs that data sets, methods and shares bring along
 # The pages' own knobs; those of the methods are their parameters.
-_OWN = named(
+_OWN = (
     "across again aim along attacked audit_runs audit_seed audited audited_mode budget change chosen "
     "chosen_epsilon clustering compare_by compare_grid compare_neighbors compare_runs compare_seed delta "
     "delta_power drawing epsilon first mode moves n n_clusters n_cost_runs n_is_public n_levels n_morse_runs "

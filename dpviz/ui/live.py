@@ -15,7 +15,6 @@ from dpviz.ui.server.served import served
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
 PARTS = (
-    "spoken",
     "live_base",
     "live_turn",
     "live_axes",

@@ -12,7 +12,6 @@ import streamlit as st
 
 from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
-from dpviz.words import spoken
 
 MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
 MOST_NAME = 40  # characters of a link's name in a message
@@ -166,7 +165,7 @@ def _from_link(knob: Knob) -> Value:
         return knob.parse(text)
     except KnobError as error:
         report(
-            f"The {st.session_state.get(_ORIGIN, spoken('link'))}'s {error} "
+            f"The {st.session_state.get(_ORIGIN, 'link')}'s {error} "
             f"{knob.label} is {knob.format(knob.default)} instead."
         )
         return knob.default

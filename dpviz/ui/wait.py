@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpviz.ui.server.served import served
 
-_WAIT = served("wait", "spoken")
+_WAIT = served("wait")
 EVERY = 400  # ms between two questions while work goes on
 QUIET = 700  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
 REDRAWN = 2500  # ms between two drawings of what is there so far

@@ -25,7 +25,6 @@ from dpviz.tools.audit.pairs import (
     lattice_corner,
     own_pair,
 )
-from dpviz.words import spoken
 
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
 Fields = Choices
@@ -198,4 +197,4 @@ def _words(method: str, choices: Fields, params: Any) -> str:
     for knob in knobs(ALGORITHMS[method].Params):
         if knob.kind == "choice" and (knob.name in choices or knob.name in SHOWN):
             parts.append(dict(knob.choices)[getattr(params, knob.name)])
-    return ", ".join(parts) or spoken("default")
+    return ", ".join(parts) or "default"

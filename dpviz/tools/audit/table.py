@@ -18,13 +18,12 @@ from dpviz.core import Adjacency, Claim
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
 from dpviz.tools.audit.cases import AuditCase, cases, judged
 from dpviz.tools.audit.kept import KeptLines
-from dpviz.words import spoken
 
 RUNS = 2_000  # per data set
 BATCHED = 10  # times as many where many runs are one call
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
-NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: spoken("change")}
+NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
 VIOLATION, NONE_FOUND, NOTHING_CLAIMED = "violation found", "no violation found", "no limit is claimed"
 COLUMNS = (
     Column("method", "Method"),
@@ -140,7 +139,7 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
         "delta": claim.delta,
         "neighbors": NEIGHBORS[claim.adjacency],
         "measured": round(bound.epsilon_lower, 4),
-        "at_ceiling": spoken("yes") if bound.at_ceiling else "",
+        "at_ceiling": "yes" if bound.at_ceiling else "",
         "runs": bound.n_runs,
         "verdict": verdict(case, bound),
         "reason": reason(case),

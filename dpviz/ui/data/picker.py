@@ -16,7 +16,6 @@ from dpviz.ui.data.gallery import gallery_button
 from dpviz.ui.data.sheet import Sheet
 from dpviz.ui.data.upload_form import Form
 from dpviz.ui.server.profile import REFUSED, takes_files
-from dpviz.words import spoken
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
@@ -142,7 +141,7 @@ def _from_shelf(name: str, shelf: Shelf) -> Source:
         min(limits.maximum, MOST_RECORDS),
         FEWEST_RECORDS,
         limits.maximum,
-        unit=spoken("records"),
+        unit="records",
     )
     knobs = [replace(knob, name=f"data_{knob.name}") for knob in shelf.knobs(name)]
     with st.expander("Size and shape"):

@@ -25,7 +25,6 @@ from dpviz.ui import state
 from dpviz.ui.data import upload_form
 from dpviz.ui.data.clipping import say_clipping
 from dpviz.ui.data.upload_form import DATA, EACH, MOST_FEATURES, SAME, Form
-from dpviz.words import spoken
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx")
 FIRST_FEATURES = 2
@@ -217,7 +216,7 @@ def _ask_rows(table: Table, form: Form | None, *, public: bool) -> int | None:
         min_value=FEWEST_ROWS,
         max_value=MAX_ROWS,
         value=min(max(form.max_rows, FEWEST_ROWS), MAX_ROWS) if form and form.max_rows else None,
-        placeholder=spoken("all") if public else f"all {most:,}",
+        placeholder="all" if public else f"all {most:,}",
         step=100,
         help="Keeps rows spread evenly over the file. What is promised, is promised to the rows that are kept.",
     )
@@ -276,10 +275,10 @@ def _ask_pair(asked: _Bounding, title: str, name: str, units: list[str] | None) 
     label = f"{state.plain(title)} from"
     before = asked.form.pair(name) if asked.form else (None, None)
     low = places[0].number_input(label, value=before[0], key=f"{key}:low", format="%g")
-    high = places[1].number_input(spoken("to"), value=before[1], key=f"{key}:high", format="%g")
+    high = places[1].number_input("to", value=before[1], key=f"{key}:high", format="%g")
     if units is not None:
         unit = asked.form.unit(name) if asked.form else ""
-        units.append(places[2].text_input(spoken("unit"), unit, key=f"{key}:unit", max_chars=12))
+        units.append(places[2].text_input("unit", unit, key=f"{key}:unit", max_chars=12))
     if low is None or high is None:
         if units is None:
             st.info("Type both bounds, or take them from the data.")

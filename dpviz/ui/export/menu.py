@@ -16,7 +16,6 @@ from dpviz.ui.export.shown import latest
 from dpviz.ui.live import wrap
 from dpviz.ui.server.profile import takes_files
 from dpviz.ui.server.served import served
-from dpviz.words import spoken
 
 KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
@@ -27,7 +26,7 @@ WHOLE = (
 )
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
 NOTHING = "There is no picture to export. The page says why."
-_EXPORT = served("export", "spoken")
+_EXPORT = served("export")
 _PAGE = "dpviz:page"
 _PENDING = "dpviz:import"
 _LEAP = "dpviz:leap"
@@ -69,7 +68,7 @@ def _land(name: str, pages: Mapping[str, Any]) -> None:
     del st.session_state[_LEAP]
     for key in _PICKER if records else ():
         st.session_state.pop(key, None)
-    state.open_anew(query, spoken("link"))
+    state.open_anew(query, "link")
 
 
 def take_over(wanted: config.Config) -> None:
@@ -79,7 +78,7 @@ def take_over(wanted: config.Config) -> None:
     query = dict(wanted.query)
     if wanted.is_drawn:
         query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), wanted.sheet)
-    state.open_anew(query, spoken("file"))
+    state.open_anew(query, "file")
     if wanted.is_drawn and wanted.sheet is None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = wanted

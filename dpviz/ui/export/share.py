@@ -34,7 +34,7 @@ EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own se
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
-_SHARE = served("share", "spoken")
+_SHARE = served("share")
 
 
 def fit() -> None:

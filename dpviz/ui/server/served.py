@@ -17,9 +17,6 @@ import streamlit as st
 from streamlit.logger import get_logger
 from streamlit.runtime import Runtime
 
-from dpviz.words import is_translated, translated
-from dpviz.words.finding import translate_script
-
 _ASSETS = Path(__file__).resolve().parents[3] / "assets"
 _PACKAGE = "dpviz"
 _IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
@@ -42,8 +39,7 @@ def served(name: str, *parts: str) -> Callable[..., Any]:
 
 def script(name: str, *parts: str) -> str:
     """Return a component's script and the parts it imports as one module."""
-    scripts = (_IMPORT.sub("", _read(f"{part}.js")) for part in (*parts, name))
-    return translate_script("".join(scripts), translated)
+    return "".join(_IMPORT.sub("", _read(f"{part}.js")) for part in (*parts, name))
 
 
 def _declare(name: str) -> bool:
@@ -51,7 +47,7 @@ def _declare(name: str) -> bool:
     try:
         from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
-        if is_translated() or not Runtime.exists():  # the file speaks English; in another language the script travels
+        if not Runtime.exists():
             return False
         manager = Runtime.instance().bidi_component_registry
         if name in _DECLARED.setdefault(manager, set()):  # every picture asks, and to resolve paths takes a while

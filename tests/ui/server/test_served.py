@@ -49,7 +49,7 @@ def test_the_script_travels_along_where_streamlit_does_not_serve_it(
     found = components()
     assert [one.component_name for one in found] == ["dpviz_epsilon", "dpviz_live", "dpviz_live"]
     assert [one.js_source_path for one in found] == ["", "", ""]
-    assert found[0].js_content == script("epsilon", "spoken")
+    assert found[0].js_content == script("epsilon")
     assert found[1].js_content == found[2].js_content == script("live", *PARTS)
 
 

@@ -24,7 +24,6 @@ from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Answers, Job
 from dpviz.ui.show import IMPOSSIBLE
-from dpviz.words import spoken
 
 CHART_HEIGHT = 360
 BUDGET_HEIGHT = 520
@@ -225,11 +224,7 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
             "Iterations": number(float(np.median(runs.n_iterations))),
             "Iterations, × Lloyd's": number(float(np.mean(runs.n_iterations) / np.mean(all_runs[0].n_iterations))),
             "ε in all": number(float(np.median(runs.spent))),
-            "Guarantee": spoken("none")
-            if runs.method == "lloyd"
-            else spoken("proved")
-            if runs.proved
-            else "claimed, not established",
+            "Guarantee": "none" if runs.method == "lloyd" else "proved" if runs.proved else "claimed, not established",
         }
         for runs in all_runs
     ]

@@ -12,7 +12,6 @@ from dpviz.stories.outcomes import PACE_MS, Figure
 from dpviz.stories.panel import number
 from dpviz.stories.stage import SECRET, Clock, Seen, Stage
 from dpviz.stories.view import View, Words, project
-from dpviz.words import spoken
 
 PICK = "attacked-record"
 GUESS = Seen(Role.VIOLATION, Audience.CURATOR)
@@ -169,7 +168,7 @@ def digits_of(guess: FloatArray, record: FloatArray, words: Words) -> list[dict[
         {
             "Feature": f"{name}{unit}",
             "True value": repr(float(a)),
-            "Guess": spoken("none") if not math.isfinite(b) else repr(float(b)),
+            "Guess": "none" if not math.isfinite(b) else repr(float(b)),
             "Off by": "" if not math.isfinite(b) else number(abs(float(b) - float(a))),
         }
         for name, unit, a, b in zip(words.feature_names, units, true, guessed, strict=True)

@@ -21,13 +21,12 @@ from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops
 from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
-from dpviz.words import named, spoken
 
 PHASES = ("blocks", "answers", "mean", "noise")
 CLOCK = Clock(1, PHASES)
 MOST_ANSWERS = 2_000  # centers of blocks that are drawn; the rest of the blocks are left out evenly
 N_COLORS = 250  # a group is one byte, 255 is no group
-EVENT = named("mean of the blocks' centers")
+EVENT = "mean of the blocks' centers"
 TERMS = (
     ("Block", "A random part of the records. Each block finds its own centers, without privacy."),
     ("Block's center", "Colors are the order from left to right: all first centers are averaged, all second ones, ..."),
@@ -80,7 +79,7 @@ def costs(told: Told) -> CostLine:
     """Return the exact cost of the public start and of the release."""
     pair = (told.result.trace[0].start, told.final)
     values = [nonprivate_cost(told.unit, centers, assign(told.unit, centers)) for centers in pair]
-    return CostLine(np.array([0.0, 1.0]), np.array(values), CLOCK.when, spoken("step"))
+    return CostLine(np.array([0.0, 1.0]), np.array(values), CLOCK.when, "step")
 
 
 def facts(told: Told) -> tuple[Fact, ...]:

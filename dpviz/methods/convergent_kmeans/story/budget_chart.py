@@ -8,7 +8,6 @@ import numpy as np
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import number
-from dpviz.words import spoken
 
 LANE = 0.8  # of a lane's height that the largest bar fills
 HALF = 0.36  # of a bar's width
@@ -50,7 +49,7 @@ def budget_chart(accounts: Sequence[Account]) -> Scene:
             "All bars have one scale. Within an iteration every cluster gets the whole bar, because a record is in one "
             "cluster only; bars beside each other add up. Column 0 pays for the number of records."
         ),
-        x=Axis(spoken("iteration"), view=(-0.6, n_columns + 0.6), whole=True),
+        x=Axis("iteration", view=(-0.6, n_columns + 0.6), whole=True),
         y=Axis("", view=(-0.15, max(len(finite), 1) + 0.05), names=names),
         layers=layers,
         equal=False,
@@ -77,7 +76,7 @@ def _bars(account: Account, lane: int, scale: float) -> list[tuple[tuple[float, 
 
 
 def _words(name: str, row: LedgerRow) -> str:
-    when = spoken("before") if row.column == 0 else f"iteration {row.column}"
+    when = "before" if row.column == 0 else f"iteration {row.column}"
     spent = f"{name}, {when}: {row.purpose}, ε = {number(row.epsilon)}"
     return f"{spent} for each of {row.n_clusters} clusters" if row.n_clusters > 1 else spent
 

@@ -26,7 +26,6 @@ from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.stage import ExactScene, Stops
 from dpviz.stories.telling import Telling, drawable
 from dpviz.stories.view import Projection, View, Words, project
-from dpviz.words import spoken
 
 __all__ = [
     "TERMS",
@@ -86,7 +85,7 @@ class Kind:
     facts: Callable[[Any], tuple[Fact, ...]]
     alt: Callable[[Any], str]
     terms: tuple[tuple[str, str], ...]
-    unit: str = spoken("iteration")  # what the ledger's columns are
+    unit: str = "iteration"  # what the ledger's columns are
     note: str = ""  # said below the picture, public
 
 
@@ -96,9 +95,9 @@ def _kind(release: type[CentersRelease], module: Any, **options: Any) -> Kind:
 
 KINDS = (
     _kind(LloydFamilyRelease, lloyd_layers),
-    _kind(GridRelease, grid_layers, unit=spoken("step"), note=grid_layers.NOTE),
-    _kind(BlocksRelease, blocks_layers, unit=spoken("step")),
-    _kind(GeneRelease, gene_layers, unit=spoken("round")),
+    _kind(GridRelease, grid_layers, unit="step", note=grid_layers.NOTE),
+    _kind(BlocksRelease, blocks_layers, unit="step"),
+    _kind(GeneRelease, gene_layers, unit="round"),
 )
 
 

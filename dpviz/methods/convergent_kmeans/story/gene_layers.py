@@ -15,10 +15,8 @@ from dpviz.stories.panel import Fact
 from dpviz.stories.stage import LAW, RELEASED, SECRET, UNRELEASED, Clock, Stage, Stops
 from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
-from dpviz.words import spoken
 
 PHASES = ("candidates", "pick")
-NAMES = {"candidates": spoken("candidates"), "pick": spoken("pick")}
 MOST_CANDIDATE_CENTERS = 2_000  # drawn a round; the rest of the candidates are left out evenly
 TERMS = (
     ("Candidate", "A whole set of k centers. The first ones are random, later ones are children of the picked ones."),
@@ -68,7 +66,7 @@ def stops(told: Told) -> Stops:
     later = "The parents and their children: two parents' centers mixed, one of them moved a little."
     pick = "A private pick: candidates of low cost are likely, and every pick costs privacy."
     named = [
-        Frame(f"Round {t + 1} of {clock.n_steps}: {NAMES[phase]}", pick if phase == "pick" else later if t else first)
+        Frame(f"Round {t + 1} of {clock.n_steps}: {phase}", pick if phase == "pick" else later if t else first)
         for t in range(clock.n_steps)
         for phase in PHASES
     ]
@@ -81,7 +79,7 @@ def costs(told: Told) -> CostLine:
     clock = Clock(n_rounds(told.result.release), PHASES)
     values = np.array([-step.nonprivate_scores[step.chosen[0]] for step in told.result.trace])
     when = np.maximum(np.ceil(clock.when), 1.0)
-    return CostLine(np.arange(1.0, clock.n_steps + 1.0), values, when, spoken("round"))
+    return CostLine(np.arange(1.0, clock.n_steps + 1.0), values, when, "round")
 
 
 def facts(told: Told) -> tuple[Fact, ...]:

@@ -13,10 +13,8 @@ from dpviz.stories.panel import Fact
 from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops, stack
 from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
-from dpviz.words import spoken
 
 PHASES = ("assign", "mean", "noise")
-NAMES = {"assign": spoken("assign"), "mean": spoken("mean"), "noise": spoken("noise")}
 DETAILS = {
     "assign": "Every record joins its nearest center.",
     "mean": "The exact mean of each cluster stays secret.",
@@ -51,7 +49,7 @@ def stops(told: Told) -> Stops:
     public = told.result.release.start is not None
     start = "Spread over the box without looking at any record." if public else "k of the records, or given."
     named = [
-        Frame(f"Iteration {t + 1} of {clock.n_steps}: {NAMES[phase]}", details[phase])
+        Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
         for t in range(clock.n_steps)
         for phase in clock.phases
     ]

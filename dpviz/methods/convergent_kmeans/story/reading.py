@@ -11,7 +11,6 @@ from dpviz.methods.convergent_kmeans.story import ZONE_EXPONENT
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -117,7 +116,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             r"b = \frac{1}{\varepsilon_c}",
             rf"b = \frac{{1}}{{{tex(count.epsilon)}}}",
             count.scale,
-            spoken("records"),
+            "records",
         ),
         Formula(
             "Noise of a sum, on each axis of the unit box",
@@ -165,7 +164,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             "times, at most",
             "Lu & Shen, algorithm 1: the score varies by at most 1.21 in a zone",
         ),
-        noise_of(final, "Noise of a final count", source="Lu & Shen, algorithm 1", unit=spoken("records")),
+        noise_of(final, "Noise of a final count", source="Lu & Shen, algorithm 1", unit="records"),
         *some(_ratio(it, release)),
     )
 

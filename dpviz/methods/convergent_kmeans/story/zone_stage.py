@@ -7,10 +7,8 @@ from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.plots import Audience, Frame, Role
 from dpviz.stories.stage import Clock, stack
 from dpviz.stories.telling import Telling
-from dpviz.words import spoken
 
 PHASES = ("assign", "mean", "zone", "sample")
-NAMES = {"assign": spoken("assign"), "mean": spoken("mean"), "zone": spoken("zone"), "sample": spoken("sample")}
 DETAILS = {
     "assign": "Every record joins its nearest center.",
     "mean": "The exact mean of each cluster stays secret.",
@@ -73,7 +71,7 @@ def frames(params: Params, clock: Clock) -> tuple[Frame, ...]:
     start = "Spread over the box without looking at any record." if params.start == "packing" else "k of the records."
     stops = [Frame("Start", start)]
     stops += [
-        Frame(f"Iteration {t + 1} of {clock.n_steps}: {NAMES[phase]}", details[phase])
+        Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
         for t in range(clock.n_steps)
         for phase in PHASES
     ]

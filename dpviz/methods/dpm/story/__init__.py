@@ -10,7 +10,7 @@ from dpviz.core import Labels, Points, Result, attacker_odds
 from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
 from dpviz.methods.dpm.story import layers as dpm_layers
-from dpviz.methods.dpm.story.layers import NAMES, PHASES, clock_of
+from dpviz.methods.dpm.story.layers import PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
 from dpviz.methods.dpm.story.told import Context, Yardstick, contents, ratio
 from dpviz.metrics import nonprivate_cost
@@ -24,7 +24,6 @@ from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words
-from dpviz.words import named, spoken
 
 __all__ = [
     "TERMS",
@@ -136,7 +135,7 @@ def ledger_chart(told: Context) -> Scene:
     """Return what each level spends, from the release's events."""
     last = told.cells.n_levels + 1
     opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("level"), opening=opening)
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="level", opening=opening)
 
 
 def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
@@ -145,7 +144,7 @@ def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
     Everything but the averages is pure epsilon in its events. In repaired mode the averages get what is left of
     epsilon, in published mode their share.
     """
-    words = {named("number of records"): "Number of records", named("count of level 0"): "Counts"}
+    words = {"number of records": "Number of records", "count of level 0": "Counts"}
     found: list[LedgerRow] = []
     for event in told.result.events:
         label = _label(event)
@@ -153,7 +152,7 @@ def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
         if isinstance(parts[0], GaussianEvent):
             continue
         epsilon = getattr(parts[0], "epsilon", None) or parts[0].sensitivity / parts[0].scale  # type: ignore[attr-defined]
-        if label.startswith(named(("splits of level", "counts of level"))):
+        if label.startswith(("splits of level", "counts of level")):
             level = int(label.rsplit(" ", 1)[1])
             is_split = label.startswith("splits")
             # The sides of a level's cuts are counted under the next level's name.
@@ -270,7 +269,7 @@ def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
         for phase in PHASES:
             detail = DETAILS[phase].format(least=number(tree.minimum_count))
             stops.append(
-                Frame(f"Level {level + 1} of {clock.n_steps}: {NAMES[phase]}", detail + counts * (phase == "count"))
+                Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count"))
             )
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 

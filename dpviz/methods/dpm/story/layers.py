@@ -11,10 +11,8 @@ from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
-from dpviz.words import spoken
 
 PHASES = ("score", "choose", "count")
-NAMES = {"score": spoken("score"), "choose": spoken("choose"), "count": spoken("count")}
 REFUSAL = Seen(Role.VIOLATION, Audience.RELEASED)
 COLUMNS = 96  # of the shading of one cell; a cell is seldom wider than that many candidates
 MOST_SHADED = 4_000_000  # candidates over all nodes; more would keep the slider waiting

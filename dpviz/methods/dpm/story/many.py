@@ -14,10 +14,9 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.plane import Plane
 from dpviz.stories.view import View
-from dpviz.words import spoken
 
 SIDE = 96  # columns and rows of the heat; ours
-INERTIA = Figure(spoken("inertia"), "× k-means'", "the inertia is more than", mark=1.0, mark_name=spoken("k-means"))
+INERTIA = Figure("inertia", "× k-means'", "the inertia is more than", mark=1.0, mark_name="k-means")
 NEAR = 0.02  # of the axis: two cuts no farther apart are the same one; ours
 
 
@@ -175,8 +174,8 @@ def k_chart(told: Context, many: ManyCuts) -> Scene:
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",
         caption="Runs with the same knobs and other noise.",
-        x=Axis(spoken("clusters"), view=(float(low) - 0.8, float(high) + 0.8), whole=True),
-        y=Axis(spoken("runs"), view=(0.0, 1.12 * top), whole=True),
+        x=Axis("clusters", view=(float(low) - 0.8, float(high) + 0.8), whole=True),
+        y=Axis("runs", view=(0.0, 1.12 * top), whole=True),
         axes_public=False,
         layers=tuple(layers),
         equal=False,

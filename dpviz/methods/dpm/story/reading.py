@@ -9,7 +9,6 @@ from dpviz.methods.dpm.algorithm.score import unit_half_range, unit_sensitivity
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some
 from dpviz.stories.ledger import SIZE, leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -84,7 +83,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.label != SIZE]
     return (
         *some(_delta(it)),
-        noise_of(counts[0], "Noise of the first count", unit=spoken("records"), source=f"{_PAPER}, definition 8"),
+        noise_of(counts[0], "Noise of the first count", unit="records", source=f"{_PAPER}, definition 8"),
         *some(_deepest(counts)),
         _least(it),
         *_cut(it),
@@ -138,9 +137,7 @@ def _least(it: Known) -> Formula:
     root, least = _root(it), it.release.tree.minimum_count
     depth = round(math.log2(root / least))
     filled = rf"{tex(root)} / 2^{{{depth}}}"
-    return Formula(
-        "A side with no more is refused", r"\tilde n / 2^{\tau}", filled, least, spoken("records"), f"{_PAPER}, 3.4"
-    )
+    return Formula("A side with no more is refused", r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
 
 
 def score_range(it: Known) -> tuple[float, float]:
@@ -165,7 +162,7 @@ def _cut(it: Known) -> tuple[Formula, ...]:
     top, size = score_range(it)
     sensitivity = top / size
     half = "" if published else "/2"
-    below = rf"\tilde n - \text{{{spoken('offset')}}}" if published else r"\tilde n"
+    below = r"\tilde n - \text{offset}" if published else r"\tilde n"
     shares = rf"{tex(p.t)}/{tex(p.q)} + {tex(p.emptiness_weight)}{half}"
     return (
         Formula(
@@ -177,7 +174,7 @@ def _cut(it: Known) -> tuple[Formula, ...]:
         ),
         Formula(
             "Chance of a place: what a score more multiplies it by",
-            rf"\Pr \propto e^{{\varepsilon_{{x,0}}\, \text{{{spoken('score')}}} / (2\Delta)}}",
+            r"\Pr \propto e^{\varepsilon_{x,0}\, \text{score} / (2\Delta)}",
             rf"\frac{{\varepsilon_{{x,0}}}}{{2\Delta}} = \frac{{{tex(split.epsilon)}}}{{2 \cdot {tex(sensitivity)}}}",
             split.epsilon / (2.0 * sensitivity),
             source=f"{_PAPER}, definition 4",

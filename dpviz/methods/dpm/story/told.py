@@ -16,12 +16,11 @@ from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import number
 from dpviz.stories.view import Words
-from dpviz.words import spoken
 
 STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
 MOST_TRIED_RECORDS = 2_000
 MOST_ITERATIONS = 60
-LEFT, RIGHT = spoken("below"), spoken("above")
+LEFT, RIGHT = "below", "above"
 
 
 class Yardstick:

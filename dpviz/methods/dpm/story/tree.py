@@ -10,7 +10,6 @@ from dpviz.methods.dpm.story.told import Context, about, place, reason, titles
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
-from dpviz.words import spoken
 
 ROOM = 0.5  # levels left free above the root and below the deepest leaf
 
@@ -64,7 +63,7 @@ def tree_chart(told: Context) -> Scene:
         hint="Click a node to look into it.",
         x=Axis("", view=(-0.7, n_leaves - 0.3), ticks=False),
         y=Axis(
-            spoken("level"),
+            "level",
             view=(-deepest - ROOM, ROOM),
             values=(0.0, -1.0),
             whole=True,
@@ -115,21 +114,21 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     charts = (
         (
             "emptiness",
-            spoken("share"),
+            "share",
             "Emptiness and centreness",
             (0.0, 1.0),
             _bars("Emptiness", at, empty, split, axis, seen=SECRET),
         ),
         (
             "score",
-            spoken("score"),
+            "score",
             "Score",
             (low, float(score.max(initial=low))),
             _bars("Score", at, score, split, axis, seen=SECRET),
         ),
         (
             "chance",
-            spoken("chance"),
+            "chance",
             "Chance of the cut",
             (0.0, float(chances.max(initial=0.0)) or 1.0),
             _bars("Chance", at, chances, split, axis, seen=SECRET_NOISE),

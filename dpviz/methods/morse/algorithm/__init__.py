@@ -52,7 +52,6 @@ from dpviz.solvers import (
     streamed,
     transition_points,
 )
-from dpviz.words import spoken
 
 TITLE = "Morse processing"
 REMEMBERED = 2  # sets of records that are ready for their passes, each with up to
@@ -127,7 +126,7 @@ class Params:
         "Mixture",
         "How the private mixture is made.",
         choices=(
-            ("dpmog_hard", spoken("DPMoG-hard")),
+            ("dpmog_hard", "DPMoG-hard"),
             ("dpmog", "DPMoG (soft)"),
             ("dplloyd_mog", "DPLloyd-MoG"),
             ("dpcube", "DPCube"),

@@ -24,7 +24,6 @@ from dpviz.ui.frame import PITCH, YAW, Frame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Answers, Job
-from dpviz.words import spoken
 
 CHART_HEIGHT = 340
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -87,7 +86,7 @@ def look(frame: Frame, n_components: int) -> Look:
             if frame.source.dataset.d > 1:
                 controls.control(RELIEF, width="content")
         if moves == "search":
-            names = [spoken("automatic"), *(f"component {i}" for i in range(1, n_components + 1))]
+            names = ["automatic", *(f"component {i}" for i in range(1, n_components + 1))]
             left, right = st.columns(2)
             with left:
                 controls.picked(FIRST, names)

@@ -39,7 +39,6 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
-from dpviz.words import spoken
 
 __all__ = [
     "TERMS",
@@ -66,7 +65,7 @@ __all__ = [
 ]
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
-AGREEMENT = Figure(spoken("agreement"), "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
+AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
 
 
@@ -188,7 +187,7 @@ def ledger_chart(told: Context) -> Scene:
     proved = told.result.guarantee.proved
     in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {number(proved.delta)} in all."
     note = f"{in_all} Everything after the mixture is free."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit=spoken("step"), symbol="ρ", note=note)
+    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
 
 
 def sentence(told: Context) -> Sentence:

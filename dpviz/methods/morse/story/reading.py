@@ -8,7 +8,6 @@ from dpviz.methods.morse.algorithm.budget import lloyd_sensitivity, moment_sensi
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some, steps_of
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -124,7 +123,7 @@ def _tight(it: Known) -> tuple[Formula, ...]:
     filled = rf"({d} + 1)({d} + 2)" if replaced else rf"1 + {d} + {d} \cdot {d + 1} / 2"
     mu = gdp_mu(_budget(it))
     return (
-        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source=spoken("ours")),
+        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source="ours"),
         Formula(
             "Noise of every number released",
             r"\sigma = \frac{\sqrt{r\,\tau}}{\mu(\varepsilon, \delta)}",

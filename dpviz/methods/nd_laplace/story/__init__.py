@@ -22,7 +22,6 @@ from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
 from dpviz.stories.view import Projection, View, Words
-from dpviz.words import spoken
 
 __all__ = [
     "TERMS",
@@ -135,12 +134,12 @@ def radius_chart(told: Context) -> Scene:
         alt="Density of the distance between record and released point.",
         caption=f"Gamma law of shape {shape}: mean {told.measure.words(shape * per)}.",
         x=Axis(
-            spoken("distance"),
+            "distance",
             "% of the range" if told.measure.shares else told.measure.unit,
             (0.0, float(edges[-1])),
             (0.0, 100.0 * per if told.measure.shares else per),
         ),
-        y=Axis(spoken("density"), view=(0.0, 1.5 * float(density.max())), ticks=False),
+        y=Axis("density", view=(0.0, 1.5 * float(density.max())), ticks=False),
         layers=layers,
         equal=False,
         scrubber=False,
@@ -173,7 +172,7 @@ def outcome(told: Context, _classes: Labels | None, look: Look) -> Outcome:
     """Return what many runs show of this one: where the chosen record is seen, and how far that is from its place."""
     measure, row = look.measure, look.record
     moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
-    times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or spoken("units"))
+    times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
     mean = ("Mean by the law", times * told.area.mean_radius)
     figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
     return Outcome(told.released[[row]], times * moved, figure)

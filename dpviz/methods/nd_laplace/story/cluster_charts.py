@@ -17,7 +17,6 @@ from dpviz.stories.ground_layers import NO_GROUP, box_layer
 from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
-from dpviz.words import spoken
 
 MOST_GROUPS = 24
 BAND = (10.0, 90.0)  # percentiles of the runs
@@ -111,9 +110,7 @@ def helper_charts(found: Helpers) -> tuple[tuple[str, Scene], ...]:
         ),
         (
             "silhouettes",
-            _curve(
-                "Silhouette", ks, curves.silhouette, curves.by_silhouette, k, spoken("silhouette"), "Highest is best."
-            ),
+            _curve("Silhouette", ks, curves.silhouette, curves.by_silhouette, k, "silhouette", "Highest is best."),
         ),
         (
             "gap",
@@ -123,7 +120,7 @@ def helper_charts(found: Helpers) -> tuple[tuple[str, Scene], ...]:
                 curves.gap,
                 curves.by_gap,
                 k,
-                spoken("gap"),
+                "gap",
                 "First within one error of the next.",
                 error,
             ),

@@ -11,7 +11,6 @@ from dpviz.methods.nd_laplace.algorithm import noise_box
 from dpviz.methods.nd_laplace.story.told import Context
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number, odds, small_odds
-from dpviz.words import spoken
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -109,12 +108,12 @@ def profile_chart(told: Context) -> Scene:
         caption="The density of places falls with distance, but there are more places far away: r to the power n - 1. "
         "So the mean is n/ε, and hardly any release stays near.",
         x=Axis(
-            spoken("distance"),
+            "distance",
             "% of the range" if shares else told.measure.unit,
             (0.0, float(scaled[-1])),
             (0.0, 100.0 * per if shares else per),
         ),
-        y=Axis(spoken("density"), view=(0.0, 0.6), ticks=False),
+        y=Axis("density", view=(0.0, 0.6), ticks=False),
         layers=layers,
         equal=False,
         scrubber=False,

@@ -11,7 +11,6 @@ from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number
-from dpviz.words import spoken
 
 PLACES = 15  # along each side of the map that can be guessed
 SIDE = 8.0  # of the map, radii
@@ -90,7 +89,7 @@ def scene(
         ]
     unit = 100.0 if game.measure.shares else 1.0
     label = "% of the range" if game.measure.shares else game.measure.unit
-    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in (spoken("across"), spoken("up"))]
+    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in ("across", "up")]
     caption = "Every place of the map is equally likely before the release."
     return Scene(
         title="Where was the record?",

@@ -15,7 +15,6 @@ from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
-from dpviz.words import spoken
 
 MOST = 50  # releases of one record
 TRIED = (1, 2, 3, 5, 8, 13, 20, 30, 50)
@@ -123,7 +122,7 @@ def error_chart(told: Context, n_releases: int) -> Scene:
         caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
         y=Axis(
-            spoken("error"),
+            "error",
             "% of the range" if told.measure.shares else told.measure.unit,
             (low - 0.1, high + 0.1),
             log=True,

@@ -11,7 +11,6 @@ from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, odds
-from dpviz.words import spoken
 
 NAMES = ("A", "B")
 SIDE = 8.0  # of the map, radii
@@ -74,7 +73,7 @@ def scene(game: Game, played: MembershipRound, secret: MembershipSecret | None) 
         layers.append(marks("Who sent it", played.candidates[secret.nonprivate_index], Role.EXACT, "ring", 17.0))
     unit = 100.0 if game.measure.shares else 1.0
     label = "% of the range" if game.measure.shares else game.measure.unit
-    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in (spoken("across"), spoken("up"))]
+    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in ("across", "up")]
     return Scene(
         title="A or B?",
         alt="A map with two people, A on the left and B on the right, and one released point.",

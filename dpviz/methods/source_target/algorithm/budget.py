@@ -19,7 +19,6 @@ from dpviz.accounting import (
     zcdp_rho_for,
 )
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
-from dpviz.words import named
 
 PAPER = "Schnapp & Sabato, Differentially Private Source-Target Clustering"
 SHOWN_DELTA = 1e-5  # at which a run under zCDP is also stated as (epsilon, delta); ours
@@ -139,7 +138,7 @@ def noise_bound(scheme: Scheme, gamma: float) -> float:
 def events_of(scheme: Scheme) -> tuple[Event, ...]:
     """Return what was done: one release of noisy numbers, its true sensitivity and its noise."""
     nas = scheme.method == "nas"
-    what = named(f"{scheme.n_averages} averages") if nas else named("counts and sums of disjoint cells")
+    what = f"{scheme.n_averages} averages" if nas else "counts and sums of disjoint cells"
     scale = noise_scale(scheme)
     if scheme.noise == "gaussian":
         return (GaussianEvent(what, l2_sensitivity(scheme, published=False), scale),)

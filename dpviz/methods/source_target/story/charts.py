@@ -6,7 +6,6 @@ from dpviz.core import FloatArray
 from dpviz.methods.source_target.story.told import Context
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import number
-from dpviz.words import spoken
 
 BAR = 0.8  # of a column's width
 EMPTY = 1.0  # diameters: no two costs differ by more
@@ -32,7 +31,7 @@ def count_chart(told: Context) -> Scene:
         alt=f"Bar chart of the noisy counts of {len(released)} released cells beside the threshold of "
         f"{number(release.threshold)} records.",
         caption="Cells from the fullest on. A cell below the threshold is refused: nothing of it is released.",
-        x=Axis(spoken("cells"), view=(-1.0, r + 1.0), ticks=False),
+        x=Axis("cells", view=(-1.0, r + 1.0), ticks=False),
         y=Axis("records, with noise", view=(min(0.0, -0.1 * top), 1.08 * top)),
         layers=tuple(layers),
         equal=False,
@@ -54,7 +53,7 @@ def bound_chart(told: Context) -> Scene:
         title="The bound and the truth",
         alt="Bar chart of the parts of the data-dependent bound beside the measured difference.",
         caption="In diameters of the ball. A bound to the right of the line is empty: it says nothing.",
-        x=Axis(spoken("diameters"), view=(0.0, 1.06 * top)),
+        x=Axis("diameters", view=(0.0, 1.06 * top)),
         y=Axis("", view=(0.0, float(len(lanes))), names=lanes),
         axes_public=False,
         layers=(

@@ -6,7 +6,6 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, zcdp_rho_for
 from dpviz.methods.source_target.algorithm.budget import Scheme, l1_sensitivity, l2_sensitivity, noise_bound
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.words import spoken
 
 MISREADINGS = (
     Misreading(
@@ -164,15 +163,13 @@ def _threshold(it: Known, scheme: Scheme) -> Formula:
     scale = tex(it.release.scale)
     if scheme.noise == "gaussian":
         filled = rf"1 + {scale}\sqrt{{2\ln(1/{tex(gamma)})}}"
-        return Formula(
-            name, r"1 + \sigma\sqrt{2\ln(1/\gamma)}", filled, value, spoken("records"), "ours: the paper is silent"
-        )
+        return Formula(name, r"1 + \sigma\sqrt{2\ln(1/\gamma)}", filled, value, "records", "ours: the paper is silent")
     if it.params.threshold == "lemma":
         filled = rf"1 + {scale} \ln(1/{tex(gamma)})"
-        return Formula(name, r"1 + b\ln(1/\gamma)", filled, value, spoken("records"), "Schnapp & Sabato, lemma 5.9")
+        return Formula(name, r"1 + b\ln(1/\gamma)", filled, value, "records", "Schnapp & Sabato, lemma 5.9")
     filled = rf"1 + \frac{{\ln((\sqrt{{{scheme.d}}} + 1)/{tex(gamma)})}}{{{tex(scheme.pure_epsilon)}}}"
     general = r"1 + \frac{\ln((\sqrt{d} + 1)/\gamma)}{\varepsilon}"
-    return Formula(name, general, filled, value, spoken("records"), "Schnapp & Sabato, algorithm 2")
+    return Formula(name, general, filled, value, "records", "Schnapp & Sabato, algorithm 2")
 
 
 def _bound(it: Known, scheme: Scheme) -> Formula:
@@ -197,4 +194,4 @@ def _proved(scheme: Scheme, event: LaplaceEvent | GaussianEvent) -> Formula | No
         return None
     top = l1_sensitivity(scheme, published=False)
     filled = rf"\varepsilon = \frac{{{tex(top)}}}{{{tex(event.scale)}}}"
-    return Formula("What is proved", r"\varepsilon = \frac{\Delta_1}{b}", filled, event.epsilon, source=spoken("ours"))
+    return Formula("What is proved", r"\varepsilon = \frac{\Delta_1}{b}", filled, event.epsilon, source="ours")

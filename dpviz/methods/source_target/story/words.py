@@ -9,7 +9,6 @@ from dpviz.stories import center_facts
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.view import Projection, Words
-from dpviz.words import spoken
 
 FIRST_AID = "First-aid points"
 TERMS = (
@@ -143,7 +142,7 @@ def _times(cost: float, floor: float) -> str:
 
 
 def _noise_facts(told: Context) -> tuple[Fact, ...]:
-    release, law = told.result.release, spoken("scale") if told.params.noise == "laplace" else "standard deviation"
+    release, law = told.result.release, "scale" if told.params.noise == "laplace" else "standard deviation"
     if release.threshold is None:
         off, unit = number(release.scale * diameter(told)), unit_of_cost(told.words)
         return (Fact("Noise of a mean", f"± {off}{unit}", f"On each coordinate ({law}).", True),)

@@ -15,7 +15,6 @@ from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION
 from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.server.background import Job
-from dpviz.words import spoken
 
 FILE = Path(__file__).resolve().parents[5] / "assets" / "audit" / "methods.json"
 RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
@@ -94,7 +93,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     labels: dict[str, Any] = {key: st.column_config.Column(named[key]) for key in SHOWN}
     labels["measured"] = st.column_config.NumberColumn(named["measured"], format="%.2f")
     labels["runs"] = st.column_config.NumberColumn(named["runs"], format="localized")
-    labels["look"] = st.column_config.LinkColumn("Method's page", display_text=spoken("open"))
+    labels["look"] = st.column_config.LinkColumn("Method's page", display_text="open")
     st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
 
 

@@ -15,7 +15,6 @@ from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.roc import roc_scene
-from dpviz.words import spoken, translated
 
 BINS = 48
 TAIL = 0.5  # percent of the runs beyond either end of the picture
@@ -61,7 +60,7 @@ def sentence(audited: Audited) -> Sentence:
     runs = f"{bound.n_runs:,} runs of each world"
     least = f"ε is at least {number(bound.epsilon_lower)}"
     most = ", the most these runs can show" if bound.at_ceiling else ""
-    kind = spoken("proved") if audited.is_proved else spoken("claimed")
+    kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
         said = f"No limit is claimed here, and {least}{most}: {runs}, 95 % confidence."
     elif audited.is_violated:
@@ -116,15 +115,15 @@ def histogram(audited: Audited) -> Scene:
         rule = np.array([[[[event.threshold, 0.0], [event.threshold, 1.1 * tallest]]]])
         role = Role.VIOLATION if audited.is_violated else Role.REFERENCE
         layers.append(Layer("Threshold", Kind.LINES, role, seen, {"xy": rule}, always(1), size=2.5, isolate=False))
-    words = "" if event is None else f" The event: {translated(event.statistic)} {event.side}."
-    name = spoken("statistic") if event is None else translated(event.statistic)
+    words = "" if event is None else f" The event: {event.statistic} {event.side}."
+    name = "statistic" if event is None else event.statistic
     return Scene(
         title="The two worlds",
         alt=f"Histograms of {name} in the two worlds, over {bound.n_estimating:,} runs each. "
         + sentence(audited).curator,
         caption=f"{audited.pair}{words} Bars at the ends hold what lies beyond, too.",
         public_caption=HIDDEN if audited.is_own else "",
-        x=Axis(name if not audited.is_own else spoken("statistic"), view=(low, high)),
+        x=Axis(name if not audited.is_own else "statistic", view=(low, high)),
         y=Axis("share of the runs", view=(0.0, 1.1 * tallest)),
         layers=tuple(layers),
         equal=False,
@@ -141,7 +140,7 @@ def roc(audited: Audited) -> Scene:
         event = bound.events[0]
         scores = scores if event.first_is_likely else scores[::-1]
         scores = scores if event.above else [-values for values in scores]
-    kind = spoken("proved") if audited.is_proved else spoken("claimed")
+    kind = "proved" if audited.is_proved else "claimed"
     scene = roc_scene(
         attacks.empirical_roc(scores[0], scores[1]),
         audited.limit,

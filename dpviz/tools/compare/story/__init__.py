@@ -17,7 +17,6 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
 from dpviz.stories.panel import Fact, Sentence, at_most, number
-from dpviz.words import spoken
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 
@@ -132,7 +131,7 @@ def frontier(
         f"Solid: proved for {NEIGHBORS[adjacency]}.",
         hint="Click a mark to look at its median run, or a name.",
         x=Axis("ε", view=ends, log=True),
-        y=Axis(spoken("cost"), "× the floor", view=(low - pad, high + pad), log=True),
+        y=Axis("cost", "× the floor", view=(low - pad, high + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, floor, *lines, *marks, *_ring(shown, curves, chosen)),
         equal=False,

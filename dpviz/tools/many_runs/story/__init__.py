@@ -16,7 +16,6 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
 from dpviz.stories.stage import SECRET, Clock, Seen, Stage
 from dpviz.stories.view import MARGIN, View, Words, project
-from dpviz.words import spoken
 
 PACE_MS = 160.0  # from one budget to the next, so that centers are seen to glide
 SAME_NOISE = "The same random numbers at every ε."
@@ -106,7 +105,7 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
         alt="Line chart of the clustering cost against ε.",
         caption="1 is Lloyd's cost. One run: other noise would draw another line.",
         x=Axis("ε", "", (-MARGIN, 1.0 + MARGIN), values, log=True),
-        y=Axis(spoken("cost"), "× Lloyd's", (low - pad, high + pad), log=True),
+        y=Axis("cost", "× Lloyd's", (low - pad, high + pad), log=True),
         axes_public=False,
         layers=(
             Layer("Lloyd's cost", Kind.LINES, Role.REFERENCE, arrays={"xy": level}, rows=shown, size=1.0, **secret),
