@@ -13,6 +13,7 @@ from tests.plugin import write
 ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import json
+from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 from dpviz.audit import epsilon_lower_bound
@@ -44,7 +45,7 @@ many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 
 cloud = run_world(data.points, data.box, Question("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
 audited = [key for key, case in cases().items() if case.method == "one_grid"]
 found = config.read(config.write(config.Config("one_grid", (("data", "blobs"),)), guarantees=[]).encode())
-app = AppTest.from_file("app.py", default_timeout=60).run()
+app = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=60).run()
 links = [each.proto.page for each in app.get("page_link")]
 
 
@@ -70,13 +71,25 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    folder = tmp_path_factory.mktemp("outside")
-    write(folder)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("outside")
+    write(made)
+    return made
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where the package is installed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))}
-    done = subprocess.run(
-        [sys.executable, "-c", ASK], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
+
+
+@pytest.fixture(scope="module")
+def answer(folder: Path) -> dict[str, object]:
+    script = folder / "ask.py"  # a file: the page's script is read from it
+    script.write_text(ASK, "utf-8")
+    done = run(folder, str(script))
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -116,3 +129,8 @@ def test_what_is_broken_is_said_and_breaks_nothing_else(answer):
     assert "is a str, not a Method" in wrong
     assert answer["errors"] == answer["broken"]
     assert answer["ours"] == ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]
+
+
+def test_it_keeps_what_every_method_keeps(folder):
+    done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "one_grid", "tests/test_contract.py")
+    assert done.returncode == 0, done.stdout[-3000:]  # 5 where nothing was selected

@@ -12,7 +12,8 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import (
-    Adjacency, AuditPlan, Box, CentersRelease, Claim, Entry, Guarantee, Points, Result, Step, check_params, knob
+    Adjacency, AuditPlan, Box, CentersRelease, Claim, Entry, Guarantee, Points, Result, Step, check_params,
+    as_points, frozen, knob
 )
 from dpviz.data import load
 from dpviz.mechanisms import laplace
@@ -46,9 +47,9 @@ class GridStep(Step):
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
     """Count the records of each cell, with noise of scale 1 / epsilon."""
-    unit = box.to_unit(box.clip(points))
+    unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
     counts, _ = np.histogramdd(unit, bins=CELLS, range=[(0.0, 1.0)] * box.d)
-    yield GridStep(counts, laplace(counts, scale=1.0 / params.epsilon, rng=rng))
+    yield GridStep(frozen(counts), frozen(laplace(counts, scale=1.0 / params.epsilon, rng=rng)))
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CentersRelease, GridStep]:
@@ -60,7 +61,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     found = KMeans(params.n_clusters, n_init=1, random_state=0).fit(middles, sample_weight=weights)
     claim = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, "one record is in one cell")
     events = (LaplaceEvent("counts", 1.0, 1.0 / params.epsilon),)
-    centers = np.ascontiguousarray(box.from_unit(found.cluster_centers_))
+    centers = frozen(np.ascontiguousarray(box.from_unit(found.cluster_centers_)))
     return Result(CentersRelease(centers), trace, events, Guarantee(claim, claim))
 
 

@@ -268,9 +268,7 @@ def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
         counts = f" {n_tried - n_refused} applied, {n_refused} refused."
         for phase in PHASES:
             detail = DETAILS[phase].format(least=number(tree.minimum_count))
-            stops.append(
-                Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count"))
-            )
+            stops.append(Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count")))
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 
 

@@ -8,8 +8,8 @@ import pytest
 from dpviz import attacks
 from dpviz.core import Box
 from dpviz.methods.nd_laplace.story import membership as story
+from dpviz.methods.nd_laplace.story.told import budget_of
 from dpviz.plots import Audience
-from dpviz.stories.roc import budget_of
 from tests.methods.nd_laplace.story.test_story import DOMAINS, tell
 
 ONE_IN_A_MILLION = 1 - 1e-6  # a right mechanism is accused once in a million seeds; these seeds are fixed
