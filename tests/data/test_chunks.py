@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpviz import baselines
-from dpviz import methods as algorithms
+from dpviz import baselines, methods
 from dpviz.baselines import _lloyd_pass
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, TableError
@@ -27,10 +26,10 @@ CASES = {
     "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
     "eugkm": (baselines.eugkm, {"n_clusters": 4, "epsilon": 0.1}),
-    "dpmog_hard": (algorithms.morse, {"n_components": 4, "n_iterations": 2}),
-    "dpmog": (algorithms.morse, {"n_components": 3, "n_iterations": 1, "base": "dpmog"}),
-    "dpm": (algorithms.dpm, {"n_levels": 5}),
-    "nna": (algorithms.source_target, {"targets": TARGETS, "epsilon": 1.0, "n_centers": 3}),
+    "dpmog_hard": (methods.morse, {"n_components": 4, "n_iterations": 2}),
+    "dpmog": (methods.morse, {"n_components": 3, "n_iterations": 1, "base": "dpmog"}),
+    "dpm": (methods.dpm, {"n_levels": 5}),
+    "nna": (methods.source_target, {"targets": TARGETS, "epsilon": 1.0, "n_centers": 3}),
 }
 
 
@@ -115,7 +114,7 @@ def test_what_chunks_cannot_do_is_said(points):
     with pytest.raises(ValueError, match="not held"):
         fitted("nna", chunks, method="nas")
     with pytest.raises(ValueError, match="need 'dpmog_hard'"):
-        algorithms.morse.fit(chunks, BOX, algorithms.morse.Params(base="dpcube"), rng=np.random.default_rng(0))
+        methods.morse.fit(chunks, BOX, methods.morse.Params(base="dpcube"), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="points"):
         baselines.lloyd.fit(chunks, BOX, baselines.lloyd.Params(), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="points had 3 columns, but the box has 2"):
@@ -141,7 +140,7 @@ def test_bad_sources_are_named(points, file, tmp_path):
 MEMORY = r"""
 import re, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from dpviz import algorithms, baselines
+from dpviz import baselines, methods
 from dpviz.core import Box
 from dpviz.data import ParquetChunks
 path, n, d = sys.argv[1], int(sys.argv[2]), 8
@@ -155,8 +154,8 @@ write(path, n)
 box, targets = Box.cube(0.0, 1.0, d), rng.random((20, d))
 runs = [
     (baselines.su, {"n_iterations": 1}), (baselines.eugkm, {"cells_per_axis": 2}),
-    (algorithms.morse, {"n_components": 3, "n_iterations": 1}),
-    (algorithms.dpm, {"n_levels": 5}), (algorithms.source_target, {"targets": targets, "epsilon": 1.0, "n_centers": 2}),
+    (methods.morse, {"n_components": 3, "n_iterations": 1}),
+    (methods.dpm, {"n_levels": 5}), (methods.source_target, {"targets": targets, "epsilon": 1.0, "n_centers": 2}),
 ]
 # Not ru_maxrss: that one still holds the peak of the program that started this one.
 peak = lambda: int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])  # kB

@@ -16,7 +16,7 @@ from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.server.background import Job
 
-FILE = Path(__file__).resolve().parents[5] / "assets" / "audit" / "methods.json"
+FILE = Path(__file__).resolve().parents[4] / "assets" / "audit" / "methods.json"
 RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
 # What decides stands first: a narrow screen shows the first columns. Event and neighbors are a click away.
 SHOWN = (
