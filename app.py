@@ -1,6 +1,7 @@
 """The entrance: `streamlit run app.py` serves dpviz with its security headers, or says what is missing."""
 
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,7 +23,7 @@ if problem := profile.problem():
     sys.exit(problem)
 
 app = st.App(
-    "dpviz/ui/server/script.py",
+    str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
     middleware=[Middleware(SecurityHeaders), Middleware(profile.NoUploads)],
 )

@@ -1,8 +1,8 @@
 """A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them.
 
 What the page's own scripts do is done here, too, with their pauses: the picture is asked for ahead of the rerun
-(assets/epsilon.js, ahead.js), an open tab follows it when it has rested, and a line that waits looks how far the work
-is (assets/wait.js).
+(dpviz/assets/epsilon.js, ahead.js), an open tab follows it when it has rested, and a line that waits looks how far the
+work is (dpviz/assets/wait.js).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ EPSILON = "dpviz.epsilon"
 PICTURE = "dpviz.live"
 WAIT = "dpviz.wait"
 ADDRESS = "dpviz.address"
-AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (assets/epsilon.js) ...
+AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (dpviz/assets/epsilon.js) ...
 REST = 0.3  # ... and s of rest before the page follows one that came
 TICK = 0.05  # s between two looks at what is due
 
@@ -43,7 +43,7 @@ class LostError(Exception):
 
 @dataclass
 class Waiting:
-    """A line that waits for background work, or for the next picture: what assets/wait.js keeps."""
+    """A line that waits for background work, or for the next picture: what dpviz/assets/wait.js keeps."""
 
     data: dict[str, Any]
     fragment: str

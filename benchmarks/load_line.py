@@ -1,4 +1,4 @@
-"""The line over which a page's picture asks ahead of the rerun, as assets/ahead.js does, and how packed data begin."""
+"""The line over which a page's picture asks ahead of the rerun, as ahead.js does, and how packed data begin."""
 
 import json
 from typing import Any

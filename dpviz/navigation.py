@@ -1,32 +1,36 @@
 """Navigation over the catalogue: a method has a page by being there."""
 
 import gc
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import BROKEN, CATALOGUE
 from dpviz.stories.method import AnyMethod
+from dpviz.tools.audit import page as audit
+from dpviz.tools.compare import page as compare
 from dpviz.tools.plain import page as plain
 from dpviz.ui import home
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
-PAGES = Path(__file__).resolve().parents[1] / "pages"
+PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
-ACROSS = {"compare": "Compare", "audit": "Audit"}  # pages that are no method's: file -> title
-ICON = Path(__file__).resolve().parents[1] / "assets" / "icon.png"
+ACROSS = {"compare": compare, "audit": audit}  # pages that are no method's
+ICON = ASSETS / "icon.png"
 
 
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
-    pages = {name: _page(method) for name, method in CATALOGUE.items()}
-    pages |= {name: st.Page(PAGES / f"{name}.py", title=title) for name, title in ACROSS.items()}
+    pages = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
+    pages |= {name: _page(name, page.TITLE, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    page = st.navigation([st.Page(PAGES / f"{HOME}.py", title="Home", default=True), *pages.values()])
+    page = st.navigation([_page(HOME, "Home", home.show, default=True), *pages.values()])
     home.remember(pages)
     begin(page.url_path, pages)
     query = dict(st.query_params)
@@ -43,12 +47,12 @@ def run() -> None:
     _settle()
 
 
-def _page(method: AnyMethod) -> StreamlitPage:
-    """Return the page of a method: its file, or what draws it where another package brought the method."""
-    file = PAGES / f"{method.name}.py"
+def _page(name: str, title: str, draw: Callable[[], None], *, default: bool = False) -> StreamlitPage:
+    """Return a page: its file, or what draws it: an installed package has no files, nor has a method from outside."""
+    file = PAGES / f"{name}.py"
     if file.exists():
-        return st.Page(file, title=method.title)
-    return st.Page(partial(draw, method), title=method.title, url_path=method.name)
+        return st.Page(file, title=title, default=default)
+    return st.Page(draw, title=title, url_path=name, default=default)
 
 
 def draw(method: AnyMethod) -> None:

@@ -1,5 +1,7 @@
 """What every test shares: drawn inputs that are the same each time, and the marker of browser tests."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,14 @@ settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examp
 def pytest_configure(config: pytest.Config) -> None:
     """Draw few examples where the long tests are left out, and as many as ever beside them."""
     settings.load_profile("dpviz" if config.option.markexpr == "not slow" else "dpviz-long")
+
+
+@pytest.fixture(autouse=True)
+def _main_module() -> Iterator[None]:
+    """Put the main module back: a page's test leaves its script there, and a new process would run that first."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.hookimpl(tryfirst=True)

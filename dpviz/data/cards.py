@@ -8,15 +8,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import FloatArray
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 
-FILE = Path(__file__).resolve().parents[2] / "assets" / "gallery.json"
+FILE = ASSETS / "gallery.json"
 WIDTH, HEIGHT, MARGIN = 160, 100, 7  # of a thumbnail, in its own units
 N_DRAWN = 240  # records, drawn with seed 0
 DOT = 3.2

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
@@ -20,7 +20,7 @@ from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.runs import Noise, renew_secret
 from dpviz.ui.server import ahead
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+STYLE = ASSETS / "style.css"
 PICTURE_HEIGHT = 560  # CSS pixels
 CHART_HEIGHT = 170
 MOST_SEED = 2**31 - 1

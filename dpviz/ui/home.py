@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
 from dpviz.stories.lesson import Lesson
 from dpviz.ui.export.menu import leap
@@ -14,7 +14,7 @@ from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.thumbnails import THUMBNAILS, address
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+STYLE = ASSETS / "style.css"
 TITLE = "See what privacy does to clustering"
 LEAD = (
     "Differential privacy hides every single person in noise. Move one slider, ε, and watch the noise, the clusters "

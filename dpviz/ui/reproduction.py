@@ -1,19 +1,19 @@
 """A paper's tables and figures beside what comes out here, read from the file that one command writes."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Report, ResultTable, TablesError, read_tables
 from dpviz.plots import Scene
 from dpviz.stories.curves import Curve, curve_chart
 from dpviz.ui import state
 from dpviz.ui.live import live
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
+FOLDER = ASSETS / "reproduction"
 CHART_HEIGHT = 360
 SERIES = ("method", "strategy")  # columns whose values are curves
 PARTS = (("median", "lower", "upper"), ("ours", "ours_low", "ours_high"))  # columns of a curve and of its band

@@ -52,16 +52,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait(timeout=20)
 
 
-def start_server(app: str, log: Path, port: int = 0) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app, on a free port unless one is named, and return its address and process when it answers."""
+def start_server(
+    app: str, log: Path, port: int = 0, *, command: tuple[str, ...] = ("streamlit", "run"), home: Path = ROOT
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start an app, on a free port unless one is named, and return its address and process when it answers.
+
+    `command` is the module that serves it and its arguments before the app's name, `home` the folder of the packages
+    that are not installed, where it is started.
+    """
     if port == 0:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", app, "--server.port", str(port)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    whole = [sys.executable, "-m", *command, *filter(None, [app]), "--server.port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(home)}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(whole, cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT)
     address = f"http://localhost:{port}"
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:

@@ -1,4 +1,4 @@
-"""The tables in assets/reproduction: whole, and what the data give when some of it is run again."""
+"""The tables in dpviz/assets/reproduction: whole, and what the data give when some of it is run again."""
 
 import math
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import read_tables
 from dpviz.experiments.table_sets import PAPER_SETS, SUFFIXES, read_set
 from dpviz.methods.convergent_kmeans.paper import EPSILONS, GAP_EPSILONS
@@ -15,7 +16,7 @@ from dpviz.methods.convergent_kmeans.paper.gaps import COMPARED
 from dpviz.methods.convergent_kmeans.paper.lloyd_runs import STRATEGIES, SetRuns, runs, start_seed
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "assets" / "reproduction" / "convergent_kmeans.json"
+FILE = ASSETS / "reproduction" / "convergent_kmeans.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 NAMES = [paper.name for paper in PAPER_SETS]
 PAIRS = [(strategy, name) for strategy in STRATEGIES for name in NAMES]

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, csv_text, rows_at, svg
 from dpviz.plots.drawn_table import COLUMNS, defused
 from dpviz.plots.figure import figure, page
@@ -25,7 +25,7 @@ from dpviz.plots.ticks import axis_ticks
 from tests.plots.test_scene import FRAMES, every_kind, layer, scene
 
 EVIL = '</script><img src=x onerror="alert(1)"> & <b>"bold"</b> $x^2$ %{x}\x00\ud800'
-SCRIPT = Path(__file__).resolve().parents[2] / "assets" / "live_base.js"
+SCRIPT = ASSETS / "live_base.js"
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1+1", "＝1", "\n=1", '=HYPERLINK("http://x","y")']
 NUMBERS = ("x", "y", "x_end", "y_end", "value")
 

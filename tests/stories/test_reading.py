@@ -3,12 +3,12 @@
 import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import gammainc
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.attacks.two_points import laplace_total_variation
 from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
@@ -19,7 +19,7 @@ from dpviz.stories.reading import Formula, exact, tex
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.tools.compare.story import reading as compare_reading
 
-TABLES = Path(__file__).resolve().parents[2] / "assets" / "reproduction"
+TABLES = ASSETS / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}
 READINGS = {name: method.reading for name, method in CATALOGUE.items()}
 TEXTS = {name: (reading.misreadings, reading.papers) for name, reading in READINGS.items()}

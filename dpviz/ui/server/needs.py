@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"
+REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a clone
 WAY_OUT = "Install what is needed: python3 -m pip --python .venv/bin/python install -r requirements.txt"
 _LINE = re.compile(r"(?P<name>[A-Za-z][\w.-]*)(?P<range>[^;#]*)(?P<where>;[^#]*)?")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([\d.]+)")
@@ -24,6 +24,8 @@ def missing(
     if python < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         return [f"Python is {'.'.join(map(str, python))}, but dpviz needs {wanted} or newer. Make .venv with that one."]
+    if requirements is None and not REQUIREMENTS.exists():
+        return []  # an installed package: what it needs was installed with it
     text = REQUIREMENTS.read_text(encoding="utf-8") if requirements is None else requirements
     found = list(_wrong(text, installed, platform))
     return [*found, WAY_OUT] if found else []

@@ -8,7 +8,6 @@ should it be missing or behave differently, the script travels with each message
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,7 +16,8 @@ import streamlit as st
 from streamlit.logger import get_logger
 from streamlit.runtime import Runtime
 
-_ASSETS = Path(__file__).resolve().parents[3] / "assets"
+from dpviz.assets import FOLDER as ASSETS
+
 _PACKAGE = "dpviz"
 _IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
 _DECLARING = Lock()
@@ -25,7 +25,7 @@ _DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component m
 
 
 def served(name: str, *parts: str) -> Callable[..., Any]:
-    """Return the mounting command of the component `name`, made of assets/`name`.js and .css.
+    """Return the mounting command of the component `name`, made of dpviz/assets/`name`.js and .css.
 
     `parts` are the scripts that it imports, in an order in which they can stand before it in one module.
     """
@@ -54,9 +54,9 @@ def _declare(name: str) -> bool:
             return True
         with _DECLARING:  # a second declaration would take back what the first session has made of it
             if manager.get_component_asset_root(f"{_PACKAGE}.{name}") is None:
-                manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(name, _ASSETS.name)])
-                manager.register_from_manifest(manifest, _ASSETS.parent)
-        if manager.get_component_asset_root(f"{_PACKAGE}.{name}") == _ASSETS.resolve():
+                manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(name, ASSETS.name)])
+                manager.register_from_manifest(manifest, ASSETS.parent)
+        if manager.get_component_asset_root(f"{_PACKAGE}.{name}") == ASSETS.resolve():
             _DECLARED[manager].add(name)
         return name in _DECLARED[manager]
     except Exception:  # whatever has changed in there, a picture is worth more than its way
@@ -81,4 +81,4 @@ def _inline(name: str, parts: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _read(file: str) -> str:
-    return (_ASSETS / file).read_text(encoding="utf-8")
+    return (ASSETS / file).read_text(encoding="utf-8")

@@ -1,9 +1,8 @@
 """The audit from the command line, and the table that is committed."""
 
-from pathlib import Path
-
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.tools.audit import cases as audit_cases
@@ -11,7 +10,7 @@ from dpviz.tools.audit import table as audit
 from dpviz.tools.audit.kept import SUFFIX
 from dpviz.tools.sweep.command import INTERRUPTED
 
-FILE = Path(__file__).resolve().parents[3] / "assets" / "audit" / "methods.json"
+FILE = ASSETS / "audit" / "methods.json"
 CAUGHT = {
     "convergent_kmeans:mode=published",
     "convergent_kmeans:mode=published,orientation=future",

@@ -2,11 +2,11 @@
 
 import dataclasses
 import re
-from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import __main__, read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.experiments.tables import Column, ResultTable
@@ -89,7 +89,7 @@ def test_what_cannot_be_made_keeps_nobody_else_from_it(asked, tmp_path, capsys):
 
 
 def test_the_tables_of_the_app_fill_the_page(tmp_path):
-    folder = Path(__file__).resolve().parents[3] / "assets" / "reproduction"
+    folder = ASSETS / "reproduction"
     reports = {name: read_tables(folder / f"{name}.json") for name in SYSTEMS}
     write_page(reports, tmp_path / "page.html")
     found = Tags((tmp_path / "page.html").read_text("utf-8"))

@@ -135,7 +135,8 @@ def test_a_report_waits_for_nobody(workshop):
 
 def test_the_process_loads_no_streamlit():
     """It loads the server's main script again: that one has to be empty for it."""
-    (script,) = re.findall(r'"(dpviz/ui/server/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    (name,) = re.findall(r'"ui" / "server" / "(\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    script = f"dpviz/ui/server/{name}"
 
     def loaded(path):
         command = [sys.executable, "-c", BEGUN.format(script=path)]

@@ -110,7 +110,7 @@ def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
     assert users
     assert not re.match(r"(0|root)\b", users[-1])
     copied = [path for name, rest in steps if name == "COPY" for path in rest.split()[:-1] if not path.startswith("--")]
-    assert {"app.py", "dpviz", "pages", "assets", "requirements.txt", ".streamlit"} <= set(copied)
+    assert {"app.py", "dpviz", "pages", "requirements.txt", ".streamlit"} <= set(copied)
     assert [path for path in copied if not (ROOT / path).exists()] == []
     assert "ADD" not in [name for name, _ in steps]
     assert f"{profile.VARIABLE}=public" in CONTAINER

@@ -16,13 +16,15 @@ from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
 from dpviz.tools.audit.cases import AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.story import reading as audit_reading
-from dpviz.ui import asking, controls, panel, reading, state
+from dpviz.ui import asking, controls, frame, panel, reading, state
+from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
 
+TITLE = "Audit"
 HEIGHT = 400  # CSS pixels
 BATCHED = 10  # times the runs where they are one call
 METHOD = Knob(
@@ -246,3 +248,25 @@ def _modes(method: str) -> Knob:
 
 def _record(n: int) -> Knob:
     return Knob("record", "int", 0, "Record", "Whose presence is audited: a row of the data.", 0, n - 1, 0, n - 1)
+
+
+def draw() -> None:
+    """Draw the page."""
+    page = frame.start(TITLE, story.TERMS)
+    shown.keep(None)  # no story's picture is on screen
+    question = ask(page)
+    with page.picture:
+        found = guarantee_of(page, question)
+    if found is not None:
+        case, guarantee = found
+        query = state.query([*page.source.link, *link(question), ("audience", str(state.value(frame.AUDIENCE)))])
+        with page.picture:
+            measured(page, question, case, query)
+        with page.side:
+            said = label(page, question, case, guarantee)
+            panel.side(panel.guarantee(said))
+            st.html(panel.details(said))
+            audit_table.to_its_page(case)
+    with page.below:
+        under(page, question, found[0] if found else None)
+    frame.show_problems(page.problems)

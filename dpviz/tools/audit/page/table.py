@@ -1,12 +1,12 @@
 """The table of all methods and modes under the Audit page: from the file, or made here and now."""
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Report, TablesError, read_tables
 from dpviz.stories.panel import number
 from dpviz.tools.audit import batches as audit_tasks
@@ -16,7 +16,7 @@ from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame
 from dpviz.ui.server.background import Job
 
-FILE = Path(__file__).resolve().parents[4] / "assets" / "audit" / "methods.json"
+FILE = ASSETS / "audit" / "methods.json"
 RUNS, SEED = 200, 1  # of the table that is made here: enough to see worlds that never look alike
 # What decides stands first: a narrow screen shows the first columns. Event and neighbors are a click away.
 SHOWN = (

@@ -17,13 +17,15 @@ from dpviz.tools.compare.page import solve as compare_solve
 from dpviz.tools.compare.page.runs import gathered, pieces
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.tools.compare.trials import Part
-from dpviz.ui import controls, panel, reading, state
+from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.address import address
+from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import START_SEED, Frame
 from dpviz.ui.live import LiveState, live
 
+TITLE = "Compare"
 HEIGHT = 480  # CSS pixels
 MOST_SEED = 10**6
 GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
@@ -146,16 +148,16 @@ def compared(frame: Frame, question: Question) -> None:
     with below:
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
     bounds_public = not frame.source.dataset.bounds_from_data
-    shown = _series(question, runs.rows, bounds_public=bounds_public)
+    drawn = _series(question, runs.rows, bounds_public=bounds_public)
     chosen = compare_cards.chosen()
     with place:
-        if not shown:
+        if not drawn:
             _nothing(runs.rows, complete=runs.complete)
             address(query)
             return
-        panel.sentence(story.sentence(shown, AT), public=False)
-        scene = story.frontier(shown, question.adjacency, chosen)
-        _follow(live(scene, key="picture", height=HEIGHT, query=query), shown)
+        panel.sentence(story.sentence(drawn, AT), public=False)
+        scene = story.frontier(drawn, question.adjacency, chosen)
+        _follow(live(scene, key="picture", height=HEIGHT, query=query), drawn)
     compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
 
     def solve() -> None:
@@ -165,7 +167,7 @@ def compared(frame: Frame, question: Question) -> None:
         compare_solve.people(frame, question.entries, question.n_clusters, question.start_seed, question.seed)
 
     def report() -> None:
-        said = (story.sentence(shown, AT).curator,)
+        said = (story.sentence(drawn, AT).curator,)
         compare_report.offer(frame, scene, AT, runs.rows, said, query, complete=runs.complete)
 
     def numbers() -> None:
@@ -178,7 +180,7 @@ def compared(frame: Frame, question: Question) -> None:
     def read() -> None:
         parts = [
             reading.Part(name, found, compare_reading.WORDS)
-            for name, found in compare_reading.formulas(shown, runs.rows, AT)
+            for name, found in compare_reading.formulas(drawn, runs.rows, AT)
             if found
         ]
         reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question), CODE)
@@ -257,13 +259,13 @@ def _numbers(rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool) -> N
     st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
 
-def _follow(picture: LiveState, shown: Sequence[story.Series]) -> None:
+def _follow(picture: LiveState, drawn: Sequence[story.Series]) -> None:
     """Choose the run that was clicked, once for each click; a word in the legend chooses a line's middle ε."""
     if picture.picked is None or picture.pick_count == st.session_state.get(_CLICK):
         return
     st.session_state[_CLICK] = picture.pick_count
     key = picture.picked.removesuffix(story.LINE)
-    one = next((each for each in shown if each.key == key), None)
+    one = next((each for each in drawn if each.key == key), None)
     if one is None:
         return
     nowhere = key != picture.picked or picture.picked_mark is None
@@ -277,3 +279,21 @@ def _switched() -> None:
     chosen = st.session_state.get(_PILLS) or []
     for key, knob in SWITCHES.items():
         state.remember(knob, key in chosen)
+
+
+def draw() -> None:
+    """Draw the page."""
+    page = frame.start(TITLE, story.TERMS)
+    shown.keep(None)  # no story's picture is on screen
+    question = ask(page)
+    if page.public:
+        with page.picture:
+            hidden(page)
+    else:
+        with page.lead:
+            st.caption(story.LEAK)
+        with page.more_pictures:
+            compared(page, question)
+    with page.side:
+        guide(question)
+    frame.show_problems(page.problems)

@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import silhouette_score
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Box, frozen
 from dpviz.experiments import read_tables
 from dpviz.methods.dpm import paper as dpm
@@ -21,7 +22,7 @@ from dpviz.methods.dpm.paper.runs import KMEANS, METHODS, PRIVATE, Quality, Refe
 from dpviz.methods.dpm.paper.sets import PAPER_SETS, PaperSet, Records, blobs
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ROOT / "assets" / "reproduction" / "dpm.json"
+FILE = ASSETS / "reproduction" / "dpm.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 SMALL = (
     PaperSet("Letters", 3, dpm_sets.letters),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.experiments.statistics import run_seeds
@@ -19,7 +20,7 @@ from dpviz.methods.morse.paper.mixture_tables import BASES, components_table, mo
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, draw_moons, read_labelled
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ROOT / "assets" / "reproduction" / "morse.json"
+FILE = ASSETS / "reproduction" / "morse.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 IDS = ["moons", "pulsar", "magic", "bases"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.data.source_target import synthetic
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
@@ -14,7 +15,7 @@ from dpviz.methods.source_target import paper as source_target
 from dpviz.methods.source_target.paper.pair_runs import BUDGETS, METHODS, PairSpec, Setting, one_run, runs, settings_of
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ROOT / "assets" / "reproduction" / "source_target.json"
+FILE = ASSETS / "reproduction" / "source_target.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 STC = METHODS["nonprivate"]
 IDS = ["orderings", "synthetic", "real", "neighbours", "times"]

@@ -1,0 +1,91 @@
+"""The package as it is installed: built, put into an empty folder, and served from there with a method from outside."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpviz import __version__
+from dpviz.methods import CATALOGUE
+from dpviz.navigation import ACROSS
+from tests.browser.conftest import ROOT, start_server
+from tests.browser.test_app import SLOW, picture_of, press
+from tests.plugin import write
+
+pytestmark = pytest.mark.browser
+
+
+def run(*command: str, folder: Path, packages: Path | None = None) -> str:
+    """Run Python in a folder, with the packages of another one beside what is installed; return what it says."""
+    environment = {} if packages is None else {"PYTHONPATH": str(packages)}
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the package, made from a source distribution as an installation makes it."""
+    work = tmp_path_factory.mktemp("built")
+    run("-m", "hatchling", "build", "-t", "sdist", "-d", str(work), folder=ROOT)
+    (archive,) = work.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(work, filter="data")
+    run("-m", "hatchling", "build", "-t", "wheel", "-d", str(work), folder=work / f"dpviz-{__version__}")
+    (wheel,) = work.glob("*.whl")
+    home = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(home)
+    write(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("log") / "log"
+    found, process = start_server("", log, command=("dpviz",), home=installed)
+    yield found
+    process.terminate()
+    process.wait(timeout=20)
+    assert "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
+
+
+def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
+    assert run("-m", "dpviz", "--version", folder=tmp_path, packages=installed).strip() == __version__
+    assert "reproduce" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
+    entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
+    assert "dpviz = dpviz.__main__:main" in entry
+
+
+def test_every_page_shows(page: Page, address: str):
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
+    for name in [*CATALOGUE, *ACROSS]:
+        page.goto(f"{address}/{name}")
+        title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].TITLE
+        expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=SLOW)
+        picture_of(page)
+        expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_a_method_from_outside_has_a_page_with_a_slider_that_moves_its_picture(page: Page, address: str):
+    page.goto(address)
+    expect(page.get_by_role("link", name="One grid").first).to_be_visible(timeout=SLOW)
+    page.goto(f"{address}/one_grid")
+    expect(page.get_by_role("heading", level=1)).to_have_text("One grid", timeout=SLOW)
+    press(page, picture_of(page), "ε", "ArrowRight")
+    expect(page).to_have_url(re.compile("epsilon="))
