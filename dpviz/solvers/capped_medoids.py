@@ -16,13 +16,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from dpviz.core import FloatArray, Labels, Points, as_points
+from dpviz.solvers.faster_pam import faster_pam
 from dpviz.solvers.medoid_starts import accelerated_medoids, greedy_medoids
 
 SOLVERS = ("fasterpam", "akm", "greedy")
 FULL = 3000  # points up to which all n^2 dissimilarities are held: 36 MB; ours
 SAMPLE = 4000  # points of one sample beyond that: 64 MB; ours
 N_SAMPLES = 2  # the cheaper selection on all points wins; ours
-MAX_SWEEPS = 100  # of FasterPAM, the library's own default
 CHUNK = 16  # candidates whose dissimilarities are made at a time, so that a block stays in the cache
 
 
@@ -142,27 +142,7 @@ def _selected(
         return [longest[:k] for k in ks]
     if solver == "akm":
         return [accelerated_medoids(points, ceilings, weights, longest[:k]) for k in ks]
-    return [_swapped(matrix, longest[:k]) for k in ks]
-
-
-def _swapped(matrix: NDArray[np.float32], start: Labels) -> Labels:
-    """Return the medoids that FasterPAM finds from `start` (k,), or `start` itself where the swaps did not help."""
-    import kmedoids  # type: ignore[import-untyped]  # it ships no types; loaded late, most pages need none of it
-
-    found = kmedoids.fasterpam(matrix, start, max_iter=MAX_SWEEPS, n_cpu=1).medoids.astype(np.intp)
-    found = _different(found, len(matrix), start)
-    # A medoid that coincides with another point may be swapped with itself, and single precision rounds.
-    before, after = (float(matrix[:, one].min(axis=1).sum(dtype=np.float64)) for one in (start, found))
-    return found if after <= before else start
-
-
-def _different(found: Labels, n: int, start: Labels) -> Labels:
-    """Return `found` with every repeated medoid replaced by one of `start`, then by any other point."""
-    kept = np.unique(found)
-    spare = np.concatenate([start, np.arange(n)])
-    spare = spare[np.sort(np.unique(spare, return_index=True)[1])]
-    spare = spare[~np.isin(spare, kept)]
-    return np.concatenate([kept, spare[: len(found) - len(kept)]])
+    return [faster_pam(matrix, longest[:k]) for k in ks]
 
 
 def _ceilings(points: Points, sources: Points) -> FloatArray:
