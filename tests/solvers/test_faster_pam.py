@@ -68,7 +68,9 @@ def test_it_leaves_what_it_was_given_alone():
 
 
 def test_it_finds_what_another_implementation_finds():
-    kmedoids = pytest.importorskip("kmedoids", reason="an independent implementation, under a licence of its own")
+    kmedoids = pytest.importorskip(
+        "kmedoids", reason="an independent implementation, which the project does not bring along"
+    )
     same = 0
     for seed in range(200):
         matrix, k = problem(seed, 60, 2, grid=seed % 4 == 0), 2 + seed % 7
