@@ -18,6 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.ui import asking
 from dpviz.ui.server import ahead, profile, ready
 from dpviz.ui.server.headers import SecurityHeaders
+from dpviz.ui.server.origin import OwnOrigin
 
 if problem := profile.problem():
     sys.exit(problem)
@@ -25,7 +26,7 @@ if problem := profile.problem():
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
-    middleware=[Middleware(SecurityHeaders), Middleware(profile.NoUploads)],
+    middleware=[Middleware(SecurityHeaders), Middleware(OwnOrigin), Middleware(profile.NoUploads)],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -1,0 +1,157 @@
+"""A page from elsewhere gets no answer, and makes the server ask nobody."""
+
+import asyncio
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from starlette.datastructures import Headers
+
+from dpviz.ui.server.origin import OwnOrigin, is_own
+
+ROOT = Path(__file__).resolve().parents[3]
+HANGS = 20.0  # s that the name server takes: as long as three tries of a resolver
+# Loaded by the server's Python before anything else: names of the machine itself are known, all others never found.
+NAMES = f"""import socket, time
+known = socket.getaddrinfo
+def getaddrinfo(host, *rest, **more):
+    if host in (None, "", "localhost", b"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"):
+        return known(host, *rest, **more)
+    with open({{asked!r}}, "a") as file:
+        print(host, file=file)
+    time.sleep({HANGS})
+    raise socket.gaierror(-3, "no answer")
+socket.getaddrinfo = getaddrinfo
+"""
+OWN = "localhost:8501"
+FOREIGN = [
+    {"host": OWN, "origin": "http://evil.example"},
+    {"host": OWN, "origin": "http://evil.example:8501"},
+    {"host": OWN, "origin": "http://localhost:8502"},
+    {"host": OWN, "origin": "http://localhost"},
+    {"host": OWN, "origin": "null"},
+    {"host": OWN, "origin": ""},
+    {"host": OWN, "origin": "http://[localhost:8501"},
+    {"host": OWN, "origin": "http://localhost:8501.evil.example"},
+    {"host": OWN, "origin": "http://user@localhost:8501"},
+    {"host": "evil.example", "origin": "http://evil.example"},
+    {"host": "evil.example"},
+    {"host": "localhost.evil.example:8501"},
+    {"host": "localhost@evil.example"},
+    {"host": ""},
+    {},
+]
+
+
+@pytest.fixture(autouse=True)
+def _configured(monkeypatch):
+    options = {"server.allowedHosts": ["localhost", "127.0.0.1", "::1"], "server.corsAllowedOrigins": []}
+    monkeypatch.setattr("streamlit.config.get_option", lambda name: options[name])
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_foreign_page_is_told_from_an_own_one(headers):
+    assert not is_own(Headers(headers))
+
+
+@pytest.mark.parametrize("host", [OWN, "127.0.0.1:9000", "[::1]:8501", "LOCALHOST:8501"])
+def test_own_pages_are_known_by_every_name_of_the_server(host):
+    for headers in (
+        {"host": host},
+        {"host": host, "origin": f"http://{host}"},
+        {"host": host, "origin": f"https://{host}"},
+    ):
+        assert is_own(Headers(headers))
+
+
+def test_two_hosts_or_origins_are_none():
+    for name in ("host", "origin"):
+        more = (name.encode(), b"http://localhost:8501" if name == "origin" else b"localhost:8501")
+        raw = [(b"host", b"localhost:8501"), (b"origin", b"http://localhost:8501"), more]
+        assert not is_own(Headers(raw=raw))
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "path", ["/", "/_stcore/stream", "/_stcore/health", "/ahead", "/asking", "/_stcore/upload_file/a/b"]
+)
+def test_every_route_is_closed_to_it(kind, path):
+    passed, sent = [], []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    def asked(**headers):
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        asyncio.run(OwnOrigin(inside)({"type": kind, "path": path, "headers": raw}, receive, send))
+
+    asked(host=OWN, origin="http://evil.example")
+    assert passed == []
+    assert (sent[0].get("status"), sent[0].get("code")) == ((403, None) if kind == "http" else (None, 1008))
+    asked(host=OWN, origin=f"http://{OWN}")
+    assert passed == [path]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Start the app where no name server ever answers; yield its port and the file of what was looked up."""
+    folder = tmp_path_factory.mktemp("names")
+    asked = folder / "asked"
+    asked.touch()
+    (folder / "sitecustomize.py").write_text(NAMES.format(asked=str(asked)), "utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    for _ in range(600):
+        try:
+            get(port)
+            break
+        except OSError:
+            assert process.poll() is None, (folder / "log").read_text("utf-8")
+            time.sleep(0.1)
+    yield port, asked
+    process.terminate()
+    process.wait(timeout=20)
+
+
+def get(port):
+    """Return the status of the server's sign of life."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
+    line.request("GET", "/_stcore/health")
+    return line.getresponse().status
+
+
+def shake_hands(port, origin):
+    """Ask for Streamlit's own line as a page of `origin` does, and return the line while the answer is awaited."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
+    headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Origin": origin}
+    line.request("GET", "/_stcore/stream", headers={**headers, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+    return line
+
+
+def test_a_stranger_s_handshake_keeps_nobody_waiting_and_looks_nothing_up(served):
+    port, asked = served
+    strangers = [shake_hands(port, "http://evil.example") for _ in range(3)]
+    began = time.monotonic()
+    assert get(port) == 200
+    waited = time.monotonic() - began
+    assert [line.getresponse().status for line in strangers] == [403] * 3
+    assert waited < HANGS / 4, "while one name is looked up nobody is answered"
+    assert asked.read_text("utf-8") == ""
+    own = shake_hands(port, f"http://127.0.0.1:{port}")
+    assert own.getresponse().status == 101
