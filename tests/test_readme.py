@@ -19,8 +19,9 @@ def section(title: str) -> str:
     return found[1]
 
 
-def quick_start() -> list[str]:
-    return [line for _, block in FENCE.findall(section("Quick start")) for line in block.splitlines() if line.strip()]
+def quick_start(language: str = "sh") -> list[str]:
+    found = FENCE.findall(section("Quick start"))
+    return [line for name, block in found if name == language for line in block.splitlines() if line.strip()]
 
 
 def blocks(language: str) -> list[str]:
@@ -41,6 +42,25 @@ def test_there_are_exactly_two_commands() -> None:
     assert "tests/run" in test
     assert blocks("sh") == [run + "\n", test + "\n"]
     assert blocks("") == []
+
+
+def test_windows_has_the_same_steps() -> None:
+    (command,) = quick_start("powershell")
+    inside = ".venv\\Scripts\\"
+    steps = ["py -m venv .venv", f"{inside}python -m pip install -r requirements.txt", f"{inside}streamlit run app.py"]
+    assert command.split("; ") == steps  # && is unknown to the PowerShell that every Windows has
+
+
+def test_it_says_how_to_install_from_the_lock() -> None:
+    assert "`--require-hashes -r requirements.lock`" in section("Quick start")
+    assert "-r requirements.txt" in quick_start()[0]
+
+
+def test_every_file_that_contributors_are_told_of_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    files = set(re.findall(r"(?:tests|dpviz|benchmarks)/[\w/.]*\w\.\w+", text))
+    assert {"tests/test_floors.py", "tests/plugin/__init__.py", "tests/one_record.py"} <= files
+    assert sorted(name for name in files if not (ROOT / name).exists()) == []
 
 
 def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a clone
-WAY_OUT = "Install what is needed: python3 -m pip --python .venv/bin/python install -r requirements.txt"
+_PIP = r".venv\Scripts\python -m pip" if sys.platform == "win32" else "python3 -m pip --python .venv/bin/python"
+WAY_OUT = f"Install what is needed: {_PIP} install -r requirements.txt"
 _LINE = re.compile(r"(?P<name>[A-Za-z][\w.-]*)(?P<range>[^;#]*)(?P<where>;[^#]*)?")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([\d.]+)")
 
