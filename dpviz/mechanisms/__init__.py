@@ -1,7 +1,9 @@
 """Noise: value + scale + rng -> value, and the exponential mechanism. What a draw costs is for `dpviz.accounting`.
 
-Every proof is about real numbers. The noise here is floating point, whose last bits can tell neighbours apart
-(Mironov 2012, "On significance of the least significant bits for differential privacy"); no guarantee covers that.
+Every proof is about real numbers. Seeded noise is floating point, whose last bits can tell neighbours apart (Mironov
+2012, "On significance of the least significant bits for differential privacy"); no guarantee covers that. Noise from a
+`SecretGenerator` on counts and sums keeps its guarantee to the last bit. Choices, and noise on single records, are
+floating point with every generator.
 """
 
 from dpviz.mechanisms.additive import gaussian, laplace
@@ -22,6 +24,7 @@ from dpviz.mechanisms.randomized_response import estimated_share, randomized_res
 from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
 from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
 from dpviz.mechanisms.remap import default_grid, nearest_places, remap_cells, remap_table
+from dpviz.mechanisms.secret import SecretGenerator
 from dpviz.mechanisms.selection import Indices, exponential, exponential_probabilities
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
     "PerturbationArea",
     "Redrawn",
     "ReleaseLaw",
+    "SecretGenerator",
     "check_redraw",
     "corner_probability",
     "default_grid",

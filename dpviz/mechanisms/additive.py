@@ -1,16 +1,19 @@
 """Laplace and Gaussian noise. Dwork & Roth 2014, "The algorithmic foundations of differential privacy".
 
-Standard noise is drawn first and scaled afterwards: for one seed a result moves continuously with the scale, and
-the generator ends in the same state whatever the scale was. Floating-point noise is not covered by the proofs
-(Mironov 2012).
+From a seeded generator, standard noise is drawn first and scaled afterwards: for one seed a result moves continuously
+with the scale, and the generator ends in the same state whatever the scale was. Its last bits are not covered by the
+proofs (Mironov 2012). From a `SecretGenerator` the noise is that of real numbers, rounded to a public grid: there the
+proofs hold to the last bit, see `secret`.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray
+from dpviz.mechanisms.secret import SecretGenerator
 
 
 def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> FloatArray:
@@ -22,9 +25,12 @@ def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> 
     The result is epsilon-DP with epsilon = l1_sensitivity / scale for one scale; `value` stays private.
     Raises ValueError for a scale that is negative, NaN, infinite or of another shape, and for a value that is not
     finite.
-    Source: Dwork & Roth 2014, definition 3.3 and theorem 3.6. The proof does not cover floating point (Mironov 2012).
+    Source: Dwork & Roth 2014, definition 3.3 and theorem 3.6. The proof covers the last bits of secret noise, not those
+    of seeded noise (Mironov 2012).
     """
     exact, spread = _checked(value, scale, name="scale")
+    if isinstance(rng, SecretGenerator):
+        return _secret(rng.rounded_laplace, exact, spread)
     return exact + spread * rng.laplace(size=exact.shape)
 
 
@@ -38,11 +44,23 @@ def gaussian(value: ArrayLike, *, sigma: ArrayLike, rng: np.random.Generator) ->
     epsilon.
     Raises ValueError for a sigma that is negative, NaN, infinite or of another shape, and for a value that is not
     finite.
-    Source: Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7. The proof does not cover
-    floating point (Mironov 2012).
+    Source: Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7. The proof covers the
+    last bits of secret noise, not those of seeded noise (Mironov 2012).
     """
     exact, spread = _checked(value, sigma, name="sigma")
+    if isinstance(rng, SecretGenerator):
+        return _secret(rng.rounded_gaussian, exact, spread)
     return exact + spread * rng.standard_normal(size=exact.shape)
+
+
+def _secret(
+    rounded: Callable[[FloatArray, FloatArray], FloatArray], exact: FloatArray, spread: FloatArray
+) -> FloatArray:
+    """Add secret noise where there is any to add."""
+    wide = np.broadcast_to(spread, exact.shape)
+    noisy = exact.copy()
+    noisy[wide > 0] = rounded(exact[wide > 0], wide[wide > 0])
+    return noisy
 
 
 def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArray, FloatArray]:
