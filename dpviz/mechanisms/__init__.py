@@ -24,7 +24,7 @@ from dpviz.mechanisms.randomized_response import estimated_share, randomized_res
 from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
 from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
 from dpviz.mechanisms.remap import default_grid, nearest_places, remap_cells, remap_table
-from dpviz.mechanisms.secret import SecretGenerator
+from dpviz.mechanisms.secret import PublicGenerator, SecretGenerator, public_rng
 from dpviz.mechanisms.selection import Indices, exponential, exponential_probabilities
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Indices",
     "Noise",
     "PerturbationArea",
+    "PublicGenerator",
     "Redrawn",
     "ReleaseLaw",
     "SecretGenerator",
@@ -53,6 +54,7 @@ __all__ = [
     "perturbation_area",
     "planar_laplace",
     "planar_radius",
+    "public_rng",
     "radius_probability",
     "radius_quantile",
     "randomized_response",

@@ -116,6 +116,15 @@ class SecretGenerator(np.random.Generator):
                 return float(min(floors))
 
 
+class PublicGenerator(np.random.Generator):
+    """A generator whose seed everybody may know: what it draws may be remembered, as no secret one's may be."""
+
+
+def public_rng(seed: int) -> PublicGenerator:
+    """Return a generator with the numbers of `numpy.random.default_rng(seed)`, marked as public; so are its spawns."""
+    return PublicGenerator(np.random.default_rng(seed).bit_generator)
+
+
 def grid_of(scale: FloatArray) -> FloatArray:
     """Return the step of the public grid, a power of two: 2^-GRID_BITS of the scale, rounded down to one."""
     _, exponent = np.frexp(scale)

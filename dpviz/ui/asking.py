@@ -38,13 +38,23 @@ _ASKINGS: WeakValueDictionary[str, _Asking] = WeakValueDictionary()
 
 
 def ask(
-    source: Source, jobs: Sequence[Job], *, what: str, key: str, follow: str = "picture", known: int = 0
+    source: Source,
+    jobs: Sequence[Job],
+    *,
+    what: str,
+    key: str,
+    follow: str = "picture",
+    known: int = 0,
+    secret: bool = False,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
-    picture after whose changes the fragment runs again, too; `known` pieces are there besides.
+    picture after whose changes the fragment runs again, too; `known` pieces are there besides. What depends on
+    `secret` noise is kept for this session only.
     """
+    if secret:
+        jobs = [replace(job, secret=True) for job in jobs]
     asking, shop = _of_session(key), workshop()
     own = asking.own  # not `asking`: what holds itself would outlive its session
 

@@ -56,7 +56,7 @@ def easel() -> Easel:
 
 def name_of(frame: Frame, methods: Sequence[AnySetup], noise: Noise, shown: View) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
-    if noise.seed is None or frame.source.own:
+    if noise.secret or frame.source.own:
         return None
     return (frame.source.key, frame.public, noise.seed, shown, *map(_name, methods))
 

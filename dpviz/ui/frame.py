@@ -206,7 +206,7 @@ def link(frame: Frame, noise: Noise, shown: View, *, start: bool = True) -> list
     pairs += [*lesson_panel.link(), ("audience", str(state.value(AUDIENCE)))]
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
-    elif not frame.source.uploaded:
+    elif not frame.source.uploaded:  # an upload's noise is secret whatever the link says
         pairs.append(("secret", "1"))
     if shown.principal:
         pairs.append(("principal", "1"))

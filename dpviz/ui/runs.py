@@ -1,14 +1,18 @@
 """Runs, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
 
+from __future__ import annotations
+
 import dataclasses
+import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 
 from dpviz.core import Algorithm, AnyAlgorithm, Ball, FloatArray, Guarantee, Result, fingerprint, frozen
+from dpviz.mechanisms import SecretGenerator, public_rng
 from dpviz.stories import Words
 from dpviz.stories.story import AnyStory, Story, Told
 from dpviz.ui.data.picker import Source
@@ -16,12 +20,15 @@ from dpviz.ui.data.picker import Source
 MOST_RUNS = 256  # remembered over all sessions
 MOST_TELLINGS = 64
 MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
+SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
+_SECRET_SEED = "dpviz:secret-seed"
 _RELEASES = "dpviz:releases"
 
 FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
 TEACHING = (
-    "Teaching run: its noise can be reproduced from the seed, so it protects nobody. Use secret noise to release."
+    "Teaching run: its noise is drawn the quick way, in floating point, and can be reproduced from the seed, so it "
+    "protects nobody. Use secret noise to release."
 )
 SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
 
@@ -32,9 +39,47 @@ C = TypeVar("C", bound=Told)
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Where a run's noise comes from; `seed` is None for secret noise."""
+    """Where a run's noise comes from: a seed that everybody may know, or the operating system; this says which.
 
-    seed: int | None
+    Whoever needs a seed beside the picture's asks `seed_for`; nothing else makes or recognizes one.
+    """
+
+    seed: int | None  # None: secret
+
+    @property
+    def secret(self) -> bool:
+        """Whether nobody shall be able to make the noise again."""
+        return self.seed is None
+
+    def of(self, source: Source) -> Noise:
+        """Return where noise on these records comes from: that on uploaded ones is secret, whatever was chosen.
+
+        A seed would let anybody subtract the noise, and a shared cache keep the run.
+        """
+        return Noise(None) if source.uploaded else self
+
+    def seed_for(self, source: Source) -> Seed:
+        """Return the seed of runs beside the picture's: the picture's own, or a secret one of this session.
+
+        A secret seed is for these records; other records and `renew_secret` give another one. It is never shown,
+        written or remembered beyond the session.
+        """
+        seed = self.of(source).seed
+        if seed is not None:
+            return Seed(seed, secret=False)
+        kept: tuple[Any, int] | None = st.session_state.get(_SECRET_SEED)
+        if kept is None or kept[0] != _records(source):
+            kept = (_records(source), secrets.randbits(SECRET_BITS))
+            st.session_state[_SECRET_SEED] = kept
+        return Seed(kept[1], secret=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A seed, and whether it is secret; a secret one does not show itself."""
+
+    value: int = field(repr=False)
+    secret: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,12 +174,11 @@ def tell(
     place: int = 0,
 ) -> Run[C]:
     """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
-    if source.uploaded:
-        noise = Noise(None)  # a seed would let anybody subtract the noise, and the shared cache keep the run
+    noise = noise.of(source)
     run_key = (source.key, algorithm.name, scalars(params), noise.seed)
     job = _Job(run_key, algorithm, story, source, params)
     n_releases = 0
-    if noise.seed is None:
+    if noise.secret:
         latest = _secret(job, place)
         result, n_releases = latest.result, latest.n_releases
     else:
@@ -142,7 +186,7 @@ def tell(
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
     start = _Job((source.key, story.name, *story.reference_key(params)), algorithm, story, source, params, result)
     lloyd_run = _private_reference(start) if source.own else _reference(start)
-    shared = noise.seed is not None and not source.own
+    shared = not noise.secret and not source.own
     told = dataclasses.replace(result, guarantee=honest(result.guarantee, source, noise))
     telling = _Telling((story.name, *run_key), job, told, lloyd_run)
     return Run(_context(telling) if shared else telling.context(), n_releases)
@@ -152,7 +196,8 @@ def centers_over(
     algorithm: AnyAlgorithm, story: AnyStory, source: Source, params: Sequence[Any], noise: Noise
 ) -> FloatArray:
     """Return the centers (E, k, d), box units, that each of E parameters releases with the same noise from a seed."""
-    if noise.seed is None or source.uploaded:
+    noise = noise.of(source)
+    if noise.secret:
         raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
     jobs = tuple(
         _Job((source.key, algorithm.name, scalars(each), noise.seed), algorithm, story, source, each) for each in params
@@ -174,7 +219,7 @@ def _scalar(value: Any) -> Any:
 
 def honest(guarantee: Guarantee, source: Source, noise: Noise) -> Guarantee:
     """Add to a guarantee what the algorithm cannot know: where bounds and noise came from."""
-    caveats = (SECRET if noise.seed is None else TEACHING, *guarantee.caveats)
+    caveats = (SECRET if noise.secret else TEACHING, *guarantee.caveats)
     if source.dataset.bounds_from_data:
         guarantee = dataclasses.replace(guarantee, proved=None)
         caveats = (FROM_DATA, *caveats)
@@ -187,7 +232,7 @@ def _secret(job: _Job, place: int) -> _Latest:
     latest = shown.get(place)
     if latest is not None and latest.key == job.key:
         return latest
-    result = job.run(np.random.default_rng())
+    result = job.run(SecretGenerator())
     released: dict[tuple[Any, ...], int] = st.session_state.setdefault(_RELEASES, {})
     records = _records(job.source)
     released[records] = released.get(records, 0) + 1
@@ -201,7 +246,8 @@ def _records(source: Source) -> tuple[Any, ...]:
 
 
 def renew_secret() -> None:
-    """Forget the secret runs on screen, so that the next ones have new noise."""
+    """Forget the secret runs on screen and the session's secret seed, so that the next ones have new noise."""
+    st.session_state.pop(_SECRET_SEED, None)
     st.session_state.pop(_SECRET, None)
 
 
@@ -216,12 +262,12 @@ def _context(telling: _Telling) -> Any:
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
 def _fit(job: _Job) -> Result[Any, Any]:
-    return job.run(np.random.default_rng(job.key[-1]))
+    return job.run(public_rng(job.key[-1]))
 
 
 @st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
 def _private_fit(job: _Job) -> Result[Any, Any]:
-    return job.run(np.random.default_rng(job.key[-1]))
+    return job.run(public_rng(job.key[-1]))
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})

@@ -83,7 +83,7 @@ def _scene(method: Setup[P, C], run: Run[C], shown: View) -> Scene:
 
 def trail_of(source: Source, method: AnySetup, noise: Noise) -> FloatArray | None:
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
-    repeatable = noise.seed is not None and not source.uploaded
+    repeatable = not noise.of(source).secret
     if not method.trail or not repeatable or source.dataset.n > MOST_TRAIL_RECORDS:
         return None
     return centers_over(method.algorithm, method.story, source, method.trail, noise)

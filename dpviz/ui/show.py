@@ -191,7 +191,7 @@ def _told(frame: Frame, methods: Sequence[AnySetup], noise: Noise) -> Runs:
 def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View, draw: Draw) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
     hidden = frame.public and not all(scene.axes_public for scene in drawn.scenes)
-    if noise.seed is None or frame.source.own or hidden:
+    if noise.secret or frame.source.own or hidden:
         ahead.withdraw()
         return None
 

@@ -149,7 +149,7 @@ def recipe(
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
     pair = len(shown.methods) > 1
-    seed = None if shown.source.uploaded else shown.noise.seed
+    seed = shown.noise.of(shown.source).seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
     runs = tuple(
         Run(

@@ -38,6 +38,7 @@ class Job:
     task: Task
     arguments: tuple[Hashable, ...]
     classified: bool = False  # the task gets the records' true classes, or None, after the box
+    secret: bool = False  # its arguments depend on secret noise, so that no other session may recall the answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,16 +76,17 @@ class Workshop:
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Future[Any]]) -> Answers:
         """Start some of what is not started yet and return what is known.
 
-        `own` is the session's: it holds the jobs on uploaded records, which no other session may recall. Jobs in it
-        that are not asked for any more are dropped.
+        `own` is the session's: it holds the jobs on its own records and those of secret noise, which no other session
+        may recall. Jobs in it that are not asked for any more are dropped.
         """
         names = [(source.key, job.task.__qualname__, job.arguments) for job in jobs]
         with self._lock:
-            kept = own if source.own else self._shared
+            homes = [own if source.own or job.secret else self._shared for job in jobs]
             _drop(own, keep=set(names))
-            room = self._room - sum(name in kept and not kept[name].done() for name in names)
+            on_their_way = (name in kept and not kept[name].done() for name, kept in zip(names, homes, strict=True))
+            room = self._room - sum(on_their_way)
             futures: list[Future[Any] | None] = []
-            for name, job in zip(names, jobs, strict=True):
+            for name, job, kept in zip(names, jobs, homes, strict=True):
                 known = self._known(kept, name)
                 if known is None and room > 0:
                     room -= 1

@@ -1,22 +1,32 @@
 """What iterations of convergent k-means draw whatever the records are, some iterations at once.
 
 Each iteration has generators of its own, named by the run's seed and the iteration's number. A slider that moves the
-budget draws the same numbers again and again, so they are remembered.
+budget draws the same numbers again and again, so those of a `PublicGenerator` are remembered, and no others.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from dpviz.core import FloatArray, frozen
+from dpviz.mechanisms import PublicGenerator, SecretGenerator
 from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_offset
 
 AT_ONCE = 8  # iterations whose zones are drawn together: each law costs a hundred small steps, however many they are
 REMEMBERED = 64  # draws of some iterations at once, a few kilobytes each
-WIDEST_SEED = 64  # bits; the operating system gives 128 for secret noise, which nothing shall remember
+
+
+class Source(Protocol):
+    """Names a generator, and the generators that come from it."""
+
+    def child(self, *numbers: int) -> Self:
+        """Name a generator's child, or a child's child."""
+
+    def generator(self) -> np.random.Generator:
+        """Make it."""
 
 
 class Seed(NamedTuple):
@@ -35,11 +45,25 @@ class Seed(NamedTuple):
         return np.random.Generator(self.kind(np.random.SeedSequence(self.entropy, spawn_key=self.path)))
 
 
+class SecretSource(NamedTuple):
+    """Secret bits: they have no streams, so that every child reads the same source."""
+
+    rng: SecretGenerator
+
+    def child(self, *_numbers: int) -> "SecretSource":
+        """Name the same source."""
+        return self
+
+    def generator(self) -> np.random.Generator:
+        """Return it."""
+        return self.rng
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Chance:
     """What one iteration draws whatever the records are."""
 
-    noise: Seed  # of the noisy counts and sums, whose scale it may not know yet
+    noise: Source  # of the noisy counts and sums, whose scale it may not know yet
     gamma: FloatArray  # (k,) NaN with orientation "future"
     lam: FloatArray  # (k,)
     turns: FloatArray | None  # (k, d) directions that the controller is turned to; none with orientation "future"
@@ -61,11 +85,11 @@ def chances(
     n_iterations: int, shape: tuple[int, int], temperature: float, *, past: bool, rng: np.random.Generator
 ) -> Iterator[Chance]:
     """Yield what each iteration draws for `shape` = (k, d); `rng` is for these draws alone."""
-    seed = _seed_of(rng)
-    tossing = _tossed if sum(part.bit_length() for part in seed.entropy) <= WIDEST_SEED else _tossed.__wrapped__
+    seed = SecretSource(rng) if isinstance(rng, SecretGenerator) else _seed_of(rng)
     for first in range(0, n_iterations, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, n_iterations))
-        tossed = tossing(seed, numbers, shape, past)
+        public = isinstance(rng, PublicGenerator) and isinstance(seed, Seed)
+        tossed = _remembered(seed, numbers, shape, past) if public else _tossed(seed, numbers, shape, past)
         draws = draws_ahead(tossed.lam, temperature, tossed.uniforms, tossed.sides)
         turns = [None] * len(numbers) if tossed.turns is None else tossed.turns
         noise = (seed.child(number, 0) for number in numbers)
@@ -81,8 +105,7 @@ def _seed_of(rng: np.random.Generator) -> Seed:
     return Seed(type(rng.bit_generator), tuple(int(part) for part in entropy), root.spawn_key)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _tossed(seed: Seed, numbers: range, shape: tuple[int, int], past: bool) -> _Tossed:
+def _tossed(seed: Source, numbers: range, shape: tuple[int, int], past: bool) -> _Tossed:
     k, d = shape
     placing, turns = np.empty((len(numbers), k, 2)), np.empty((len(numbers), k, d))
     uniforms, sides = np.empty((len(numbers), k, 2)), np.empty((len(numbers), k, d))
@@ -99,3 +122,6 @@ def _tossed(seed: Seed, numbers: range, shape: tuple[int, int], past: bool) -> _
         uniforms=frozen(uniforms),
         sides=frozen(sides),
     )
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_tossed)

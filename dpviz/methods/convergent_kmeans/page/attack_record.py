@@ -1,6 +1,5 @@
 """The tab of the attack that motivates it all: one record against exact, noisy and published centers."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -43,7 +42,6 @@ SHOWN = Knob(
     choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
-_SEED = "dpviz:attack-seed"
 _CLICK = "dpviz:attack-click"
 
 Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
@@ -91,10 +89,10 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
     asked = Asked(scalars(params), record, params)
     jobs = [Job(attack_record_tasks.exact, (asked,))]
     if what != "exact":
-        seed = _seed(page, noise)
+        seed = noise.seed_for(page.source).value
         firsts = range(0, RUNS[what], BATCH)
         jobs = [Job(attack_record_tasks.runs, (asked, seed, first, BATCH)) for first in firsts]
-    answers = asking.ask(page.source, jobs, what="batches of attacks", key="wait-attack")
+    answers = asking.ask(page.source, jobs, what="batches of attacks", key="wait-attack", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif not answers.complete:
@@ -149,10 +147,3 @@ def _follow(done: LiveState, n: int, record: int) -> None:
     if row is not None:
         state.remember(RECORD, row)
         st.rerun(scope="fragment")
-
-
-def _seed(page: Frame, noise: Noise) -> int:
-    """Return the seed of the runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not page.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(128)))

@@ -1,7 +1,6 @@
 """The k-means family on a page: which method is shown, its own knobs, and all methods beside each other."""
 
 import dataclasses
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,7 +86,6 @@ RULES: dict[str, tuple[str, str, str, int]] = {
         200,
     ),
 }
-_SEED = "dpviz:many-runs-seed"
 _CLICKS = "dpviz:clicks"
 _SWITCHED = "dpviz:methods"
 
@@ -149,11 +147,11 @@ def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str
     epsilon = float(state.value(epsilons[spend]))
     question = dataclasses.replace(asked, epsilon=epsilon, spend=spend)
     grid = EPSILONS[spend]
-    seed = _seed(frame, noise)
+    seed = noise.seed_for(frame.source).value
     jobs = [_job(name, question, n_runs, seed) for name in names]
     others = [dataclasses.replace(question, epsilon=at) for at in grid]
     jobs += [_job(name, other, n_runs, seed) for other in others for name in names]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs of each method", key="wait")
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs of each method", key="wait", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -171,8 +169,8 @@ def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None
         return
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
     names = [name for name in METHODS if name not in (CLAIMED if frame.public else ("lloyd",))]
-    jobs = [Job(family_tasks.account, (name, question, _seed(frame, noise))) for name in names]
-    answers = asking.ask(frame.source, jobs, what="Ledgers", key="wait-budgets")
+    jobs = [Job(family_tasks.account, (name, question, noise.seed_for(frame.source).value)) for name in names]
+    answers = asking.ask(frame.source, jobs, what="Ledgers", key="wait-budgets", secret=noise.secret)
     if answers.complete and not answers.problem:
         live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
         st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
@@ -252,13 +250,6 @@ def _follow_click(chart: Any, key: str) -> None:
 
 def _job(name: str, question: Question, n_runs: int, seed: int) -> Job:
     return Job(family_tasks.many_runs, (name, question, n_runs, seed))
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(128)))
 
 
 def _kept_switches() -> dict[str, Any]:

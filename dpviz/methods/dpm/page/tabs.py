@@ -1,7 +1,6 @@
 """The tabs under DPM's picture: inside a cut, many runs, against k-means."""
 
 import dataclasses
-import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +35,6 @@ K_HEIGHT = 260
 BATCH = 10  # runs of one job
 CUT_AXIS = "The feature that was cut"
 PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
-_SEED = "dpviz:dpm-seed"
 _LOOKED = "dpviz:dpm-looked"
 _CLICKS = "dpviz:dpm-clicks"
 
@@ -124,8 +122,8 @@ def cuts(frame: Frame, recall: Recall, noise: Noise, shown: View, n_runs: int) -
         return
     arguments = _arguments(told.params)
     batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
-    jobs = [Job(cut_often, (arguments, size, (_seed(frame, noise), batch))) for batch, size in batches]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs", key="wait-many")
+    jobs = [Job(cut_often, (arguments, size, (noise.seed_for(frame.source).value, batch))) for batch, size in batches]
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs", key="wait-many", secret=noise.secret)
     found = [part for part in answers.found if part is not None]
     if answers.problem:
         st.error(state.plain(answers.problem))
@@ -202,10 +200,3 @@ def compared(
 
 def _arguments(params: dpm.Params) -> tuple[Any, ...]:
     return tuple(getattr(params, each.name) for each in dataclasses.fields(params))
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(128)))

@@ -1,7 +1,6 @@
 """Morse processing on a page: what the scrubber moves, whose search is shown, and many runs in the background."""
 
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -65,7 +64,6 @@ TAB = Knob(
 PEAK = "Released peak"  # what two worlds are told apart by
 TILT = replace(PITCH, default=50)  # valleys are seen from higher up
 _CLICK = "dpviz:morse-click"
-_SEED = "dpviz:morse-seed"
 
 
 def calibration(known: Mapping[str, Knob]) -> dict[str, Any]:
@@ -138,10 +136,10 @@ def _many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> Non
     n_runs = int(controls.control(RUNS))
     now = float(state.value(epsilon))
     grid = sorted({*EPSILONS, now})
-    seed = _seed(frame, noise)
+    seed = noise.seed_for(frame.source).value
     order = sorted(grid, key=lambda at: at != now)  # the one on screen first
     jobs = [Job(morse_tasks.many_runs, (replace(params, epsilon=at), n_runs, seed), classified=True) for at in order]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
+    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs at each ε", key="wait-morse", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -175,10 +173,3 @@ def _draw(order: Sequence[float], answers: Answers, epsilon: float) -> None:
         for at in found
     ]
     listed(pd.DataFrame(rows), hide_index=True)
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(64)))

@@ -1,6 +1,5 @@
 """The tab of clusters: on clean and on moved points, against ε over many runs, and how to choose their parameters."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,7 +28,6 @@ PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the c
 METHOD = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
 KNOBS = (METHOD, CLUSTERS)
-_SEED = "dpviz:laplace-seed"
 
 Recall = Callable[[], Context | None]
 
@@ -65,8 +63,8 @@ def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     )
     jobs = [first, helped]
     if not frame.public:
-        jobs += _many_jobs(told, n_clusters, _seed(frame, noise))
-    answers = asking.ask(frame.source, jobs, what="Clusterings", key="wait-clusters")
+        jobs += _many_jobs(told, n_clusters, noise.seed_for(frame.source).value)
+    answers = asking.ask(frame.source, jobs, what="Clusterings", key="wait-clusters", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -150,10 +148,3 @@ def _draw_helpers(found: Any) -> None:
             f"similarity, and damping 0.5. DBSCAN: radius {number(found.radius)} and {found.min_points} points, twice "
             f"the features. Computed from {laplace_clusters.HELPED} released points at most, which costs no privacy."
         )
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.own:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(64)))

@@ -1,6 +1,5 @@
 """Under the source-target picture: what every method costs over many runs, and what one source record changes."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,7 +66,6 @@ BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 1
 WORST = {"n_centers": 2, "coreset_radius": 0.01, "method": "nna", "noise": "laplace"}  # observation 4.2: copies share
 WORST_EPSILON = 0.1
 _CLICK = "dpviz:source-click"
-_SEED = "dpviz:source-target-seed"
 
 
 def link() -> list[tuple[str, str]]:
@@ -108,13 +106,15 @@ def _costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
     if state.is_blank():
         return
     n_runs, now = int(controls.control(RUNS)), float(state.value(budget))
-    k, seed = params.n_centers, _seed(frame, noise)
+    k, seed = params.n_centers, noise.seed_for(frame.source).value
     ks = sorted({each for each in CENTERS if each <= len(params.targets)} | {min(k, len(params.targets))})
     grid = sorted({*BUDGETS[budget.name], now})
     each = {at: _at(params, budget, at) for at in grid}
     asked = [Question.of(each[now], ks), *(Question.of(each[at], (min(k, len(params.targets)),)) for at in grid)]
     jobs = [Job(source_target_tasks.many_runs, (question, n_runs, seed)) for question in asked]
-    answers = asking.ask(frame.source, jobs, what=f"budgets, {n_runs} runs each", key="wait-source-target")
+    answers = asking.ask(
+        frame.source, jobs, what=f"budgets, {n_runs} runs each", key="wait-source-target", secret=noise.secret
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -183,13 +183,13 @@ def _record(
     what = controls.control(WHAT)
     place = two_worlds.stated_place(frame, shown, dataset.points[row]) if what == "move" else None
     address.follow([(WHAT.name, str(what)), *two_worlds.link(frame)], key="address-record")
-    seen = story.change(dataset.points, dataset.box, params, row, place, _seed(frame, noise))
+    seen = story.change(dataset.points, dataset.box, params, row, place, noise.seed_for(frame.source).value)
     wait(done=1, all=1, what="", follow="picture", key="wait-record")
     _say(frame, params, seen)
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
     live(story.change_scene(seen, params, words, shown), key="record", height=PAIR_HEIGHT)
     listed(pd.DataFrame(story.rows_of(seen, _unit(frame))), hide_index=True)
-    if noise.seed is None or frame.source.own:
+    if noise.seed_for(frame.source).secret:
         st.caption("Both runs have noise of this session, other than the picture's: secret noise is not drawn twice.")
 
 
@@ -227,10 +227,3 @@ def _worst_case() -> None:
 def _unit(frame: Frame) -> str:
     units: Sequence[str] = frame.source.dataset.units
     return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of runs beside the picture's; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.own:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(64)))

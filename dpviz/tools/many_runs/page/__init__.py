@@ -1,6 +1,5 @@
 """Many runs of the method on the page: outcomes that play, their figures as dots, and what the budget changes."""
 
-import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +38,6 @@ VARY = Knob(
     choices=(("noise", "Noise"), ("start", "Start"), ("both", "Both")),
 )
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
-_SEED = "dpviz:outcomes-seed"
 _BEYOND = "dpviz:outcomes-beyond"
 
 Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
@@ -109,11 +107,11 @@ def _outcomes(
         st.error(state.plain(str(error)))
         return None
     n_runs, vary = _controls(noise, started=method.algorithm.has_start)
-    seed = _seed(page, noise)
+    seed = noise.seed_for(page.source).value
     jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
     n_batches = len(jobs)
     jobs += [_job(page, each, look, Draws(seed, 0, IN_BANDS, vary)) for each in others]
-    answers = asking.ask(page.source, jobs, what="batches of runs", key="wait-outcomes")
+    answers = asking.ask(page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return n_runs
@@ -140,8 +138,7 @@ def _controls(noise: Noise, *, started: bool) -> tuple[int, str]:
         vary = str(controls.control(VARY)) if started else "noise"
     with right:
         if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
-            st.session_state.pop(_SEED, None)
-            frame.renew(secret=noise.seed is None)
+            frame.renew(secret=noise.secret)
             st.rerun(scope="app")
     return n_runs, vary
 
@@ -197,10 +194,3 @@ def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> fl
 def _job(page: Frame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
     asked = Asked(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
     return Job(outcome_tasks.outcomes, (asked, draws), classified=True)
-
-
-def _seed(page: Frame, noise: Noise) -> int:
-    """Return the seed of the runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not page.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(128)))

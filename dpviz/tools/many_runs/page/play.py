@@ -1,7 +1,6 @@
 """Play over ε: one method at every stop of the slider, computed in the background and scrubbed in the browser."""
 
 import dataclasses
-import secrets
 from collections.abc import Callable
 
 import streamlit as st
@@ -21,7 +20,6 @@ from dpviz.ui.setup import AnySetup
 HEIGHT = 460
 CHART_HEIGHT = 200
 PUBLIC = "Every ε is one more release, and their budgets add up. The curator sees them; you do not."
-_SEED = "dpviz:play-seed"
 
 Describe = Callable[[float], AnySetup]  # epsilon -> the method at that epsilon
 
@@ -47,10 +45,10 @@ def _over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: 
     except ValueError as error:
         st.error(state.plain(str(error)))
         return
-    seed = _seed(frame, noise)
+    seed = noise.seed_for(frame.source).value
     jobs = [_lloyd_job(methods[-1], seed)]
     jobs += [_job(method, stop, seed, len(stops)) for method, stop in zip(methods, stops, strict=True)]
-    answers = asking.ask(frame.source, jobs, what="Values of ε", follow="", key="wait-play")
+    answers = asking.ask(frame.source, jobs, what="Values of ε", follow="", key="wait-play", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:
@@ -78,10 +76,3 @@ def _lloyd_job(method: AnySetup, seed: int) -> Job:
 def _given(method: AnySetup) -> play_tasks.Given:
     params = method.params
     return tuple((field.name, getattr(params, field.name)) for field in dataclasses.fields(params) if field.init)
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of all stops; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.uploaded:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(128)))

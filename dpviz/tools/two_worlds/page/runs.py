@@ -1,6 +1,5 @@
 """Many runs in both worlds, in the background: progress, a stop, and finished answers kept for this session."""
 
-import secrets
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from dpviz.ui.wait import wait
 BATCH = 25  # runs of one job
 MOST_KEPT = 12  # finished answers: switching back is no new work
 _WAIT = "wait-worlds"
-_SEED = "dpviz:world-seed"
 _KEPT = "dpviz:worlds"
 _STOPPED = "dpviz:worlds-stopped"
 
@@ -43,7 +41,7 @@ def find(
 
     A score needs all runs: one that is looked at on the way, and stopped where it pleases, is no measurement.
     """
-    seed = _seed(frame, noise)
+    seed = noise.seed_for(frame.source).value
     kept: OrderedDict[Hashable, Found] = st.session_state.setdefault(_KEPT, OrderedDict())
     key = (frame.source.key, question, n_runs, seed, guarantee.proved is not None)
     if key in kept and kept[key].score is not None:
@@ -105,10 +103,3 @@ def _clouds(parts: Sequence[Any]) -> tuple[Cloud, Cloud] | None:
 def _stop(key: Hashable) -> None:
     """Stop the runs of this question; None: go on."""
     st.session_state[_STOPPED] = key
-
-
-def _seed(frame: Frame, noise: Noise) -> int:
-    """Return the seed of the many runs; secret noise has one that nobody can know, for this session."""
-    if noise.seed is not None and not frame.source.own:
-        return noise.seed
-    return int(st.session_state.setdefault(_SEED, secrets.randbits(64)))
