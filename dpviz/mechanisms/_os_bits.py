@@ -12,6 +12,7 @@ Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B
 
 import ctypes
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -19,8 +20,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import binding
-from numba import carray, cfunc, types
+from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
+from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 from numpy.typing import NDArray
 
 from dpviz.core import compiled
@@ -89,10 +90,10 @@ def _forget_all() -> None:
 
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_refill)
 binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":  # there is no fork
     os.register_at_fork(after_in_child=_forget_all)
 _COMPILED: list[Any] = []  # machine code that NumPy calls must outlive all generators
-_refilled = types.ExternalFunction(REFILL, types.void(types.uintp))
+_refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
 
 
 @compiled
@@ -105,7 +106,7 @@ def word(words: Words) -> np.uint64:
     found = words[at]
     words[at] = 0
     words[0] = at + np.uint64(1)
-    return found
+    return np.uint64(found)
 
 
 @compiled
@@ -114,7 +115,7 @@ def digit(words: Words, number: Words, place: int) -> np.uint64:
     while number[0] <= place:
         number[number[0] + np.uint64(1)] = word(words)
         number[0] += np.uint64(1)
-    return number[place + 1]
+    return np.uint64(number[place + 1])
 
 
 @compiled
@@ -123,7 +124,7 @@ def less(words: Words, first: Words, second: Words) -> bool:
     for place in range(DEPTH):
         a, b = digit(words, first, place), digit(words, second, place)
         if a != b:
-            return a < b
+            return bool(a < b)
     return False
 
 
@@ -218,10 +219,11 @@ def _entries() -> tuple[int, int, int]:
     """Compile what NumPy calls and return where it is: the next 64 bits, 32 bits, and a double in [0, 1)."""
     made = []
     for answer, function in ((types.uint64, _next64), (types.uint32, _next32), (types.float64, _next_double)):
-        signature = answer(types.CPointer(types.uint64))
+        signature = answer(types.CPointer(types.uint64))  # type: ignore[no-untyped-call]
         try:
             made.append(cfunc(signature, cache=True)(function))
         except RuntimeError:  # no folder can be written to: every start compiles again
             made.append(cfunc(signature)(function))
     _COMPILED.extend(made)
-    return made[0].address, made[1].address, made[2].address
+    first, second, third = (int(each.address or 0) for each in made)
+    return first, second, third

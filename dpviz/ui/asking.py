@@ -8,6 +8,7 @@ when there is something to draw.
 import secrets
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
