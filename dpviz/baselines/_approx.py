@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu
 from dpviz.baselines._params import OneShotParams
 from dpviz.core import Adjacency, Budget, Counts, Event
+from dpviz.mechanisms import SecretGenerator, laplace
 
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
 CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
@@ -61,8 +62,11 @@ def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> 
     """Add discrete Laplace noise to exact `counts` (m,): each is epsilon-DP where one record moves it by 1.
 
     The noise is the difference of two geometric numbers, floor(E / epsilon) of standard exponential E: none at
-    epsilon = infinity, and for one seed it shrinks as epsilon grows.
+    epsilon = infinity, and for one seed it shrinks as epsilon grows. Secret noise is Laplace noise, rounded: it has no
+    floating point in it.
     """
+    if isinstance(rng, SecretGenerator):
+        return np.rint(laplace(counts, scale=1.0 / epsilon, rng=rng))
     up, down = np.floor(rng.exponential(size=(2, *counts.shape)) / epsilon)
     return np.asarray(counts + (up - down), dtype=np.float64)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
 from dpviz.baselines._lloyd_pass import Problem, one_pass, posed
-from dpviz.baselines._params import FLOAT_CAVEAT, ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
+from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
     Adjacency,
     Box,
@@ -36,7 +36,7 @@ from dpviz.core import (
     knob,
 )
 from dpviz.data import Chunks
-from dpviz.mechanisms import laplace
+from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
     ClusterSums,
@@ -268,7 +268,7 @@ def noisy_guarantee(params: NoisyParams, spent: float, paper: str, caveats: tupl
     published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbors are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
-    always = (FLOAT_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, FLOAT_CAVEAT)
+    always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
     return Guarantee(published, None if from_records(params) else proved, (*start_caveats(params), *caveats, *always))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from dpviz.core import Adjacency, check_params, knob
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
-FLOAT_CAVEAT = "Noise is floating point; the proof is for real numbers."
 
 
 def whole(*, least: int) -> Any:

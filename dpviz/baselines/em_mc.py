@@ -35,7 +35,7 @@ import numpy as np
 from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
 from dpviz.baselines._approx import ApproxParams, counts_event, delta_caveats, delta_for, noisy_whole, sums_event
 from dpviz.baselines._cover import Cover, covers, public_axes
-from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
+from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
@@ -58,7 +58,7 @@ from dpviz.core import (
     projections,
     unit_records,
 )
-from dpviz.mechanisms import Indices, exponential, gaussian
+from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT, Indices, exponential, gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, noisy_means, public_start
 
 TITLE = "EM-MC (max cover)"
@@ -169,7 +169,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, run.delta, adjacency, reference)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
-    caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, FLOAT_CAVEAT)
+    caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)
     return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
 
 

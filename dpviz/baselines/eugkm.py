@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import WeightedPath, heaviest, spread_start, weighted_kmeans
 from dpviz.core import (
@@ -57,7 +57,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.data import ArrayChunks, Chunks, as_chunks
-from dpviz.mechanisms import laplace
+from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
 
 TITLE = "EUGkM (one grid)"
@@ -212,7 +212,7 @@ def _caveats(last: GridStep, params: Params) -> tuple[str, ...]:
     weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
     one_cell = math.prod(last.shape) == 1
     capped = (CAPPED_CAVEAT,) if last.capped else ()
-    return (ONE_CELL_CAVEAT if one_cell else weigh, *capped, *size, FLOAT_CAVEAT)
+    return (ONE_CELL_CAVEAT if one_cell else weigh, *capped, *size, SUMS_CAVEAT)
 
 
 def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
     Adjacency,
@@ -42,7 +42,7 @@ from dpviz.core import (
     knob,
     unit_records,
 )
-from dpviz.mechanisms import laplace
+from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import lloyd_in_blocks, public_start
 
 TITLE = "GUPT (sample and aggregate)"
@@ -103,7 +103,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
-    return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, FLOAT_CAVEAT)))
+    return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT)))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:

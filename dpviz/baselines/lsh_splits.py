@@ -38,7 +38,7 @@ from dpviz.baselines._approx import (
     sums_event,
 )
 from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, Leaves, LevelStep, LshStep, MeanStep, Plan
-from dpviz.baselines._params import FLOAT_CAVEAT, adjacency_of
+from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
@@ -58,7 +58,7 @@ from dpviz.core import (
     projections,
     unit_records,
 )
-from dpviz.mechanisms import gaussian
+from dpviz.mechanisms import SUMS_CAVEAT, gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, public_start
 
 TITLE = "LSH-Splits"
@@ -130,7 +130,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
     published = Claim(params.epsilon, delta, adjacency, reference)
     known = size_caveats(params.n_public, adjacency)
-    caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, FLOAT_CAVEAT)
+    caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
     return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
 
 

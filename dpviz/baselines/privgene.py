@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, SequenceEvent
-from dpviz.baselines._params import FLOAT_CAVEAT, OneShotParams, adjacency_of, whole
+from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
     Box,
@@ -44,7 +44,7 @@ from dpviz.core import (
     squared_norms,
     unit_records,
 )
-from dpviz.mechanisms import Indices, exponential
+from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 
 TITLE = "PrivGene (genetic)"
 PAPER = "Zhang, Xiao, Yang, Zhang & Winslett, PrivGene: Differentially Private Model Fitting Using Genetic Algorithms"
@@ -130,7 +130,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
-    return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, FLOAT_CAVEAT)))
+    return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT)))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:

@@ -7,6 +7,7 @@ floating point with every generator.
 """
 
 from dpviz.mechanisms.additive import gaussian, laplace
+from dpviz.mechanisms.caveats import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT
 from dpviz.mechanisms.laplace_density import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.mechanisms.nd_laplace import (
     Noise,
@@ -20,6 +21,7 @@ from dpviz.mechanisms.nd_laplace import (
     radius_probability,
     radius_quantile,
 )
+from dpviz.mechanisms.os_bits import OsBits
 from dpviz.mechanisms.randomized_response import estimated_share, randomized_response, truth_probability
 from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
 from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
@@ -28,10 +30,14 @@ from dpviz.mechanisms.secret import PublicGenerator, SecretGenerator, public_rng
 from dpviz.mechanisms.selection import Indices, exponential, exponential_probabilities
 
 __all__ = [
+    "CHOICES_CAVEAT",
     "DOMAINS",
+    "POINTS_CAVEAT",
+    "SUMS_CAVEAT",
     "GridCells",
     "Indices",
     "Noise",
+    "OsBits",
     "PerturbationArea",
     "PublicGenerator",
     "Redrawn",

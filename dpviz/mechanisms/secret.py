@@ -22,11 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray
-from dpviz.mechanisms._os_bits import DEPTH, OsBits, Words, exponentials, half_normals, word
+from dpviz.mechanisms.os_bits import DEPTH, OsBits, Words, exponentials, half_normals, word
 
 GRID_BITS = 20  # the scale is 2^20 to 2^21 steps of the grid; ours
 FINEST = -500  # exponent of the finest grid: finer ones leave the range of doubles
 SLACK = 2.0**-12  # ours: what the noise is wider for sums of records in doubles
+# Of a place on the grid, in its steps, as doubles give it: each of six operations errs by 2^-53 of what it gives, size
+# + 2 at most; the digits of Z that are left out add 2^-64 of the scale, 2^-43 at most.
+RELATIVE_ERROR, LEAST_ERROR = 2.0**-49, 2.0**-42
 MOST_AT_ONCE = 1 << 14  # draws whose digits are held at once
 
 
@@ -80,9 +83,7 @@ class SecretGenerator(np.random.Generator):
             base = np.floor(steps)
             size = scale / grid * (whole.astype(np.float64) + parts[:, 1].astype(np.float64) * 2.0**-64)
             moved = (steps - base) + 0.5 + np.where(signs, -size, size)
-            # Each of six operations errs by 2^-53 of what it gives, size + 2 at most; the digits left out of Z add
-            # 2^-64 of the scale, which is 2^-43 at most.
-            error = size * 2.0**-49 + 2.0**-42
+            error = size * RELATIVE_ERROR + LEAST_ERROR
             low, high = np.floor(moved - error), np.floor(moved + error)
             for i in np.flatnonzero((low != high) & np.isfinite(steps)):
                 low[i] = self._told(value[i], scale[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))

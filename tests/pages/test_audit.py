@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.methods import ALGORITHMS as CATALOGUE
 from dpviz.plots import scene_hash
+from dpviz.tools.audit.cases import AUDITED as CATALOGUE
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers

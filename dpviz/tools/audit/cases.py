@@ -1,4 +1,4 @@
-"""What is audited: every method and mode of the two catalogues, each on neighbours that are as far apart as can be.
+"""What is audited: every method and mode of the two catalogues and noise itself, on neighbours as far apart as can be.
 
 A new method is found by being in a catalogue: it is audited with its defaults and with each choice of its knobs, on
 records in the box's middle and one in a corner. Its `audit` plan holds what it needs beside that.
@@ -13,8 +13,21 @@ from typing import Any
 import numpy as np
 
 from dpviz.audit import Batch, Family
-from dpviz.core import Adjacency, Box, Choices, Claim, FloatArray, Guarantee, Points, Release, Result, knobs
+from dpviz.core import (
+    Adjacency,
+    AnyAlgorithm,
+    Box,
+    Choices,
+    Claim,
+    FloatArray,
+    Guarantee,
+    Points,
+    Release,
+    Result,
+    knobs,
+)
 from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.tools.audit.last_bits import NOISY_COUNT
 from dpviz.tools.audit.pairs import (
     Pair,
     alternating_gaps,
@@ -26,6 +39,8 @@ from dpviz.tools.audit.pairs import (
     own_pair,
 )
 
+# Everything that has a catalogue entry, and the noise itself.
+AUDITED: Mapping[str, AnyAlgorithm] = MappingProxyType({**ALGORITHMS, NOISY_COUNT.name: NOISY_COUNT})
 DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
 Fields = Choices
 
@@ -82,7 +97,7 @@ class AuditCase:
     @property
     def runner(self) -> Callable[[Points, np.random.Generator], Release] | Batch:
         """The way to run many times: where each record is moved by itself, many runs are many records."""
-        if ALGORITHMS[self.method].audit.by_record and len(self.pair.points) == 1:
+        if AUDITED[self.method].audit.by_record and len(self.pair.points) == 1:
             return Batch(self._many_rows)
         return self.run
 
@@ -100,7 +115,7 @@ def params_of(method: str, choices: Fields, box: Box) -> Any:
 
     Raises ValueError for a combination that the method refuses.
     """
-    made, plan = ALGORITHMS[method].Params, ALGORITHMS[method].audit
+    made, plan = AUDITED[method].Params, AUDITED[method].audit
     names = {field.name for field in fields(made)}
     common = {name: value for name, value in {"n_clusters": 1, "start_seed": 0}.items() if name in names}
     given = {**common, **plan.given, **plan.placed(choices, box), **choices}
@@ -109,14 +124,14 @@ def params_of(method: str, choices: Fields, box: Box) -> Any:
 
 
 def _fitted(method: str, points: Points, box: Box, params: Any, rng: np.random.Generator) -> Result[Any, Any]:
-    result: Result[Any, Any] = ALGORITHMS[method].fit(points, box, params, rng=rng)
+    result: Result[Any, Any] = AUDITED[method].fit(points, box, params, rng=rng)
     return result
 
 
 @lru_cache(maxsize=1)
 def cases() -> Mapping[str, AuditCase]:
     """Return everything that is audited, by key, in the catalogues' order."""
-    return MappingProxyType({case.key: case for method in ALGORITHMS for case in _cases(method)})
+    return MappingProxyType({case.key: case for method in AUDITED for case in _cases(method)})
 
 
 def judged(guarantee: Guarantee) -> Claim:
@@ -133,7 +148,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     params = params_of(case.method, case.choices, box)
     claim = judged(_fitted(case.method, points, box, params, np.random.default_rng(0)).guarantee)
     pair = own_pair(points, box, record, claim.adjacency, shares=case.choices.get("unit") == "range")
-    if ALGORITHMS[case.method].audit.by_record:
+    if AUDITED[case.method].audit.by_record:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
     return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
@@ -148,7 +163,7 @@ def _cases(method: str) -> Iterator[AuditCase]:
         for pair in _pairs(method):
             told = ",".join(f"{name}={value}" for name, value in choices.items())
             key = ":".join(part for part in (method, told, "" if pair is None else pair.name) if part)
-            title, mode = ALGORITHMS[method].title, _words(method, choices, params)
+            title, mode = AUDITED[method].title, _words(method, choices, params)
             made = params if pair is None else params_of(method, choices, pair.box)
             yield AuditCase(key, method, title, mode, choices, made, pair)
     yield from _on_borders(method)
@@ -156,29 +171,29 @@ def _cases(method: str) -> Iterator[AuditCase]:
 
 def _on_borders(method: str) -> Iterator[AuditCase]:
     """Yield a proved method's own mode on copies of one record that lies on a border of what it is decided between."""
-    choices = ALGORITHMS[method].audit.borders
+    choices = AUDITED[method].audit.borders
     if choices is not None:
         pair = between_centers() if choices.get("n_clusters") == 20 else lattice_corner()
         params = params_of(method, choices, pair.box)
         mode = _words(method, {}, params)
-        yield AuditCase(f"{method}:{pair.name}", method, ALGORITHMS[method].title, mode, choices, params, pair)
+        yield AuditCase(f"{method}:{pair.name}", method, AUDITED[method].title, mode, choices, params, pair)
 
 
 def _modes(method: str) -> Iterator[Fields]:
     """Yield the defaults, then each other choice of each knob, then the combinations named above."""
     yield {}
-    for knob in knobs(ALGORITHMS[method].Params):
-        if knob.kind == "choice" and knob.name not in ALGORITHMS[method].audit.idle:
+    for knob in knobs(AUDITED[method].Params):
+        if knob.kind == "choice" and knob.name not in AUDITED[method].audit.idle:
             yield from ({knob.name: value} for value, _ in knob.choices if value != knob.default)
-    yield from ALGORITHMS[method].audit.more
+    yield from AUDITED[method].audit.more
 
 
 def _pairs(method: str) -> Iterator[Pair | None]:
     """Yield the neighbours for one mode: those that its claim is about; None for the usual ones."""
-    if ALGORITHMS[method].audit.by_record:
+    if AUDITED[method].audit.by_record:
         yield farthest_places()
         return
-    if ALGORITHMS[method].audit.gaps:
+    if AUDITED[method].audit.gaps:
         yield alternating_gaps()
     yield None
 
@@ -194,7 +209,7 @@ def _usual_pair(key: str) -> Pair:
 def _words(method: str, choices: Fields, params: Any) -> str:
     """Say the mode in the knobs' own words."""
     parts = []
-    for knob in knobs(ALGORITHMS[method].Params):
+    for knob in knobs(AUDITED[method].Params):
         if knob.kind == "choice" and (knob.name in choices or knob.name in SHOWN):
             parts.append(dict(knob.choices)[getattr(params, knob.name)])
     return ", ".join(parts) or "default"

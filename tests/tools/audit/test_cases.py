@@ -11,9 +11,9 @@ import pytest
 
 from dpviz.audit import Batch, epsilon_lower_bound
 from dpviz.core import Adjacency
-from dpviz.methods import ALGORITHMS
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
+from dpviz.tools.audit.cases import AUDITED as ALGORITHMS
 from dpviz.tools.audit.cases import cases, judged, own_case
 from dpviz.tools.audit.pairs import corner_record
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict

@@ -38,7 +38,7 @@ from dpviz.core import (
     knob,
     unit_records,
 )
-from dpviz.mechanisms import laplace
+from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
 from dpviz.methods.convergent_kmeans.algorithm.step import Problem, ZoneStep, finish, lengths, zone_step
 from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
@@ -65,8 +65,7 @@ LINE_CAVEAT = (
 )
 REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
-    "Noise and arithmetic are floating point and the generator is not a cryptographic one; the proof is for real "
-    "numbers and true randomness. A short seed can be searched for from the release.",
+    SUMS_CAVEAT,
 )
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]

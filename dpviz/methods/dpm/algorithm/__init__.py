@@ -47,6 +47,7 @@ from dpviz.core import (
     knob,
 )
 from dpviz.data import Chunks
+from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
 from dpviz.methods.dpm.algorithm.bins import Candidates
 from dpviz.methods.dpm.algorithm.centers import CentersStep, SplitTree, TreeRelease, average
 from dpviz.methods.dpm.algorithm.interval import interval_size, published_interval, repaired_interval
@@ -79,8 +80,8 @@ NOISY_DELTA_CAVEAT = (
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 COMMON_CAVEATS = (
     "Changing one record instead of adding or removing it costs 2ε and (1 + e^ε)δ.",
-    "Noise and arithmetic are floating point and the generator is not a cryptographic one; the proof is for real "
-    "numbers and true randomness. A short seed can be searched for from the release.",
+    SUMS_CAVEAT,
+    CHOICES_CAVEAT,
 )
 
 __all__ = [

@@ -17,13 +17,10 @@ from dataclasses import dataclass
 
 from dpviz.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.mechanisms import SUMS_CAVEAT
 from dpviz.solvers import moment_length
 
 PAPER = "Byun, Choi & Lee, Improving the Utility of Differentially Private Clustering through Dynamical Processing"
-FLOAT_CAVEAT = (
-    "Noise is floating point and the generator is not a cryptographic one; the proof is for real numbers and true "
-    "randomness."
-)
 FREE_CAVEAT = (
     "Landscape, transition points, dendrogram, cut and labels of new points are computed from the released mixture: "
     "post-processing, which costs nothing."
@@ -111,7 +108,7 @@ def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
     proved = Claim(epsilon, budget.delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None)
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
-    return Guarantee(published, proved, (*own.get(scheme.base, (CUBE_CAVEAT,)), *size, FREE_CAVEAT, FLOAT_CAVEAT))
+    return Guarantee(published, proved, (*own.get(scheme.base, (CUBE_CAVEAT,)), *size, FREE_CAVEAT, SUMS_CAVEAT))
 
 
 def _proved(scheme: Scheme, events: tuple[Event, ...]) -> tuple[float, float, str]:

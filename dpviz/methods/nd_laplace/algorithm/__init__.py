@@ -38,6 +38,7 @@ from dpviz.core import (
 )
 from dpviz.core import Step as CoreStep
 from dpviz.mechanisms import (
+    POINTS_CAVEAT,
     GridCells,
     ReleaseLaw,
     default_grid,
@@ -58,10 +59,6 @@ SHOWN_REJECTED = 16  # rejected draws of a record that a trace keeps, for the pi
 LOCAL_CAVEAT = (
     "Each person adds noise before sending: nobody else needs to be trusted. What is hidden is where a record is, up "
     "to distances of about 1/ε; that somebody took part is not."
-)
-FLOAT_CAVEAT = (
-    "Noise is floating point and the generator is not a cryptographic one; the proof is for real numbers and true "
-    "randomness."
 )
 POST_CAVEATS = {
     "clamp": "Moving a point outside to the box's wall uses public bounds only: post-processing, which keeps ε.",
@@ -213,7 +210,7 @@ def guarantee_of(box: Box, params: Params) -> Guarantee:
     diagonal = noise_box(box, params).diagonal
     across = f"Across the whole box, whose diagonal is {_figure(diagonal)}, that is local differential privacy of "
     across += f"{_figure(local)}."
-    return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, FLOAT_CAVEAT))
+    return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, POINTS_CAVEAT))
 
 
 def _figure(value: float) -> str:

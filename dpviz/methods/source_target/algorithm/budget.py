@@ -19,10 +19,10 @@ from dpviz.accounting import (
     zcdp_rho_for,
 )
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.mechanisms import SUMS_CAVEAT
 
 PAPER = "Schnapp & Sabato, Differentially Private Source-Target Clustering"
 SHOWN_DELTA = 1e-5  # at which a run under zCDP is also stated as (epsilon, delta); ours
-FLOAT_CAVEAT = "Noise is floating point and the generator is no cryptographic one; the proof is for real numbers."
 PUBLIC_CAVEAT = "The target points, the ball and every parameter are public; only the source records are protected."
 FREE_CAVEAT = "Choosing the centers from the released points is post-processing and costs nothing."
 CURATOR_CAVEAT = (
@@ -186,7 +186,7 @@ def _caveats(scheme: Scheme) -> tuple[str, ...]:
         (_vacuous(scheme), nas and noise_bound(scheme, 0.05) >= 1.0),
         (CURATOR_CAVEAT, nas),
     )
-    return (*(text for text, holds in said if holds), PUBLIC_CAVEAT, FREE_CAVEAT, FLOAT_CAVEAT)
+    return (*(text for text, holds in said if holds), PUBLIC_CAVEAT, FREE_CAVEAT, SUMS_CAVEAT)
 
 
 def _vacuous(scheme: Scheme) -> str:

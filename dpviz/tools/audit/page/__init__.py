@@ -8,12 +8,11 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
-from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
-from dpviz.tools.audit.cases import AuditCase, cases
+from dpviz.tools.audit.cases import AUDITED, AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, panel, reading, state
@@ -30,10 +29,10 @@ BATCHED = 10  # times the runs where they are one call
 METHOD = Knob(
     "audited",
     "choice",
-    next(iter(ALGORITHMS)),
+    next(iter(AUDITED)),
     "Method",
     "What is run many times.",
-    choices=tuple((name, algorithm.title) for name, algorithm in ALGORITHMS.items()),
+    choices=tuple((name, algorithm.title) for name, algorithm in AUDITED.items()),
 )
 PAIR = Knob(
     "neighbors",

@@ -1,0 +1,105 @@
+"""What the last bits of a noisy number tell: one count with Laplace noise, for the audit alone.
+
+Mironov 2012, "On significance of the least significant bits for differential privacy": noise that is drawn and added in
+floating point leaves numbers that one exact value alone can lead to. Noise around 0 ends in bits that no sum with 1
+has.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.core import (
+    Adjacency,
+    Algorithm,
+    Box,
+    Claim,
+    FloatArray,
+    Guarantee,
+    Points,
+    Release,
+    Result,
+    Step,
+    as_points,
+    check_params,
+    frozen,
+    knob,
+)
+from dpviz.mechanisms import OsBits, SecretGenerator, laplace
+
+CORNER = 0.75  # box units along the first axis: where the audit's pair has one record, or none
+SMALLEST = -1100.0  # stands for the last bit of 0; that of any other double is at 2^-1074 or above
+MANTISSA = 53  # bits of a double
+EXACT, QUICK = "exact", "quick"
+QUICK_CAVEAT = (
+    "The proof is for real numbers. Noise from a seed is drawn in floating point, for teaching: its last bits tell "
+    "which of two counts it was added to (Mironov 2012). Secret noise is drawn exactly."
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What can be chosen; all of it is public."""
+
+    epsilon: float = knob(1.0, "ε", "Budget of the count.", low=0.05, high=20.0, minimum=1e-9, log=True)
+    sampler: str = knob(
+        EXACT,
+        "Noise",
+        "How the noise is drawn.",
+        choices=((EXACT, "Exact, as secret noise is"), (QUICK, "In floating point, as from a seed")),
+    )
+
+    def __post_init__(self) -> None:
+        """Raise KnobError for what is not allowed."""
+        check_params(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyCountRelease(Release):
+    """A noisy count, and what anybody can read from it."""
+
+    noisy_count: FloatArray  # (1,)
+    last_bit: FloatArray  # (1,) e: the number is an odd multiple of 2^e
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountStep(Step):
+    """The one step of a run, for the curator only."""
+
+    nonprivate_count: float
+    noisy_count: FloatArray  # (1,)
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[CountStep]:
+    """Count the records near one side of the box, and add Laplace noise of scale 1 / epsilon."""
+    unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
+    count = float((unit[:, 0] > CORNER).sum())
+    # The exact way is fed by the seed as well, so that an audit can be made again.
+    source = rng if params.sampler == QUICK else SecretGenerator(OsBits(rng.bytes))
+    yield CountStep(count, frozen(laplace([count], scale=1.0 / params.epsilon, rng=source)))
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[NoisyCountRelease, CountStep]:
+    """Release the noisy count with the place of its last bit."""
+    (step,) = steps(points, box, params, rng=rng)
+    claim = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, "one record moves one count by 1")
+    proved, caveats = (None, (QUICK_CAVEAT,)) if params.sampler == QUICK else (claim, ())
+    events = (LaplaceEvent("count", 1.0, 1.0 / params.epsilon),)
+    release = NoisyCountRelease(step.noisy_count, frozen(last_bit(step.noisy_count)))
+    return Result(release, (step,), events, Guarantee(claim, proved, caveats))
+
+
+def last_bit(numbers: FloatArray) -> FloatArray:
+    """Return the exponent of the lowest bit that is set in each double; SMALLEST for 0."""
+    mantissa, exponent = np.frexp(numbers)
+    whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
+    lowest = np.where(whole == 0, 1, whole & -whole)
+    found = np.log2(lowest.astype(np.float64)) + exponent - MANTISSA
+    return np.where(whole == 0, SMALLEST, found)
+
+
+NOISY_COUNT: Algorithm[Params, NoisyCountRelease, CountStep] = Algorithm(
+    name="noisy_count", title="A noisy count", place=__name__, Params=Params, fit=fit, steps=steps
+)
