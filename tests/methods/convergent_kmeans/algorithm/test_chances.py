@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.methods.convergent_kmeans.algorithm import lookahead as _zone_chances
+from dpviz.mechanisms import SecretGenerator, public_rng
+from dpviz.methods.convergent_kmeans.algorithm import lookahead
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import AT_ONCE, chances
 from dpviz.solvers import controller_angle, tosses, zone_offset
 
@@ -44,12 +45,20 @@ def test_a_childs_draws_are_not_its_parents():
     assert len({lam.tobytes() for lam in lams}) == 3
 
 
-def test_what_a_typed_seed_draws_is_remembered_and_what_the_operating_system_gave_is_not():
-    remembered = _zone_chances._tossed.cache_info
-    for rng, kept in ((np.random.default_rng(2**64 - 1), 1), (np.random.default_rng(), 0)):
-        _zone_chances._tossed.cache_clear()
-        list(chances(3, (2, 2), 1.0, past=True, rng=rng))
-        assert remembered().currsize == kept
+@pytest.mark.parametrize(
+    ("rng", "kept"),
+    [
+        (public_rng(2**64 - 1), 1),
+        (public_rng(3).spawn(1)[0], 1),  # what comes from a public one is public
+        (np.random.default_rng(3), 0),  # a seed that nobody calls public may be somebody's secret
+        (np.random.default_rng(2**100), 0),
+        (SecretGenerator(), 0),
+    ],
+)
+def test_only_what_is_public_is_remembered(rng, kept):
+    lookahead._remembered.cache_clear()
+    assert len(list(chances(3, (2, 2), 1.0, past=True, rng=rng))) == 3
+    assert lookahead._remembered.cache_info().currsize == kept
 
 
 def test_a_generator_without_a_seed_is_refused():
