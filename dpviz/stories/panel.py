@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
+WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
+TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,31 @@ def small_odds(percent: float) -> str:
     return f"{number(percent)} in 100" if percent >= LEAST_ODDS else f"under {LEAST_ODDS} in 100"
 
 
+def limit(percent: float) -> str:
+    """Write an upper limit in cases of 100, never less than it is: 52.5 is 53, 99.33 is 99.4."""
+    return f"{_up(percent, 0):.0f}" if percent <= WHOLE_LIMIT else f"{min(100.0, _up(percent, 1)):.4g}"
+
+
 def at_most(percent: float) -> str:
-    """Write a limit as whole cases in 100, rounded to nearest; one that rounds to 100 is no limit and says so."""
-    return f"at most {odds(percent)}" if percent < 99.5 else "more than 99 in 100: hardly a limit"
+    """Write an upper limit on an attacker; close to 100 it says that it hardly limits anything."""
+    weak = ": almost no protection" if percent > WHOLE_LIMIT else ""
+    return f"at most {limit(percent)} in 100{weak}"
+
+
+def at_least(percent: float) -> str:
+    """Write a lower limit as whole cases in 100, never more than it is."""
+    return f"{math.floor(percent + TIE)} in 100"
+
+
+def floored(value: float) -> str:
+    """Write a lower limit >= 0 with at most three significant digits, never more than it is."""
+    if not math.isfinite(value) or value <= 0:
+        return number(value)
+    digits = 2 - math.floor(math.log10(value))
+    return number(math.floor(value * 10.0**digits * (1.0 + 1e-12)) / 10.0**digits)
+
+
+def _up(value: float, digits: int) -> float:
+    """Round up to so many decimals; what exceeds one by no more than a computer's rounding is that number."""
+    scale = 10.0**digits
+    return math.ceil((value - TIE) * scale) / scale

@@ -127,7 +127,7 @@ def test_both_claims_are_named_where_they_differ(open_page):
         assert "67 in 100" in text
         assert "73 in 100" in text
     assert "proved, ε = 0.707" in note
-    assert "proved, ε = 0.707; as stated, ε = 1: at most 73 in 100" in page.text
+    assert "proved, ε = 0.707; as stated, ε = 1: at most 74 in 100" in page.text
 
 
 @pytest.mark.parametrize("name", PAGES)

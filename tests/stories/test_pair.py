@@ -63,7 +63,7 @@ def test_costs_and_limits_are_those_of_the_runs(both):
         assert float(labels[name].value.split()[0]) == pytest.approx(ratio, rel=6e-3)
         assert not labels[name].public
     assert labels["Attacker is right, as published"].value == "no limit established"
-    assert labels["Attacker is right, repaired"].value == "at most 88 in 100"  # e^2 / (1 + e^2)
+    assert labels["Attacker is right, repaired"].value == "at most 89 in 100"  # e^2 / (1 + e^2)
 
 
 def test_public_words_follow_from_the_releases(both):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.stories.panel import number, odds
+from dpviz.core import attacker_odds
+from dpviz.stories.panel import at_least, at_most, floored, limit, number, odds
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,31 @@ def test_three_significant_digits_and_no_more(value):
 @pytest.mark.parametrize(("percent", "text"), [(50.0, "50 in 100"), (73.1, "73 in 100"), (99.9999, "100 in 100")])
 def test_odds_are_whole_cases_in_a_hundred(percent, text):
     assert odds(percent) == text
+
+
+@given(st.floats(0.0, 40.0), st.floats(0.0, 1.0))
+def test_a_limit_never_shows_less_than_it_is(epsilon, delta):
+    exact = attacker_odds(epsilon, delta)
+    shown = float(limit(exact))
+    assert exact - 1e-9 <= shown <= 100.0
+    assert shown - exact < (1.0 if exact <= 99.0 else 0.1) + 1e-6, "and not a whole step more"
+    assert at_most(exact).startswith(f"at most {limit(exact)} in 100")
+    assert ("almost no protection" in at_most(exact)) == (exact > 99.0)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"), [(0.0, "50"), (0.1, "53"), (1.0, "74"), (3.0, "96"), (5.0, "99.4"), (9, "100")]
+)
+def test_limits_by_hand(epsilon, text):
+    assert limit(attacker_odds(epsilon)) == text
+    nearest = f"{round(attacker_odds(epsilon))}"  # how they were written before
+    assert float(nearest) >= attacker_odds(epsilon) or epsilon in (0.1, 1.0, 3.0, 5.0)
+
+
+@given(st.floats(0.0, 1e9))
+def test_a_lower_limit_never_shows_more_than_it_is(value):
+    shown = float(floored(value).replace(",", ""))
+    assert shown <= value * (1.0 + 1e-9) + 1e-300
+    assert shown >= value * 0.99 - 1e-12
+    if value <= 100.0:
+        assert float(at_least(value).removesuffix(" in 100")) <= value + 1e-9

@@ -7,12 +7,13 @@ import numpy as np
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import estimated_share, randomized_response
 from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.panel import limit
 
 COIN = math.log(3.0)  # ε of two tosses: the truth three times as likely as its opposite
 N_PEOPLE, N_YES = 1_000, 300
 N_ROUNDS = 400_000  # of an attack: its share is off by 0.3 in 100 at most
 SEED = 11
-REMEMBER = ", ".join(f"at ε = {each:g}, {attacker_odds(each):.0f} in 100" for each in (0.1, 1.0, 2.0, 5.0))
+REMEMBER = ", ".join(f"at ε = {each:g}, {limit(attacker_odds(each))} in 100" for each in (0.1, 1.0, 2.0, 5.0))
 
 
 def heard() -> Answer:
@@ -30,7 +31,7 @@ def attacked(epsilon: float) -> Answer:
     truth = rng.random(N_ROUNDS) < 0.5
     said = randomized_response(truth, epsilon=epsilon, rng=rng)
     share = 100.0 * float((said == truth).mean())
-    return Answer(share, {"measured": f"{share:.1f}", "limit": f"{attacker_odds(epsilon):.1f}"})
+    return Answer(share, {"measured": f"{share:.1f}", "limit": limit(attacker_odds(epsilon))})
 
 
 LESSON = Lesson(

@@ -77,11 +77,11 @@ def test_sentences_say_what_is_proved_and_what_is_not():
     proved = Guarantee(claim(), claim())
     said = story.sentence(score, story.limit(proved, "remove"))
     assert said == (
-        "An attacker who guesses from this release is right 54 times in 100; the guarantee allows at most 73 in 100."
+        "An attacker who guesses from this release is right 54 times in 100; the guarantee allows at most 74 in 100."
     )
     claimed = story.sentence(score, story.limit(Guarantee(claim(), None), "remove"))
     assert "Nothing is proved" in claimed
-    assert "not established, would allow at most 73 in 100." in claimed
+    assert "not established, would allow at most 74 in 100." in claimed
     broken = story.sentence(HeldOutScore(200, 200, 0.98, 1.0), story.limit(Guarantee(claim(), None), "remove"))
     assert "less than this attacker reaches" in broken
     assert "no claim limits it" in story.sentence(score, story.limit(Guarantee(claim(math.inf), None), "remove"))

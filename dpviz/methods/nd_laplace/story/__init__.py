@@ -20,7 +20,7 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_most, number, odds
+from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.view import Projection, View, Words
 
 __all__ = [
@@ -231,7 +231,7 @@ def risk(told: Context) -> tuple[Fact, ...]:
         rows = np.linspace(0, told.n - 1, min(told.n, PAIRED)).astype(np.intp)
         error = mean_pair_error(told.unit[rows] / told.scales, epsilon=told.params.epsilon)
         why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
-        facts.append(Fact("Attacker errs at least, mean of pairs", odds(100.0 * error), why, False))
+        facts.append(Fact("Attacker errs at least, mean of pairs", at_least(100.0 * error), why, False))
     return tuple(facts)
 
 

@@ -11,6 +11,7 @@ from dpviz.core import Labels, Points, PointsRelease, attacker_odds
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import nd_laplace
 from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.panel import limit
 
 RADIUS = 500.0  # m, of the page's list: number 4
 LEVEL = 1.0  # ε within it
@@ -46,7 +47,7 @@ def two_homes() -> Answer:
     mine = attacks.nearer_scores(draws(N_DRAWS, 1), here, there) > 0
     theirs = attacks.nearer_scores(draws(N_DRAWS, 2, RADIUS), here, there) < 0
     share = 50.0 * float(mine.mean() + theirs.mean())
-    return Answer(share, {"measured": f"{share:.0f}", "limit": f"{attacker_odds(LEVEL):.0f}"})
+    return Answer(share, {"measured": f"{share:.0f}", "limit": limit(attacker_odds(LEVEL))})
 
 
 def averaged() -> Answer:

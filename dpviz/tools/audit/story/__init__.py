@@ -13,7 +13,7 @@ from dpviz import attacks
 from dpviz.audit import EpsilonBound
 from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.panel import Fact, Sentence, floored, number
 from dpviz.stories.roc import roc_scene
 
 BINS = 48
@@ -58,7 +58,7 @@ def sentence(audited: Audited) -> Sentence:
     """Say what was found, with its confidence; never that something is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     runs = f"{bound.n_runs:,} runs of each world"
-    least = f"ε is at least {number(bound.epsilon_lower)}"
+    least = f"ε is at least {floored(bound.epsilon_lower)}"
     most = ", the most these runs can show" if bound.at_ceiling else ""
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
@@ -74,7 +74,7 @@ def sentence(audited: Audited) -> Sentence:
 def facts(audited: Audited) -> tuple[Fact, ...]:
     """Return the counts behind the sentence."""
     bound, public = audited.bound, not audited.is_own
-    shown = [Fact("Measured ε, at least", number(bound.epsilon_lower), "Lower end at 95 % confidence.", public)]
+    shown = [Fact("Measured ε, at least", floored(bound.epsilon_lower), "Lower end at 95 % confidence.", public)]
     kind = "Proved" if audited.is_proved else "Claimed"
     # Per unit of distance, the limit for real records tells how far a record moved.
     shown.append(Fact(f"{kind} ε", number(audited.limit.epsilon), "For these two data sets.", public))

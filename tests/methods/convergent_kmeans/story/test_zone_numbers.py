@@ -70,7 +70,10 @@ def test_odds_follow_the_formula(tell, epsilon):
     told = tell(epsilon=epsilon)
     percents = [100 * math.exp(e) / (1 + math.exp(e)) for e in (epsilon, 2 * epsilon)]
     once, twice = (
-        f"at most {round(p)} in 100" if p < 99.5 else "more than 99 in 100: hardly a limit" for p in percents
+        f"at most {math.ceil(p)} in 100"
+        if p <= 99
+        else f"at most {math.ceil(10 * p) / 10:g} in 100: almost no protection"
+        for p in percents
     )
     for text in (story.sentence(told).curator, story.sentence(told).public):
         assert once in text
@@ -84,7 +87,7 @@ def test_the_specifications_odds():
 
 def test_delta_counts_in_the_odds(tell):
     told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
-    wanted = f"at most {round(100 * (math.e + 0.2) / (1 + math.e))} in 100"
+    wanted = f"at most {math.ceil(100 * (math.e + 0.2) / (1 + math.e))} in 100"
     assert wanted in story.sentence(told).public
     assert value(story.risk(told), "Attacker is right") == wanted
 
