@@ -8,6 +8,7 @@ import pytest
 
 from dpviz import baselines, methods
 from dpviz.core import Box, Claim, Event, Guarantee, Release, Result, Step, check_params, knobs
+from dpviz.mechanisms import SecretGenerator
 
 N = 120
 HOMES = {"dpviz.methods": methods.CATALOGUE, "dpviz.baselines": baselines.CATALOGUE}
@@ -117,6 +118,13 @@ def test_a_seed_decides_every_bit(name):
         assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f"), path
     pairs = list(zip(arrays(first.release), arrays(other.release), strict=False))
     assert any(not np.array_equal(one, two) for (_, one), (_, two) in pairs)
+
+
+def test_secret_noise_is_drawn_anew_each_time(name):
+    points, box = data(2)
+    runs = [CATALOGUE[name].fit(points, box, params_of(name), rng=SecretGenerator()) for _ in range(2)]
+    first, other = ([array.tobytes() for _, array in arrays(run.release)] for run in runs)
+    assert first != other
 
 
 def test_results_are_shared_and_so_cannot_be_written(name):

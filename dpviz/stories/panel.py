@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
+_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
 
 
@@ -70,10 +72,7 @@ def at_least(percent: float) -> str:
 
 def floored(value: float) -> str:
     """Write a lower limit >= 0 with at most three significant digits, never more than it is."""
-    if not math.isfinite(value) or value <= 0:
-        return number(value)
-    digits = 2 - math.floor(math.log10(value))
-    return number(math.floor(value * 10.0**digits * (1.0 + 1e-12)) / 10.0**digits)
+    return number(float(_DOWN.create_decimal(repr(float(value)))))
 
 
 def _up(value: float, digits: int) -> float:

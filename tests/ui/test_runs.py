@@ -219,3 +219,16 @@ def test_parameters_with_arrays_are_named_by_what_is_in_them():
         key(targets, Ball(np.ones(2), 2.0)),
     ]
     assert len({key(targets), *others}) == 1 + len(others)
+
+
+def test_runs_beside_the_picture_have_its_seed_or_a_secret_one_of_this_session(session):  # noqa: ARG001 (it is empty)
+    assert SEEDED.seed_for(source()) == runs.Seed(0, secret=False)
+    mine = SECRET.seed_for(source())
+    assert mine.secret
+    assert mine == SECRET.seed_for(source()), "or every look would be another release"
+    assert mine.value > 2**64
+    assert str(mine.value) not in repr(mine)
+    for uploaded in (SEEDED, SECRET):
+        other = uploaded.seed_for(source(uploaded=True))
+        assert other.secret
+        assert other.value != mine.value
