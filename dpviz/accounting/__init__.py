@@ -10,6 +10,7 @@ from dpviz.accounting.closed_forms import (
 )
 from dpviz.accounting.composition import pure_epsilon, under_replace, zcdp_rho
 from dpviz.accounting.events import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.accounting.noisy_delta import mean_over_laplace
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
+    "mean_over_laplace",
     "privacy_loss_distribution",
     "pure_epsilon",
     "under_replace",

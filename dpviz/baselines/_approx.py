@@ -11,11 +11,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu
+from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu, mean_over_laplace
 from dpviz.baselines._params import OneShotParams
-from dpviz.core import Adjacency, Budget, Counts, Event
+from dpviz.baselines._size import KnownSize
+from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray
 from dpviz.mechanisms import SecretGenerator, laplace
 
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
@@ -44,12 +46,20 @@ class ApproxParams(OneShotParams):
             )
 
 
-def delta_for(n_records: float) -> float:
-    """Return 1/(n sqrt n), rounded down to a power of two, of a public or noisy n, at least LEAST_RECORDS.
+def delta_for(n_records: ArrayLike) -> FloatArray:
+    """Return 1/(n sqrt n), rounded down to a power of two, of public or noisy n, at least LEAST_RECORDS.
 
     Rounded, so that one calibration serves many runs whose noisy numbers differ.
     """
-    return 2.0 ** math.floor(-1.5 * math.log2(max(n_records, LEAST_RECORDS)))
+    return np.asarray(2.0 ** np.floor(-1.5 * np.log2(np.maximum(n_records, LEAST_RECORDS))))
+
+
+def mean_delta(params: ApproxParams, size: KnownSize) -> float | None:
+    """Return delta's mean over the noise of the number of records that it follows, None where it follows none."""
+    if params.delta is not None or not size.events:
+        return None
+    (event,) = size.events
+    return mean_over_laplace(delta_for, size.n_records, event.scale)
 
 
 def delta_caveats(params: ApproxParams, adjacency: Adjacency) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ class Plan:
 
     n_records: float
     delta: float  # of the whole run
+    mean_delta: float | None  # over the noise of the number that it follows
     mean: GaussianEvent
     level_epsilon: float  # a, of each level's counts
     averages: GaussianEvent

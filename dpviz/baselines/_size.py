@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent
-from dpviz.core import Adjacency, Event
+from dpviz.core import Adjacency
 from dpviz.mechanisms import laplace
 
 SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
@@ -19,7 +19,7 @@ class KnownSize:
 
     n_records: float  # public or noisy; a noisy one may be negative
     epsilon: float  # left for everything else
-    events: tuple[Event, ...]
+    events: tuple[LaplaceEvent, ...]
 
 
 def known_size(

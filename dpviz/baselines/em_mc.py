@@ -33,7 +33,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
-from dpviz.baselines._approx import ApproxParams, counts_event, delta_caveats, delta_for, noisy_whole, sums_event
+from dpviz.baselines._approx import (
+    ApproxParams,
+    counts_event,
+    delta_caveats,
+    delta_for,
+    mean_delta,
+    noisy_whole,
+    sums_event,
+)
 from dpviz.baselines._cover import Cover, covers, public_axes
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
@@ -164,9 +172,10 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         picked_counts=last.noisy_counts,
     )
     adjacency = run.adjacency
-    claim = Claim(params.epsilon, run.delta, adjacency, "picks, counts and averages composed as zCDP")
+    words = "picks, counts and averages composed as zCDP"
+    claim = Claim(params.epsilon, run.delta, adjacency, words, mean_delta=run.mean_delta)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, run.delta, adjacency, reference)
+    published = Claim(params.epsilon, run.delta, adjacency, reference, mean_delta=run.mean_delta)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
     caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)
@@ -202,6 +211,7 @@ class _Run:
     params: Params
     adjacency: Adjacency
     delta: float
+    mean_delta: float | None  # where delta follows a noisy number
     shares: Shares
     size_events: tuple[Event, ...]
     rng: np.random.Generator
@@ -212,12 +222,23 @@ class _Run:
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, axes_rng, loop_rng = rng.spawn(3)
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
-        delta = delta_for(size.n_records) if params.delta is None else params.delta
+        delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
         chosen = axes_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
         axes = public_axes(box.d, params.n_axes, rng=chosen)
         shares = shares_of(Budget(size.epsilon, delta), params.n_clusters * params.n_scales, adjacency)
         places = projections(unit - BOX_MIDDLE, axes)
-        return cls(unit, places, axes, params, adjacency, delta, shares, size.events, loop_rng)
+        return cls(
+            unit,
+            places,
+            axes,
+            params,
+            adjacency,
+            delta,
+            mean_delta(params, size),
+            shares,
+            size.events,
+            loop_rng,
+        )
 
     def steps(self) -> Iterator[ScaleStep | AverageStep]:
         """Yield the steps; once, because noise is drawn."""

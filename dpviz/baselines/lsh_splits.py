@@ -34,6 +34,7 @@ from dpviz.baselines._approx import (
     delta_caveats,
     delta_for,
     joint_mu,
+    mean_delta,
     noisy_whole,
     sums_event,
 )
@@ -126,9 +127,10 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         planes=first.planes,
     )
     adjacency, delta = adjacency_of(params.adjacency), first.plan.delta
-    claim = Claim(params.epsilon, delta, adjacency, "a private mean; level counts and leaf sums composed together")
+    words, mean = "a private mean; level counts and leaf sums composed together", first.plan.mean_delta
+    claim = Claim(params.epsilon, delta, adjacency, words, mean_delta=mean)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, delta, adjacency, reference)
+    published = Claim(params.epsilon, delta, adjacency, reference, mean_delta=mean)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
     return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
@@ -159,7 +161,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Pl
     """Fix delta, noise and minima, counting the `n` records with noise where their number is not public."""
     adjacency = adjacency_of(params.adjacency)
     size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
-    delta = delta_for(size.n_records) if params.delta is None else params.delta
+    delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
     mean_budget = Budget(CENTER_SHARE * size.epsilon, CENTER_SHARE * delta)
     times = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     rest = (1.0 - CENTER_SHARE) * size.epsilon, (1.0 - CENTER_SHARE) * delta
@@ -169,6 +171,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Pl
     return Plan(
         n_records=size.n_records,
         delta=delta,
+        mean_delta=mean_delta(params, size),
         mean=sums_event("mean", d, gdp_mu(mean_budget), adjacency),
         level_epsilon=mu / COUNT_RATIO,
         averages=sums_event("averages of the leaves", d, mu, adjacency),

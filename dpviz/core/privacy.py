@@ -37,6 +37,7 @@ class Claim:
     reference: str
     per_distance: bool = False  # epsilon is per unit of distance (geo-indistinguishability)
     rho: float | None = None  # the zCDP statement that (epsilon, delta) was converted from
+    mean_delta: float | None = None  # where delta follows a released noisy number: its mean over that number's noise
 
     def __post_init__(self) -> None:
         """Raise ValueError for a number that is no guarantee at all."""
@@ -44,6 +45,11 @@ class Claim:
             raise ValueError(
                 f"A claim had epsilon={self.epsilon}, delta={self.delta}, but epsilon must be >= 0 and delta in [0, 1]."
             )
+
+    @property
+    def a_priori_delta(self) -> float:
+        """Return the delta that holds before the run: the guarantee's own, whatever number is released."""
+        return self.delta if self.mean_delta is None else self.mean_delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,11 +38,11 @@ def limit(proved: Claim | None, stated: Claim | None = None) -> str:
     if proved is None:
         return "No limit is established on what this release tells about you."
     what = "which of two records is yours" if proved.adjacency is Adjacency.REPLACE else "whether you are in the data"
-    most = at_most(attacker_odds(proved.epsilon, proved.delta))
+    most = at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
     said = f"With secret noise, whoever guesses from this release {what} is right {most}"
     if stated is None or number(stated.epsilon) == number(proved.epsilon):
         return f"{said}. A coin: 50."
-    other = at_most(attacker_odds(stated.epsilon, stated.delta))
+    other = at_most(attacker_odds(stated.epsilon, stated.a_priori_delta))
     return (
         f"{said} (proved, ε = {number(proved.epsilon)}; as stated, ε = {number(stated.epsilon)}: {other}). A coin: 50."
     )
@@ -85,7 +85,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     if proved is None:
         return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
-    once = at_most(attacker_odds(proved.epsilon, proved.delta))
+    once = at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
     if proved.adjacency is Adjacency.REPLACE:
         return (Fact("Attacker is right", once, "Guessing which of two records is yours; a coin: 50 in 100.", True),)
     twice = at_most(attacker_odds(2.0 * proved.epsilon, _twice(proved)))
@@ -115,4 +115,4 @@ def outcome(told: Telling[CentersRelease, Step], _classes: Labels | None, _look:
 
 def _twice(proved: Claim) -> float:
     """Return the delta of one removal and one addition, (1 + e^epsilon) delta, at most 1."""
-    return 0.0 if proved.delta == 0 else min(1.0, (1.0 + math.exp(min(proved.epsilon, 700.0))) * proved.delta)
+    return 0.0 if proved.delta == 0 else min(1.0, (1.0 + math.exp(min(proved.epsilon, 700.0))) * proved.a_priori_delta)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpviz.core import Claim, Guarantee, attacker_odds
 from dpviz.stories.panel import at_most, number
-from dpviz.stories.promise import NEIGHBORS
+from dpviz.stories.promise import NEIGHBORS, delta_words
 from dpviz.stories.view import Words
 
 CURATOR = "A curator who sees all records."
@@ -85,7 +85,7 @@ def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
     """Write a claim's numbers; `distance` is what an epsilon per distance is stated for, with its words."""
     length, words = distance or (1.0, "unit of distance")
     text = f"ε = {number(claim.epsilon * length)} per {words}" if claim.per_distance else f"ε = {number(claim.epsilon)}"
-    text += f", δ = {number(claim.delta)}" if claim.delta > 0 else ""
+    text += delta_words(claim)
     return text + (f" (ρ = {number(claim.rho)})" if claim.rho is not None else "")
 
 
@@ -138,4 +138,4 @@ def _statement(title: str, claim: Claim, contents: Contents) -> Statement:
 
 
 def _percent(claim: Claim, length: float = 1.0) -> float:
-    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)
+    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.a_priori_delta)

@@ -82,12 +82,12 @@ def _limit(told: Any) -> str:
     proved = told.result.guarantee.proved
     if proved is None:
         return "no limit is established"
-    return f"with secret noise an attacker is right {at_most(attacker_odds(proved.epsilon, proved.delta))}"
+    return f"with secret noise an attacker is right {at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))}"
 
 
 def _odds(told: Any) -> str:
     proved = told.result.guarantee.proved
-    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.delta))
+    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
 
 
 def _ratio(told: Any) -> float:

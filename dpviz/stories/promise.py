@@ -28,17 +28,27 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
+def delta_words(claim: Claim) -> str:
+    """Write a claim's delta; where it follows a noisy number, its mean and what this number made it."""
+    if claim.delta == 0:
+        return ""
+    if claim.mean_delta is None:
+        return f", δ = {number(claim.delta)}"
+    return f", δ = {number(claim.mean_delta)} on average over the noisy count, {number(claim.delta)} for this one"
+
+
 def _words(claim: Claim) -> str:
-    delta = f", δ = {number(claim.delta)}" if claim.delta > 0 else ""
     per = " per unit of distance" if claim.per_distance else ""
-    return f"ε = {number(claim.epsilon)}{per}{delta} for {NEIGHBORS[claim.adjacency]} ({claim.reference.rstrip('.')})"
+    promised = f"ε = {number(claim.epsilon)}{per}{delta_words(claim)}"
+    return f"{promised} for {NEIGHBORS[claim.adjacency]} ({claim.reference.rstrip('.')})"
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
     return {
         "epsilon": claim.epsilon if math.isfinite(claim.epsilon) else "infinite",  # JSON has no infinity
         "per_distance": claim.per_distance,
-        "delta": claim.delta,
+        "delta": claim.a_priori_delta,
+        "delta_for_the_released_count": None if claim.mean_delta is None else claim.delta,
         "adjacency": claim.adjacency.value,
         "reference": claim.reference,
     }

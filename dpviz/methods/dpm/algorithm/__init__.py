@@ -239,10 +239,14 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
     from_noisy = params.delta is None and params.n_public is None
     delta_caveats = (NOISY_DELTA_CAVEAT,) if from_noisy else ()
     public = (PUBLIC_N_CAVEAT,) if params.n_public is not None else ()
-    claim = Claim(params.epsilon, plan.delta, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 1")
+    claim = Claim(params.epsilon, plan.delta, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 1", mean_delta=plan.mean_delta)
     if published:
         # With one axis the interval size moves by 2 - q <= 2 ranks, for which epsilon/2 is enough.
-        proved = Claim(params.epsilon, plan.averages.delta, Adjacency.ADD_REMOVE, "one axis: lemma 1 holds")
+        share = plan.averages.delta / plan.delta
+        mean = None if plan.mean_delta is None else share * plan.mean_delta
+        proved = Claim(
+            params.epsilon, plan.averages.delta, Adjacency.ADD_REMOVE, "one axis: lemma 1 holds", mean_delta=mean
+        )
         lemma = (LEMMA_CAVEAT,) if d > 1 else ()
         caveats = (*lemma, OFFSET_CAVEAT, *delta_caveats, *public, *COMMON_CAVEATS)
         return Guarantee(claim, proved if d == 1 else None, caveats)
@@ -251,6 +255,7 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
         plan.delta,
         Adjacency.ADD_REMOVE,
         "repaired calibration: pooled gaps, splits scored on released counts, Gaussian averages",
+        mean_delta=plan.mean_delta,
     )
     return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS))
 

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dpviz.accounting import LaplaceEvent
+from dpviz.accounting import LaplaceEvent, mean_over_laplace
 from dpviz.core import Budget, Event, FloatArray, frozen
 from dpviz.mechanisms import laplace
 
@@ -61,7 +62,8 @@ class Plan:
     interval_epsilon: float
     averages: Budget  # of all averages together; they read disjoint records
     count_delta: float  # of each level's counts; published only
-    delta: float  # of the whole run
+    delta: float  # of the whole run, once the root's noisy count is known
+    mean_delta: float | None  # over that count's noise, where delta follows it
     events: tuple[Event, ...]
 
 
@@ -103,9 +105,9 @@ def shares_for(n_records: float, epsilon: float) -> Shares:
     return Shares(between("interval"), between("counts"), between("splits"), between("averages"))
 
 
-def delta_for(n_records: float) -> float:
-    """Return 1/(n sqrt n) of a noisy or public n, counted as LEAST_RECORDS where it is less: so at most 3.2e-5."""
-    return float(max(n_records, LEAST_RECORDS) ** -1.5)
+def delta_for(n_records: ArrayLike) -> FloatArray:
+    """Return 1/(n sqrt n) of noisy or public n, counted as LEAST_RECORDS where it is less: so at most 3.2e-5."""
+    return np.asarray(np.maximum(n_records, LEAST_RECORDS) ** -1.5)
 
 
 def make_plan(
@@ -136,7 +138,8 @@ def make_plan(
     count_epsilons = level_epsilons(parts.counts * epsilon, depth + 1)
     root = count_event("count of level 0", float(count_epsilons[0]))
     root_count = max(float(laplace(np.float64(n), scale=root.scale, rng=root_rng)), 1.0)
-    total_delta = delta if delta is not None else delta_for(root_count if n_public is None else float(n_public))
+    total_delta = delta if delta is not None else float(delta_for(root_count if n_public is None else n_public))
+    follows = delta is None and n_public is None
     for_counts = COUNT_DELTA_SHARE * total_delta if published else 0.0
     return Plan(
         n_levels=depth,
@@ -151,6 +154,7 @@ def make_plan(
         averages=Budget(parts.averages * epsilon, total_delta - for_counts),
         count_delta=for_counts / (depth + 1),
         delta=total_delta,
+        mean_delta=mean_over_laplace(delta_for, root_count, root.scale) if follows else None,
         events=(*events, root),
     )
 

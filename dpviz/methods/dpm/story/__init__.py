@@ -243,12 +243,14 @@ def _depth(told: Context) -> str:
 
 def _delta(told: Context) -> tuple[str, str]:
     """Return delta and where it comes from."""
-    delta = number(told.result.guarantee.published.delta)
+    claim = told.result.guarantee.published
+    delta = number(claim.a_priori_delta)
     if told.params.delta is not None:
         return f"{delta}, given", "You chose it."
     if told.params.n_public is not None:
         return f"{delta}, from public n", "1/(n √n) of the number of records, which you said is public."
-    return f"{delta}, from noisy n", "1/(n √n) of the released noisy number of records, of 1,000 where there are fewer."
+    why = "1/(n √n) of the noisy number of records, at least 1,000: the mean over its noise. The released number gives"
+    return f"{delta}, from noisy n", f"{why} {number(claim.delta)}."
 
 
 def _candidates(told: Context) -> str:
