@@ -125,7 +125,7 @@ def test_both_claims_are_named_where_they_differ(open_page):
     note = slider["notes"][slider["index"]]
     for text in (note, page.text):
         assert "67 in 100" in text
-        assert "73 in 100" in text
+        assert "74 in 100" in text
     assert "proved, ε = 0.707" in note
     assert "proved, ε = 0.707; as stated, ε = 1: at most 74 in 100" in page.text
 
