@@ -32,6 +32,7 @@ CAUGHT = (
     "convergent_kmeans:mode=published",
     "convergent_kmeans:mode=published,orientation=future",
     "dpm:calibration=published:gaps",
+    "noisy_count:sampler=quick",
 )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dpviz.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
-from dpviz.mechanisms import SUMS_CAVEAT
+from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
 from dpviz.solvers import moment_length
 
 PAPER = "Byun, Choi & Lee, Improving the Utility of Differentially Private Clustering through Dynamical Processing"
@@ -108,7 +108,8 @@ def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
     proved = Claim(epsilon, budget.delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None)
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
-    return Guarantee(published, proved, (*own.get(scheme.base, (CUBE_CAVEAT,)), *size, FREE_CAVEAT, SUMS_CAVEAT))
+    of_base = own.get(scheme.base, (CUBE_CAVEAT, CHOICES_CAVEAT))
+    return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT))
 
 
 def _proved(scheme: Scheme, events: tuple[Event, ...]) -> tuple[float, float, str]:
