@@ -19,6 +19,7 @@ from dpviz.ui import asking
 from dpviz.ui.server import ahead, profile, ready
 from dpviz.ui.server.headers import SecurityHeaders
 from dpviz.ui.server.origin import OwnOrigin
+from dpviz.ui.server.uploads import SessionLimit
 
 if problem := profile.problem():
     sys.exit(problem)
@@ -26,7 +27,7 @@ if problem := profile.problem():
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
-    middleware=[Middleware(SecurityHeaders), Middleware(OwnOrigin), Middleware(profile.NoUploads)],
+    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.NoUploads, SessionLimit)],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -2,6 +2,7 @@
 
 from dpviz.data.bounds import Bounds, Clipping
 from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks
+from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits, subsample
@@ -29,7 +30,9 @@ __all__ = [
     "TableError",
     "as_chunks",
     "data_knobs",
+    "get_ready",
     "load",
+    "read_confined",
     "read_table",
     "size_limits",
     "subsample",

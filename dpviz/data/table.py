@@ -232,15 +232,18 @@ def read_table(file_or_path: Any) -> Table:
     `decoding` and `parsing`.
     """
     given = read_bytes(file_or_path)
-    notes: tuple[str, ...] = ()
-    if given.data.startswith(ZIP_MAGIC):
-        columns = read_workbook(given.data)
-    elif given.data.startswith(PARQUET_MAGIC):
-        columns = read_parquet(given.data)
-    else:
-        text, notes = decode(given.data)
-        columns = parse(text)
-    return Table(given.name, given.digest, replace(columns, notes=(*notes, *columns.notes)))
+    return Table(given.name, given.digest, columns_of(given.data))
+
+
+def columns_of(data: bytes) -> Columns:
+    """Return the columns of a file's bytes, as `read_table` does. Raises TableError."""
+    if data.startswith(ZIP_MAGIC):
+        return read_workbook(data)
+    if data.startswith(PARQUET_MAGIC):
+        return read_parquet(data)
+    text, notes = decode(data)
+    columns = parse(text)
+    return replace(columns, notes=(*notes, *columns.notes))
 
 
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:

@@ -19,7 +19,8 @@ from dpviz.data import (
     Scaling,
     Table,
     TableError,
-    read_table,
+    get_ready,
+    read_confined,
 )
 from dpviz.ui import state
 from dpviz.ui.data import upload_form
@@ -101,6 +102,7 @@ def ask(*, public: bool) -> Described | None:
     """Draw the form and return what it describes; None while it is not complete, or the file is no table."""
     file = st.file_uploader("Your file", type=list(KINDS), help=LIMITS)
     if file is None:
+        get_ready()
         st.session_state.pop(_TABLE, None)
         if wanted := st.session_state.get(_LINK):
             st.info(
@@ -138,7 +140,7 @@ def _read(file: Any) -> Table | TableError:
     """Read the file or keep why not, so that a bad one is not read again with every run."""
     try:
         with st.spinner("Reading the file"):
-            return read_table(file)
+            return read_confined(file)
     except TableError as error:
         return error
 

@@ -1,0 +1,106 @@
+"""At least 600 hostile files, made by a script: what damages a reader, and what would eat a server."""
+
+import gzip
+from collections.abc import Iterator
+
+import numpy as np
+
+from tests.data.made import archive, parquet, workbook
+
+TEXT = ("age,income\n" + "".join(f"{20 + i % 60},{900 + 37 * i % 800}\n" for i in range(200))).encode()
+SIGNS = (
+    b"",
+    b"\0",
+    b"\xff",
+    b"\x80",
+    b"\r",
+    b"\n",
+    b'"',
+    b"'",
+    b",",
+    b";",
+    b"\t",
+    b"|",
+    b"=1+1",
+    b"@SUM(A1)",
+    b"+cmd|' /C calc'!A0",
+)
+SIGNS += (
+    b"NaN",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"-1e-999",
+    b"9" * 400,
+    b"0x10",
+    b"1_000",
+    "\u202e12".encode(),
+    "\ufeff".encode(),
+)
+SIGNS += (
+    b"<script>alert(1)</script>",
+    b"](javascript:alert(1))",
+    b"$x$",
+    b"{}",
+    b"%s%s%n",
+    b"../../etc/passwd",
+    "١٢".encode(),
+)
+MB = 1_000_000
+
+
+def small() -> Iterator[tuple[str, bytes]]:
+    """Yield (name, bytes) of files that are wrong in every way, none of them large."""
+    rng = np.random.default_rng(0)
+    bases = {
+        "text": TEXT,
+        "utf-16": TEXT.decode().encode("utf-16"),
+        "gzip": gzip.compress(TEXT, mtime=0),
+        "workbook": workbook("<row><c><v>1</v></c><c><v>2</v></c></row>" * 30, strings="<si><t>a</t></si>"),
+        "parquet": parquet({"a": np.arange(300.0), "b": np.arange(300) % 7, "c": ["x", "y", "z"] * 100}),
+    }
+    for kind, base in bases.items():
+        for _ in range(40):
+            cut = int(rng.integers(1, len(base)))
+            yield f"{kind}, cut at {cut}", base[:cut]
+        for i in range(60):
+            data = bytearray(base)
+            for place in rng.integers(0, len(data), 1 + i % 9):
+                data[place] = int(rng.integers(256))
+            yield f"{kind}, {1 + i % 9} bytes changed, {i}", bytes(data)
+    for sign in SIGNS:
+        yield f"cell {sign[:20]!r}", TEXT + b"7," + sign + b"\n"
+        yield f"header {sign[:20]!r}", sign + b"," + sign + b"\n1,2\n3,4\n"
+        yield f"nothing but {sign[:20]!r}", sign * 50
+    for i in range(20):
+        yield f"noise {i}", rng.bytes(int(rng.integers(1, 5000)))
+    yield "an empty file", b""
+    yield "ragged rows", b"a,b\n" + b"".join(b"1," * i + b"\n" for i in range(300))
+    yield "an open quote", b'a,b\n"' + b"1,2\n" * 5000
+    yield "deep nesting in a cell", workbook("<row><c>" + "<a>" * 20_000)
+    yield "an entity", workbook("<row><c><v>&unknown;</v></c></row>")
+    yield "no sheet", archive({"xl/workbook.xml": "<workbook/>"})
+    yield "a document type", archive({"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><workbook>&b;</workbook>'})
+
+
+# What unpacks, or is read, to much more than it is: name -> how to make it.
+BOMBS = {
+    "nested elements": lambda: workbook(**{"xl/workbook.xml": "<workbook>" + "<a>" * (95 * MB)}),
+    "an empty table of shared strings": lambda: workbook(**{"xl/sharedStrings.xml": "<sst>" + "<si/>" * (58 * MB)}),
+    "a row of 20 million columns": lambda: b"a," * (20 * MB) + b"\n" + b"1,2\n",
+    "endless elements": lambda: workbook(**{"xl/workbook.xml": "<workbook>" + "<a/>" * (70 * MB)}),
+    "a list of relations": lambda: workbook(
+        **{"xl/_rels/workbook.xml.rels": "<Relationships>" + "<Relationship Id='a'/>" * (13 * MB)}
+    ),
+    "one cell": lambda: workbook("<row><c t='inlineStr'><is><t>" + "&amp;" * (57 * MB)),
+    "one long text in every cell": lambda: workbook(
+        "<row>" + "<c t='s'><v>0</v></c>" * 150 + "</row>", strings="<si><t>" + "x" * (10 * MB) + "</t></si>"
+    ),
+    "gzip of zeros": lambda: gzip.compress(b"0" * (400 * MB), 9, mtime=0),
+    "gzip of one cell": lambda: gzip.compress(b"a,b\n1," + b"9" * (49 * MB), 9, mtime=0),
+    "text in one cell": lambda: b"a,b\n1," + b"x" * (49 * MB),
+    "quotes": lambda: b'a,b\n"' + b'""' * (24 * MB),
+    "line ends": lambda: b"a,b\n" + b"\n" * (49 * MB),
+    "separators": lambda: b"a,b\n1,2\n" + b"," * (49 * MB),
+    "texts that differ": lambda: b"a,b\n" + b"".join(b"t%d,u%d\n" % (i, i) for i in range(199_999)),
+}

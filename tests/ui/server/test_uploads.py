@@ -1,0 +1,100 @@
+"""Files stay in memory, and one session's files leave room for the others."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from starlette.formparsers import MultiPartParser
+from starlette.requests import Request
+
+from dpviz.data import MAX_BYTES
+from dpviz.ui.server import uploads
+
+MINE, OTHERS = "mine", "others"
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """Return what the server holds: session -> files."""
+    found = {}
+    manager = SimpleNamespace(file_storage=found)
+    running = SimpleNamespace(uploaded_file_mgr=manager)
+    monkeypatch.setattr(uploads, "Runtime", SimpleNamespace(exists=lambda: True, instance=lambda: running))
+    return found
+
+
+def asked(limit, session, size, *, method="PUT", path=uploads.ROUTE):
+    """Return the status of an upload that says `size`; None where it was passed on."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [] if size is None else [(b"content-length", str(size).encode())]
+    scope = {"type": "http", "method": method, "path": f"{path}{session}/file", "headers": headers}
+    asyncio.run(limit(scope, receive, send))
+    return sent[0]["status"] if sent else None
+
+
+async def inside(_scope, _receive, _send):
+    """Take it."""
+
+
+def test_a_session_holds_so_much_and_no_more(stored):
+    limit = uploads.SessionLimit(inside)
+    assert asked(limit, MINE, MAX_BYTES) is None
+    stored[MINE] = {"a": SimpleNamespace(data=bytes(1000)), "b": SimpleNamespace(data=bytes(500))}
+    assert asked(limit, MINE, uploads.SESSION_BYTES - 1500) is None
+    assert asked(limit, MINE, uploads.SESSION_BYTES - 1499) == 413
+    assert asked(limit, OTHERS, uploads.SESSION_BYTES - 1499) is None, "others' files are their own"
+    assert asked(limit, MINE, uploads.SESSION_BYTES, path="/below" + uploads.ROUTE) == 413
+    assert asked(limit, MINE, None) == 411
+    assert asked(limit, MINE, "-5") == 411
+    for other in ({"method": "DELETE"}, {"path": "/_stcore/health/"}):
+        assert asked(limit, MINE, uploads.SESSION_BYTES, **other) is None
+    assert not limit.coming
+
+
+def test_files_on_their_way_count_and_are_forgotten_when_they_break_off(stored):
+    seen = []
+
+    async def breaks(_scope, _receive, _send):
+        seen.append(asked_beside())
+        raise ConnectionError
+
+    limit = uploads.SessionLimit(breaks)
+
+    def asked_beside():
+        return limit.coming[MINE] + 10 > uploads.SESSION_BYTES
+
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            asked(limit, MINE, uploads.SESSION_BYTES)
+    assert seen == [True, True]
+    assert not limit.coming
+    assert stored == {}
+
+
+def test_an_upload_of_the_largest_size_stays_off_the_disk():
+    """Streamlit hands uploads to Starlette's parser; a file of it that is rolled over lies on the disk."""
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    body = head + b"1" * MAX_BYTES + b"\r\n--b--\r\n"
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def taken(most):
+        headers = [(b"content-type", b"multipart/form-data; boundary=b")]
+        request = Request({"type": "http", "method": "PUT", "headers": headers}, receive)
+        kept, MultiPartParser.spool_max_size = MultiPartParser.spool_max_size, most
+        try:
+            async with request.form() as form:
+                return form["file"].file._rolled
+        finally:
+            MultiPartParser.spool_max_size = kept
+
+    assert asyncio.run(taken(MultiPartParser.spool_max_size)) is False
+    assert asyncio.run(taken(1024 * 1024)) is True, "else this test shows nothing"
