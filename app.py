@@ -27,7 +27,7 @@ if problem := profile.problem():
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
-    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.NoUploads, SessionLimit)],
+    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.Closed, SessionLimit)],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -29,6 +29,13 @@ NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 COMMA_NUMBER = NUMBER.replace(r"\.", ",")
 DOT_FRACTION = r"[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?"
 COMMA_FRACTION = DOT_FRACTION.replace(r"\.", ",")
+CURRENCY = r"[$€£¥]"
+PRICE = rf"([+-]?)\s?(?:{CURRENCY}\s?([^$€£¥]*)|([^$€£¥]*?)\s?{CURRENCY})"
+# Thousands are told from decimals only where both signs occur: in 1.234,5 and 1,234.5. (how they are written, of both)
+GROUPED = (
+    (r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?", r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+", ".", ","),
+    (r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+", ",", "."),
+)
 INFINITE = r"[+-]?inf(?:inity)?"
 MISSING_CELLS = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "nil", ".", "-", "?"})
 
@@ -208,23 +215,42 @@ def _unique(given: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def typed(cells: pd.DataFrame, names: tuple[str, ...], notes: tuple[str, ...]) -> Columns:
     """Make each column of strings numbers where every cell that is not missing is one, text otherwise."""
-    columns = [cells[key].reset_index(drop=True) for key in cells]
-    comma = _decimal_comma(columns)
+    columns = [_without_signs(name, cells[key].reset_index(drop=True)) for name, key in zip(names, cells, strict=True)]
+    comma = _decimal_comma([column for column, grouped, _ in columns if not grouped])
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
     said = [*notes, "Commas were read as decimal signs."] if comma else list(notes)
-    for name, column in zip(names, columns, strict=True):
+    for name, (column, grouped, left_out) in zip(names, columns, strict=True):
+        said.extend(left_out)
+        comma_here = comma and not grouped
         missing = column.str.lower().isin(MISSING_CELLS)
         infinite = column.str.lower().str.fullmatch(INFINITE)
-        is_number = column.str.fullmatch(COMMA_NUMBER if comma else NUMBER)
+        is_number = column.str.fullmatch(COMMA_NUMBER if comma_here else NUMBER)
         odd = ~(missing | infinite | is_number)
         if odd.any() or not (is_number | infinite).any():
             texts[name] = frozen(column.where(~missing, "").to_numpy(dtype=object))
             said.extend(_text_note(name, column, odd, n_numbers=int(is_number.sum())))
             continue
-        numbers[name], more = finite(name, _floats(column, is_number, comma), missing.to_numpy())
+        numbers[name], more = finite(name, _floats(column, is_number, comma_here), missing.to_numpy())
         said.extend(more)
     return Columns(names, len(cells), numbers, texts, tuple(said))
+
+
+def _without_signs(name: str, column: "pd.Series[Any]") -> tuple["pd.Series[Any]", bool, list[str]]:
+    """Leave out what a whole column has around its numbers: signs of a currency, separators of thousands.
+
+    Returns the column, whether its decimals are points now, and notes on what was left out.
+    """
+    given, notes = column[~column.str.lower().isin(MISSING_CELLS)], []
+    if len(given) and given.str.fullmatch(PRICE).all():
+        given = given.str.replace(rf"\s?{CURRENCY}\s?", "", regex=True)
+        notes.append(f"Signs of a currency in column {shown(name)} were left out.")
+    for every, telling, thousands, decimal in GROUPED:
+        if len(given) and given.str.fullmatch(every).all() and given.str.fullmatch(telling).any():
+            given = given.str.replace(thousands, "", regex=False).str.replace(decimal, ".", regex=False)
+            notes.append(f"Separators of thousands in column {shown(name)} were left out.")
+            return given.reindex(column.index, fill_value=""), True, notes
+    return (given.reindex(column.index, fill_value="") if notes else column), False, notes
 
 
 def finite(name: str, values: FloatArray, missing: NDArray[np.bool_]) -> tuple[FloatArray, tuple[str, ...]]:

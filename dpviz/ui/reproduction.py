@@ -10,6 +10,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Report, ResultTable, TablesError, read_tables
 from dpviz.plots import Scene
 from dpviz.stories.curves import Curve, curve_chart
+from dpviz.stories.panel import number
 from dpviz.ui import state
 from dpviz.ui.live import live
 
@@ -51,6 +52,9 @@ def _table(name: str, table: ResultTable) -> None:
         rows = [row for row in rows if row["set"] == chosen]
         live(_chart(table, rows), key=f"{name}:{table.id}", height=CHART_HEIGHT)
     shown = pd.DataFrame([{key: row[key] for key in row} for row in rows])
+    for key in shown:  # a column of numbers and words is one of words
+        if any(isinstance(cell, str) for cell in shown[key]):
+            shown[key] = [cell if cell is None or isinstance(cell, str) else number(float(cell)) for cell in shown[key]]
     labels = {
         column.key: st.column_config.Column(f"{column.label} ({column.unit})" if column.unit else column.label)
         for column in table.columns

@@ -145,3 +145,31 @@ def test_a_huge_cell_does_not_hide_the_separator():
 def test_a_header_that_does_not_end_is_refused():
     with pytest.raises(TableError):
         parse("x," * parsing.SNIFFED)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["$5", "$7.50", "-$2", ""], [5.0, 7.5, -2.0, np.nan]),
+        (["5 €", "7,5 €", "€ 1,25"], [5.0, 7.5, 1.25]),
+        (["1.234,5", "12", "1.000.000,25"], [1234.5, 12.0, 1_000_000.25]),
+        (["1,234.5", "12", "999,999.75"], [1234.5, 12.0, 999_999.75]),
+        (["$1,234.50", "$7.00"], [1234.5, 7.0]),
+    ],
+)
+def test_prices_and_separators_of_thousands_are_read_and_said(cells, values):
+    text = "price;n\n" + "".join(f'"{cell}";{i}\n' for i, cell in enumerate(cells))
+    columns = parse(text)
+    np.testing.assert_array_equal(columns.nonprivate_numbers["price"], values)
+    assert any("left out" in note and "price" in note for note in columns.notes)
+
+
+@pytest.mark.parametrize(
+    "cells", [["$5", "6"], ["1,234", "2,345"], ["1.234,5", "1,234.5"], ["$a", "$b"], ["5$5", "6$6"]]
+)
+def test_what_could_mean_two_things_is_not_guessed(cells):
+    columns = parse("price;n\n" + "".join(f'"{cell}";{i}\n' for i, cell in enumerate(cells)))
+    if cells == ["1,234", "2,345"]:
+        np.testing.assert_array_equal(columns.nonprivate_numbers["price"], [1.234, 2.345])
+    else:
+        assert "price" in columns.nonprivate_texts

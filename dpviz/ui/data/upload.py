@@ -106,7 +106,8 @@ def ask(*, public: bool) -> Described | None:
         st.session_state.pop(_TABLE, None)
         if wanted := st.session_state.get(_LINK):
             st.info(
-                f"This link was made with an uploaded file. Choose the file whose fingerprint is {state.plain(wanted)}."
+                "The server does not have this link's file: it is somebody else's, or the server was started again. "
+                f"Choose the file whose fingerprint is {state.plain(wanted)}, even if its name stands here already."
             )
         return None
     try:

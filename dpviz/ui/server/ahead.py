@@ -73,8 +73,9 @@ async def answer(line: WebSocket) -> None:
         return
     await line.accept()
     try:
-        async for index in line.iter_text():
-            if token not in _OFFERS:  # the session has ended
+        while (message := await line.receive())["type"] == "websocket.receive":
+            index = message.get("text")
+            if index is None or token not in _OFFERS:  # bytes, which no page of ours sends, or the session has ended
                 await line.close()
                 return
             await line.send_text(await _answered(line, token, index))

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 VARIABLE = "DPVIZ_PROFILE"
 LOCAL, PUBLIC = "local", "public"
 REFUSED = "This server takes no files. Start the app on your own computer to look at your own table."
-_UPLOADS = "/_stcore/upload_file"
+_CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")  # in public: files, and what the server counts
 
 
 def problem() -> str:
@@ -26,16 +26,16 @@ def takes_files() -> bool:
     return os.environ.get(VARIABLE, LOCAL) == LOCAL
 
 
-class NoUploads:
-    """ASGI middleware that refuses every upload where no files are taken: what no page asks for may still be sent."""
+class Closed:
+    """ASGI middleware that refuses uploads and the server's counts in public, whoever sends what no page asks for."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an upload with 403, pass everything else on."""
-        if scope["type"] == "http" and _UPLOADS in scope["path"] and not takes_files():
+        """Answer what is closed with 403, pass everything else on."""
+        if scope["type"] == "http" and not takes_files() and any(each in scope["path"] for each in _CLOSED):
             await PlainTextResponse(REFUSED, status_code=403)(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -61,7 +61,7 @@ def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
         sent.append(message)
 
     scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
-    asyncio.run(profile.NoUploads(inside)(scope, receive, send))
+    asyncio.run(profile.Closed(inside)(scope, receive, send))
     refused = wished == "public" and "upload" in path
     assert passed == ([] if refused else [path])
     assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
