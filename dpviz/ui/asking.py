@@ -65,7 +65,8 @@ def ask(
     answers = shop.ask(source, jobs, own)
     asking.progress = progress
     peek = f"{_FOLDER}/{asking.token}"
-    wait(done=_done(answers) + known, all=len(jobs) + known, what=what, follow=follow, key=key, peek=peek)
+    if not answers.problem:  # then there is nothing to wait for, and no count that would be true
+        wait(done=answers.n_done + known, all=len(jobs) + known, what=what, follow=follow, key=key, peek=peek)
     return answers
 
 

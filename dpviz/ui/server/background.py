@@ -8,6 +8,7 @@ memory.
 import contextlib
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
@@ -22,7 +23,8 @@ import streamlit as st
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server import worker
 
-TRIES = 1  # more for a job whose process died
+TRIES = 2  # more for a job during which the process died
+FORGIVEN = 60.0  # s after which such a job may be asked again: what killed it may be gone
 AHEAD_SECONDS = 0.5  # of work that may be on its way: two threads of one core disturb each other at any priority
 MOST_AHEAD = 16
 FIRST_GUESS = 0.1  # s
@@ -71,7 +73,8 @@ class Workshop:
         self._sent: OrderedDict[Hashable, None] = OrderedDict()
         self._shared: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._seconds = FIRST_GUESS  # of a job, on average
-        self._tries: dict[Hashable, int] = {}  # of jobs that were there when the process died: one of them did it
+        self._deaths: dict[Hashable, tuple[int, float]] = {}  # of jobs during which the process died: how often, when
+        self._queue: list[tuple[Hashable, Future[Any]]] = []  # of the process, in the order in which it works
 
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Future[Any]]) -> Answers:
         """Start some of what is not started yet and return what is known.
@@ -91,6 +94,8 @@ class Workshop:
                 if known is None and room > 0:
                     room -= 1
                     known = kept[name] = self._submit(source, job)
+                    self._queue = [each for each in self._queue if not each[1].done() or _broke(each[1])]
+                    self._queue.append((name, known))
                 futures.append(known)
             if not source.own:
                 own.update((name, future) for name, future in zip(names, futures, strict=True) if future is not None)
@@ -123,11 +128,22 @@ class Workshop:
         known = kept.get(name)
         if known is None or known.cancelled():
             return None
-        if _broke(known) and self._tries.get(name, 0) < TRIES:
-            self._tries[name] = self._tries.get(name, 0) + 1
+        if _broke(known) and self._may_try_again(name):
             del kept[name]
             return None
         return known
+
+    def _may_try_again(self, name: Hashable) -> bool:
+        """Tell whether a job whose process died is sent again; only the one that it died of is counted."""
+        died_of = next((each for each, future in self._queue if _broke(future)), None)
+        if died_of is not None:
+            self._deaths[died_of] = self._deaths.get(died_of, (0, 0.0))[0] + 1, time.monotonic()
+            self._queue = [(each, future) for each, future in self._queue if not _broke(future)]
+        deaths, latest = self._deaths.get(name, (0, 0.0))
+        if deaths > TRIES and time.monotonic() - latest > FORGIVEN:
+            del self._deaths[name]
+            deaths = 0
+        return deaths <= TRIES
 
     def _submit(self, source: Source, job: Job) -> Future[Any]:
         try:

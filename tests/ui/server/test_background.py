@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dpviz.core import Box
 from dpviz.data import Dataset
 from dpviz.ui.data.drawing import started
 from dpviz.ui.data.picker import Source
+from dpviz.ui.server import background
 from dpviz.ui.server.background import Job, Workshop
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
@@ -143,3 +145,40 @@ def test_the_process_gives_way_to_everybody(workshop):
 
 def niceness(points, box):  # noqa: ARG001
     return os.nice(0)
+
+
+def dies_until(points, box, folder, times):  # noqa: ARG001
+    """Die as often as that, then answer: what a full memory does."""
+    done = len(list(Path(folder).iterdir()))
+    if done < times:
+        (Path(folder) / str(done)).touch()
+        os._exit(1)
+    return done
+
+
+def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):
+    made = Workshop()
+    try:
+        jobs = [Job(slow, (0.01 * i,)) for i in range(6)]
+        jobs.insert(2, Job(dies_until, (str(tmp_path), 2)))
+        answers = finished(made, source("killed"), jobs, {})
+        assert answers.problem == ""
+        assert answers.n_done == len(jobs)
+    finally:
+        made.close()
+
+
+def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
+    made, own = Workshop(), {}
+    try:
+        jobs = [Job(slow, (0.01,)), Job(killed, ()), Job(slow, (0.02,))]
+        answers = finished(made, source("killer"), jobs, own)
+        assert "stopped" in answers.problem
+        assert answers.n_done < len(jobs), "what failed is not counted as done"
+        alone = finished(made, source("killer"), [jobs[0], jobs[2]], {})
+        assert (alone.problem, alone.n_done) == ("", 2)
+        assert "stopped" in made.ask(source("killer"), jobs, {}).problem, "nobody waits for it again at once"
+        monkeypatch.setattr(background, "FORGIVEN", 0.0)
+        assert made.ask(source("killer"), jobs, {}).problem == "", "later it may be asked again"
+    finally:
+        made.close()
