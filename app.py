@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.ui import asking
-from dpviz.ui.server import ahead, profile, ready
+from dpviz.ui.server import ahead, profile, ready, sessions
 from dpviz.ui.server.headers import SecurityHeaders
 from dpviz.ui.server.origin import OwnOrigin
 from dpviz.ui.server.uploads import SessionLimit
@@ -27,6 +27,7 @@ if problem := profile.problem():
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
+    lifespan=sessions.lifespan,
     middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.Closed, SessionLimit)],
 )
 

@@ -14,7 +14,7 @@ from dpviz.stories.method import AnyMethod
 from dpviz.tools.audit import page as audit
 from dpviz.tools.compare import page as compare
 from dpviz.tools.plain import page as plain
-from dpviz.ui import home
+from dpviz.ui import hiding, home, state
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
@@ -43,7 +43,11 @@ def run() -> None:
         st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=given)
     for problem in BROKEN:
         st.error(problem)
+    above = st.container()
     page.run()
+    if unknown := hiding.unknown_names():
+        listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
+        above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")
     _settle()
 
 

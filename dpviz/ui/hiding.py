@@ -81,6 +81,11 @@ def tabs_left(names: Sequence[str]) -> list[str]:
     return [] if hides("tabs") else [name for name in names if not hides(f"{TAB}{name}")]
 
 
+def unknown_names() -> list[str]:
+    """Return the names of the link that are no control's, on this page or another one."""
+    return [name for name in state.never_asked() if not _is_name(name)]
+
+
 def _read(text: str) -> frozenset[str]:
     """Return the names of a list that there are; the others are said, with what is allowed."""
     asked = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]

@@ -26,6 +26,8 @@ _SHOWN = "dpviz:problems-shown"
 _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _STAYING = "dpviz:staying"
+_ASKED = "dpviz:asked"
+READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "embed", "embed_options"})  # by no knob
 
 
 def opening_query() -> dict[str, str]:
@@ -155,7 +157,14 @@ def _values() -> dict[str, Any]:
     return values
 
 
+def never_asked() -> list[str]:
+    """Return the names of the link that nothing on the page has asked for."""
+    asked: set[str] = st.session_state.get(_ASKED, set())
+    return [name for name in opening_query() if name not in asked | READ_ELSEWHERE]
+
+
 def _from_link(knob: Knob) -> Value:
+    st.session_state.setdefault(_ASKED, set()).add(knob.name)
     text = opening_query().get(knob.name)
     if text is None:
         return knob.default

@@ -192,3 +192,12 @@ def test_a_missing_or_broken_report_is_said(open_page, monkeypatch, tmp_path):
     assert "missing" in open_page(PAGE, **SMALL, tab="reproduction").app.error[0].value
     (tmp_path / f"{PAGE}.json").write_text(json.dumps({"title": 1}), "utf-8")
     assert re.search("no report", open_page(PAGE, **SMALL, tab="reproduction").app.error[0].value)
+
+
+def test_a_column_of_numbers_and_words_is_shown_as_words(open_page, caplog):
+    page = open_page("morse", below="reproduction")
+    frames = [frame.value for frame in page.app.dataframe]
+    mixed = [column for frame in frames for column in frame if len({type(cell) for cell in frame[column].dropna()}) > 1]
+    assert frames
+    assert mixed == []
+    assert "Arrow" not in caplog.text

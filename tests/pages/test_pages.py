@@ -310,3 +310,18 @@ def test_pages_do_not_trip_over_each_others_knobs(open_page):
         for knob in knobs(CATALOGUE[name].Params):
             if knob.kind == "choice" and knob.name in page.query:
                 assert page.query[knob.name] in dict(own.get(knob.name, knob).choices)
+
+
+def test_names_that_no_control_has_are_told_and_the_rest_of_the_link_holds():
+    def opened(**query):
+        app = AppTest.from_file(str(ROOT / "dpviz/ui/server/script.py"), default_timeout=60)
+        app.query_params.update(query)
+        return app.run()
+
+    app = opened(**{"epsilonn": "3", "n_clusters": "7", "[x](y)": "1", "target_seed": "3"})
+    (said,) = [each.value for each in app.warning if "no control" in each.value]
+    assert "epsilonn" in said
+    assert "[x](y)" not in said, "a link's words stay words"
+    assert "seed" not in said, "another page has it"
+    assert app.session_state[state.widget_key("n_clusters")] == 7
+    assert not list(opened(n_clusters="7", data="moons", audience="public").warning)

@@ -21,7 +21,10 @@ def talk(address, questions, *, cut=False):
     heard = []
     events = itertools.chain(
         [{"type": "websocket.connect"}],
-        ({"type": "websocket.receive", "text": str(question)} for question in questions),
+        (
+            {"type": "websocket.receive", **({"bytes": q} if isinstance(q, bytes) else {"text": str(q)})}
+            for q in questions
+        ),
         [{"type": "websocket.disconnect", "code": 1001}],
     )
 
@@ -139,3 +142,9 @@ def test_what_cannot_be_drawn_is_left_to_the_page_that_says_why(session):  # noq
 @given(st.text(max_size=8), st.binary(max_size=40))
 def test_what_is_addressed_is_read_again(key, packed):
     assert read(ahead.addressed(key, packed)) == (key, packed)
+
+
+def test_bytes_close_the_line_without_a_word(session):  # noqa: ARG001
+    address = ahead.offer((0.5,), lambda _: iter([("picture", b"x")]))
+    assert talk(address, [b"\x00\xff", 0]) == [REFUSED]
+    assert talk(address, [0])[-1] == DRAWN

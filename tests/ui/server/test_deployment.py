@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpviz.ui.server import needs, profile
+from dpviz.ui.server import headers, needs, profile, ready
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -118,3 +118,42 @@ def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
     assert "--server.allowedHosts" in GUIDE
     for word in ("TLS", "read-only", "proxy_read_timeout", "DPVIZ_PROFILE", "memory"):
         assert word in GUIDE
+
+
+@pytest.mark.parametrize("wished", ["local", "public"])
+def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
+    monkeypatch.setenv(profile.VARIABLE, wished)
+    passed, sent = [], []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/_stcore/metrics", "headers": []}
+    asyncio.run(profile.Closed(inside)(scope, None, send))
+    assert bool(passed) == (wished == "local")
+    assert [message["status"] for message in sent[:1]] == ([] if passed else [403])
+
+
+def test_the_process_may_open_as_many_files_as_the_system_allows():
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+        ready.take_descriptors()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "descriptors" in GUIDE
+
+
+def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
+    named = dict(part.split(" ", 1) for part in headers.policy().split("; "))
+    assert named["default-src"] == named["connect-src"] == "'self'"
+    assert "unsafe-inline" not in named["script-src"]
+    assert "'unsafe-eval'" not in named["script-src"]
+    assert "sha256-" in named["script-src"], "of the script in Streamlit's own index page"
+    assert not [part for part in named.values() if "http" in part or "*" in part]
+    assert dict(headers.HEADERS)[b"content-security-policy"].decode() == headers.policy()
