@@ -9,15 +9,17 @@ from dpviz.accounting.closed_forms import (
     zcdp_rho_for,
 )
 from dpviz.accounting.composition import pure_epsilon, under_replace, zcdp_rho
-from dpviz.accounting.events import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.accounting.events import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, Purpose, SequenceEvent
 from dpviz.accounting.noisy_delta import mean_over_laplace
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
+from dpviz.accounting.spending import overspent, spent, spent_epsilon
 
 __all__ = [
     "GaussianEvent",
     "LaplaceEvent",
     "ParallelEvent",
     "PureEvent",
+    "Purpose",
     "SequenceEvent",
     "delta_of",
     "epsilon_of",
@@ -26,8 +28,11 @@ __all__ = [
     "gdp_epsilon",
     "gdp_mu",
     "mean_over_laplace",
+    "overspent",
     "privacy_loss_distribution",
     "pure_epsilon",
+    "spent",
+    "spent_epsilon",
     "under_replace",
     "zcdp_epsilon",
     "zcdp_rho",

@@ -11,9 +11,31 @@ a guarantee. The distributions of `pld` need scales that follow from nothing pri
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from dpviz.core import Adjacency, Event
+
+
+class Purpose(Enum):
+    """What noise or a choice was for, in words for a reader."""
+
+    SIZE = "Number of records"
+    COUNTS = "Counts"
+    SUMS = "Sums"
+    FINAL_COUNTS = "Final counts (claimed)"
+    DRAWS = "Draws (claimed)"
+    CELLS = "Cells"
+    BLOCKS = "Mean of the blocks"
+    PICKS = "A pick"
+    EXACT = "Exact means"
+    INTERVAL = "Interval size"
+    SPLITS = "Splits"
+    AVERAGES = "Averages"
+    MOMENTS = "Moments"
+    SECOND_MOMENTS = "Second moments"
+    SWAPS = "Swaps"
+    POINTS = "Points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,8 @@ class LaplaceEvent(Event):
     scale: float  # b, same unit; 0 is no noise
     n_coordinates: int = 1
     calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    purpose: Purpose | None = None
+    step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
         """Raise ValueError for a fact that cannot be."""
@@ -62,6 +86,8 @@ class GaussianEvent(Event):
     l2_sensitivity: float  # unit of the value
     sigma: float  # same unit; 0 is no noise
     calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    purpose: Purpose | None = None
+    step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
         """Raise ValueError for a fact that cannot be."""
@@ -95,6 +121,8 @@ class PureEvent(Event):
     epsilon: float  # >= 0, may be infinite
     bounded_range: bool = False
     calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    purpose: Purpose | None = None
+    step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
         """Raise ValueError for a fact that cannot be."""

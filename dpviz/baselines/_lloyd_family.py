@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, ParallelEvent, SequenceEvent
+from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
 from dpviz.baselines._lloyd_pass import Problem, one_pass, posed
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
@@ -186,8 +186,24 @@ def noisy_sums(
     k, d = centers.shape
     replaced = adjacency is Adjacency.REPLACE
     count_moves, sum_moves = (2.0, 2.0 * BOX_MIDDLE) if replaced else (1.0, BOX_MIDDLE)
-    count = LaplaceEvent("counts", count_moves, count_moves / split.count, calibrated_for=adjacency)
-    total = LaplaceEvent("sums", sum_moves, sum_moves / split.sum_per_axis, n_coordinates=d, calibrated_for=adjacency)
+    count = LaplaceEvent(
+        "counts",
+        count_moves,
+        count_moves / split.count,
+        calibrated_for=adjacency,
+        purpose=Purpose.COUNTS,
+        step=iteration,
+    )
+    scale = sum_moves / split.sum_per_axis
+    total = LaplaceEvent(
+        "sums",
+        sum_moves,
+        scale,
+        n_coordinates=d,
+        calibrated_for=adjacency,
+        purpose=Purpose.SUMS,
+        step=iteration,
+    )
     count_rng, sum_rng = rng.spawn(2)
     counts = laplace(exact.nonprivate_counts, scale=count.scale, rng=count_rng)
     sums = laplace(centered_sums(exact), scale=total.scale, rng=sum_rng)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.core import Adjacency
 from dpviz.mechanisms import laplace
 
@@ -33,7 +33,7 @@ def known_size(
         return KnownSize(float(n_public), epsilon, ())
     if adjacency is Adjacency.REPLACE:
         return KnownSize(float(n), epsilon, ())
-    event = LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / (SIZE_SHARE * epsilon))
+    event = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * epsilon), purpose=Purpose.SIZE)
     noisy = float(laplace(np.float64(n), scale=event.scale, rng=rng))
     return KnownSize(noisy, (1.0 - SIZE_SHARE) * epsilon, (event,))
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import WeightedPath, heaviest, spread_start, weighted_kmeans
@@ -179,7 +179,13 @@ def cell_event(epsilon: float, adjacency: Adjacency) -> LaplaceEvent:
     """Return the noise of the cells: one record is in one cell, a changed one leaves a cell and enters another."""
     moved = 2 if adjacency is Adjacency.REPLACE else 1
     return LaplaceEvent(
-        "cell counts", sensitivity=1.0, scale=moved / epsilon, n_coordinates=moved, calibrated_for=adjacency
+        "cell counts",
+        sensitivity=1.0,
+        scale=moved / epsilon,
+        n_coordinates=moved,
+        calibrated_for=adjacency,
+        purpose=Purpose.CELLS,
+        step=1,
     )
 
 

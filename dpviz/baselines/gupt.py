@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
@@ -145,6 +145,8 @@ def mean_event(epsilon: float, n_blocks: int, n_coordinates: int, adjacency: Adj
         scale=n_coordinates / (n_blocks * epsilon),
         n_coordinates=n_coordinates,
         calibrated_for=adjacency,
+        purpose=Purpose.BLOCKS,
+        step=1,
     )
 
 

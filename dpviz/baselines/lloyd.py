@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import PureEvent
+from dpviz.accounting import PureEvent, Purpose
 from dpviz.baselines._lloyd_family import (
     LloydFamilyRelease,
     LloydStep,
@@ -67,7 +67,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
             epsilon=math.inf,
             iteration=iteration,
             outcome="converged" if converged else "max_iterations" if iteration == most else "moving",
-            events=(PureEvent(f"iteration {iteration}, exact means", math.inf),),
+            events=(PureEvent("exact means", math.inf, purpose=Purpose.EXACT, step=iteration),),
         )
         if converged:
             return

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import PureEvent, SequenceEvent
+from dpviz.accounting import PureEvent, Purpose, SequenceEvent
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
 from dpviz.core import (
@@ -147,8 +147,14 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         pick_rng, breed_rng = loop_rng.spawn(2)
         n_picks = params.n_parents if t < n_rounds else 1
         found = scores(unit, population)
+        epsilon = size.epsilon / (n_rounds * n_picks)
         event = PureEvent(
-            f"round {t}: a pick", size.epsilon / (n_rounds * n_picks), bounded_range=True, calibrated_for=adjacency
+            f"round {t}: a pick",
+            epsilon,
+            bounded_range=True,
+            calibrated_for=adjacency,
+            purpose=Purpose.PICKS,
+            step=t,
         )
         picks = pick(found, n_picks, epsilon=event.epsilon, d=box.d, rng=pick_rng)
         spent = SequenceEvent(f"round {t}", (event,) * n_picks)

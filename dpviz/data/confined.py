@@ -19,6 +19,8 @@ from dpviz.data.parsing import Columns
 from dpviz.data.table import Table, columns_of
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
+LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some
+READY = b"r"
 MEMORY = 400_000_000  # bytes that the process may take beside what its packages took; ours
 MOST_ANSWERED = 200_000_000  # bytes of columns that are handed back
 AT_ONCE = 500_000  # bytes of plain text that are read without a process
@@ -56,12 +58,13 @@ def get_ready() -> None:
 
 def _asked(data: bytes) -> Columns:
     """Hand a file's bytes to a process, and return what it read."""
-    end = time.monotonic() + SECONDS
     with _SPARE_LOCK:
         process = _spare.pop() if _spare and _spare[0].poll() is None else _started()
         _spare.clear()
     try:
-        answer, _ = process.communicate(data, timeout=max(end - time.monotonic(), 0.0))
+        _wait_until_ready(process)
+        end = time.monotonic() + SECONDS
+        answer, _ = process.communicate(data, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         raise TableError(TOO_LONG) from None
     finally:
@@ -77,6 +80,17 @@ def _asked(data: bytes) -> Columns:
     return found
 
 
+def _wait_until_ready(process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a process has loaded its packages; one that takes too long is ended."""
+    assert process.stdout is not None  # a pipe, see below
+    too_late = threading.Timer(LOADING, process.kill)
+    too_late.start()
+    try:
+        process.stdout.read(1)
+    finally:
+        too_late.cancel()
+
+
 def _started() -> "subprocess.Popen[bytes]":
     """Start a process that reads one file; where the package is not installed it is told where it lies."""
     home = str(Path(__file__).resolve().parents[2])
@@ -85,6 +99,7 @@ def _started() -> "subprocess.Popen[bytes]":
         [sys.executable, "-c", "from dpviz.data.confined import answer; answer()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        bufsize=0,  # what is read ahead would be lost for the answer
         stderr=subprocess.DEVNULL,
         env={**os.environ, **FRUGAL, "PYTHONPATH": path},
     )
@@ -92,6 +107,8 @@ def _started() -> "subprocess.Popen[bytes]":
 
 def answer() -> None:
     """Read one file from standard input and write its columns, or why there are none, to standard output."""
+    sys.stdout.buffer.write(READY)
+    sys.stdout.buffer.flush()
     data = sys.stdin.buffer.read()
     limit()
     try:

@@ -7,10 +7,8 @@ from itertools import groupby
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilon
 from dpviz.core import Event, attacker_odds
-from dpviz.stories.ledger import adjacency_of, leaves
+from dpviz.stories.ledger import Leaf, adjacency_of, leaves, words_of
 from dpviz.stories.reading import Formula, Known, Paper, tex
-
-Leaf = LaplaceEvent | GaussianEvent | PureEvent
 
 MOST_TERMS = 5  # of a written sum
 STEP = r"\varepsilon_{\text{step}}"
@@ -46,7 +44,7 @@ def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
     """Yield each kind of step that the ledger has once for each size: its noise, or the budget of its choice."""
     seen: set[tuple[str, float]] = set()
     for leaf in (leaf for event in events for leaf in leaves(event)):
-        kind, size = _kind(leaf.label), _size(leaf)
+        kind, size = words_of(leaf), _size(leaf)
         if (kind, size) in seen or not 0 < size < math.inf:
             continue
         seen.add((kind, size))
@@ -105,12 +103,6 @@ def _stands(name: str, text: str) -> bool:
 def some(*found: Formula | None) -> tuple[Formula, ...]:
     """Return the formulas that there are."""
     return tuple(each for each in found if each is not None)
-
-
-def _kind(label: str) -> str:
-    """Name a kind of step: the numbers of a label are left out."""
-    words = " ".join(word for word in label.replace(":", " ").replace(",", " ").split() if not word.isdigit())
-    return words[:1].upper() + words[1:]
 
 
 def _size(leaf: Leaf) -> float:

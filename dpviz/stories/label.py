@@ -5,10 +5,13 @@ from its guarantee by closed forms.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.core import Claim, Guarantee, attacker_odds
+from dpviz.accounting import overspent, spent
+from dpviz.accounting.spending import ROUNDING
+from dpviz.core import Claim, Event, Guarantee, attacker_odds
 from dpviz.stories.panel import at_most, number
 from dpviz.stories.promise import NEIGHBORS, delta_words
 from dpviz.stories.view import Words
@@ -52,10 +55,12 @@ class Label:
     proved: Statement | None
     distances: tuple[tuple[str, str], ...]  # (two places so far apart, odds), of what is proved
     caveats: tuple[str, ...]
+    account: str = ""  # what the run's events add up to, beside what is stated
+    is_overspent: bool = False  # more than is stated
 
 
-def label_of(guarantee: Guarantee, contents: Contents) -> Label:
-    """Put a run's guarantee and its method's words on one label."""
+def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:
+    """Put a run's guarantee, its method's words and what its `events` add up to on one label."""
     published, proved = guarantee.published, guarantee.proved
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
@@ -67,7 +72,22 @@ def label_of(guarantee: Guarantee, contents: Contents) -> Label:
         proved=None if proved is None else _statement("Proved", proved, contents),
         distances=apart,
         caveats=guarantee.caveats,
+        account=_account(proved or published, events),
+        is_overspent=bool(_account(proved or published, events)) and overspent(events, proved or published),
     )
+
+
+def _account(claim: Claim, events: Sequence[Event]) -> str:
+    """Say what the events add up to; nothing where a claim has no sum: no limit at all, or one per distance."""
+    if not events or claim.per_distance or math.isinf(claim.epsilon):
+        return ""
+    symbol = "ε" if claim.rho is None else "ρ"
+    found, stated = spent(events, claim)
+    if overspent(events, claim):
+        return f"The run's events add up to {symbol} = {number(found)}: more than the {number(stated)} that is stated."
+    if found < stated * (1.0 - ROUNDING):
+        return f"The run's events add up to {symbol} = {number(found)}, within the {number(stated)} that is stated."
+    return f"The run's events add up to {symbol} = {number(found)}, as stated."
 
 
 def kind_of(claim: Claim) -> str:
@@ -115,7 +135,7 @@ def written(label: Label) -> dict[str, Any]:
             each.title.lower(): each.odds for each in (label.stated, label.proved) if each is not None
         }
         | dict(label.distances),
-    }
+    } | ({"account": label.account} if label.account else {})
 
 
 def box_words(words: Words) -> str:

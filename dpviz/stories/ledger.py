@@ -3,22 +3,24 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent, pure_epsilon
+from dpviz.accounting import (
+    GaussianEvent,
+    LaplaceEvent,
+    ParallelEvent,
+    PureEvent,
+    Purpose,
+    SequenceEvent,
+    spent_epsilon,
+)
 from dpviz.core import Adjacency, CentersRelease, Event, Result, Step
 
-SIZE = "number of records"  # label of the event that pays for it; it comes before the first iteration
-PURPOSES = {  # label of an event -> words for it
-    SIZE: "Number of records",
-    "counts": "Counts",
-    "sums": "Sums",
-    "final counts": "Final counts (claimed)",
-    "one cluster (claimed)": "Draws (claimed)",
-    "cell counts": "Cells",
-    "mean of the blocks' centers": "Mean of the blocks",
-}
-EACH_CLUSTER = {"counts", "sums", "final counts"}  # one record is in one cluster, and only that one's noise answers it
+EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}  # one record is in one cluster alone
 ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")  # from the ground up
+
+
+Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +33,48 @@ class LedgerRow:
     n_clusters: int  # clusters that each get all of it, by parallel composition; 1: spent once, on all together
 
 
-def ledger_rows(result: Result[CentersRelease, Step]) -> tuple[LedgerRow, ...]:
+def ledger_rows(result: Result[CentersRelease, Step], *, delta: float = 0.0) -> tuple[LedgerRow, ...]:
     """Return the ledger of a run, public: it follows from its events. The epsilons add up to what the run spends.
 
-    It is an account of pure epsilon under the adjacency that the events were calibrated for.
+    It is an account under the adjacency that the events were calibrated for, of pure epsilon, and of Gaussian noise at
+    all of `delta`.
     """
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
     adjacency = adjacency_of(result.events)
     k = len(result.release.centers)
     found: list[LedgerRow] = []
-    column = 0
-    for event in result.events:
-        if not (isinstance(event, LaplaceEvent) and event.label == SIZE):
-            column += 1
-        at = 0 if isinstance(event, LaplaceEvent) and event.label == SIZE else column
-        found += [
-            LedgerRow(at, purpose, pure_epsilon(parts, adjacency), k if shared else 1)
-            for purpose, parts, shared in _purposes(event)
-        ]
+    for i, event in enumerate(result.events):
+        for (step, purpose), part in by_purpose(event).items():
+            first = next(leaves(part))
+            n_shared = len(part.parts) if isinstance(part, ParallelEvent) else k if purpose in EACH_CLUSTER else 1
+            column = i + 1 if purpose is None else step
+            found.append(LedgerRow(column, words_of(first), spent_epsilon((part,), adjacency, delta), n_shared))
     return tuple(sorted(found, key=lambda row: ORDER.index(row.purpose) if row.purpose in ORDER else -1))
+
+
+def by_purpose(event: Event) -> dict[tuple[int, Purpose | None], Event]:
+    """Return what an event holds for each step and purpose, in its own shape: sequences and parallel parts stay."""
+    keys = dict.fromkeys((leaf.step, leaf.purpose) for leaf in leaves(event))
+    return {key: part for key in keys if (part := _only(event, key)) is not None}
+
+
+def words_of(leaf: Leaf) -> str:
+    """Say what a step was for; one of another package, without a purpose, by its label."""
+    return leaf.label.capitalize() if leaf.purpose is None else leaf.purpose.value
+
+
+def _only(event: Event, key: tuple[int, Purpose | None]) -> Event | None:
+    match event:
+        case SequenceEvent():
+            kept = tuple(part for each in event.events if (part := _only(each, key)) is not None)
+            return SequenceEvent(event.label, kept) if kept else None
+        case ParallelEvent():
+            kept = tuple(part for each in event.parts if (part := _only(each, key)) is not None)
+            return ParallelEvent(event.label, kept, event.membership_only) if kept else None
+        case LaplaceEvent() | GaussianEvent() | PureEvent():
+            return event if (event.step, event.purpose) == key else None
+    return event
 
 
 def adjacency_of(events: tuple[Event, ...]) -> Adjacency:
@@ -59,7 +83,7 @@ def adjacency_of(events: tuple[Event, ...]) -> Adjacency:
     return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 
 
-def leaves(event: Event) -> Iterator[LaplaceEvent | GaussianEvent | PureEvent]:
+def leaves(event: Event) -> Iterator[Leaf]:
     """Yield every single step of an event, in order."""
     match event:
         case LaplaceEvent() | GaussianEvent() | PureEvent():
@@ -72,39 +96,10 @@ def leaves(event: Event) -> Iterator[LaplaceEvent | GaussianEvent | PureEvent]:
                 yield from leaves(part)
 
 
-def noise_scales(result: Result[CentersRelease, Step], label: str) -> tuple[float, ...]:
-    """Return the scale of the Laplace noise with this label in each event that has it, public."""
+def noise_scales(result: Result[CentersRelease, Step], purpose: Purpose) -> tuple[float, ...]:
+    """Return the scale of the Laplace noise for this purpose in each event that has it, public."""
     found = (
-        (leaf.scale for leaf in leaves(e) if isinstance(leaf, LaplaceEvent) and leaf.label == label)
+        (leaf.scale for leaf in leaves(e) if isinstance(leaf, LaplaceEvent) and leaf.purpose is purpose)
         for e in result.events
     )
     return tuple(scale for scales in found if (scale := next(scales, None)) is not None)
-
-
-def _purposes(event: Event) -> Iterator[tuple[str, tuple[Event, ...], bool]]:
-    """Yield (purpose, the event's steps for it, whether every cluster gets them)."""
-    match event:
-        case ParallelEvent(parts=parts):
-            # Part i of every cluster, in parallel; the clusters of one iteration do the same.
-            inner = [part.events if isinstance(part, SequenceEvent) else (part,) for part in parts]
-            for steps in zip(*inner, strict=True):
-                yield _words(steps[0]), (ParallelEvent(event.label, steps, event.membership_only),), True
-        case SequenceEvent(events=steps) if len({_words(step) for step in steps}) > 1:
-            for step in steps:
-                yield _words(step), (step,), _label(step) in EACH_CLUSTER
-        case SequenceEvent(events=steps):
-            yield _words(steps[0]), steps, False
-        case _:
-            yield _words(event), (event,), _label(event) in EACH_CLUSTER
-
-
-def _label(event: Event) -> str:
-    return str(getattr(event, "label", type(event).__name__))
-
-
-def _words(event: Event) -> str:
-    label = _label(event)
-    if label in PURPOSES:
-        return PURPOSES[label]
-    kind = label.partition(",")[2] or label.partition(":")[2] or label  # "round 3: a pick", "iteration 2, exact means"
-    return kind.strip().capitalize()

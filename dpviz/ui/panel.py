@@ -52,13 +52,15 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
     why = [each for each in label.caveats if each not in notices][:1] if label.proved is None else []
     said = "".join(f"<li>{escape(each)}</li>" for each in dict.fromkeys((*notices, *why)))
+    style = ' class="dpviz-overspent"' if label.is_overspent else ""
+    account = f"<p{style}>{escape(label.account)}</p>" if label.account else ""
     return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
         f'<p class="dpviz-kind">{escape(label.kind)}</p>'
         f"<p><b>Protects:</b> {escape(label.contents.protects)}</p>"
         f"<p><b>Trusted:</b> {escape(label.contents.trusted)}</p>"
         f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
-        f"<p>{COIN}</p>{table}<ul>{said}</ul></section>"
+        f"{account}<p>{COIN}</p>{table}<ul>{said}</ul></section>"
     )
 
 

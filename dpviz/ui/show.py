@@ -231,7 +231,7 @@ def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown
 
 
 def _label(method: AnySetup, run: Run[Any]) -> Label:
-    return label_of(run.told.result.guarantee, method.story.contents(run.told))
+    return label_of(run.told.result.guarantee, method.story.contents(run.told), run.told.result.events)
 
 
 def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:

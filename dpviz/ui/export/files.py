@@ -118,7 +118,7 @@ def _json(it: _Picture) -> str:
     made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
     guarantees = [
         described(told.result.guarantee)
-        | {"label": written(label_of(told.result.guarantee, method.story.contents(told)))}
+        | {"label": written(label_of(told.result.guarantee, method.story.contents(told), told.result.events))}
         for method, told in zip(shown.methods, shown.told, strict=True)
     ]
     return config.write(made, guarantees=guarantees, upload=_upload(shown))

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.core import (
     Adjacency,
     Box,
@@ -229,7 +229,7 @@ def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> P
         return planned(params.max_iterations, params.epsilon_per_iteration)
     if params.n_iterations is not None:
         return planned(params.n_iterations, params.epsilon / params.n_iterations)
-    size = LaplaceEvent("number of records", sensitivity=1.0, scale=1.0 / (SIZE_SHARE * params.epsilon))
+    size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
     noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
     left = (1.0 - SIZE_SHARE) * params.epsilon
     n_iterations = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)

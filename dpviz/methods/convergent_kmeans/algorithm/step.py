@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose, SequenceEvent
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
@@ -150,8 +150,15 @@ def _noisy_stand(
     """Release noisy counts and centered sums, by a generator each, and stand on their means."""
     k, d = centers.shape
     split = su_split(epsilon, d)
-    count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count)
-    total = LaplaceEvent("sums", sensitivity=BOX_MIDDLE, scale=BOX_MIDDLE / split.sum_per_axis, n_coordinates=d)
+    count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count, purpose=Purpose.COUNTS, step=iteration)
+    total = LaplaceEvent(
+        "sums",
+        sensitivity=BOX_MIDDLE,
+        scale=BOX_MIDDLE / split.sum_per_axis,
+        n_coordinates=d,
+        purpose=Purpose.SUMS,
+        step=iteration,
+    )
     count_rng, sum_rng = rngs
     noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
     noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
@@ -163,7 +170,7 @@ def _noisy_stand(
 
 def _exact_stand(exact: Centers, epsilon: float, iteration: int) -> _Stand:
     """Stand on the exact means, as the paper does. The event is the paper's claim, not a proved fact."""
-    claimed = PureEvent("one cluster (claimed)", epsilon)
+    claimed = PureEvent("one cluster (claimed)", epsilon, purpose=Purpose.DRAWS, step=iteration)
     return _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
 
 
@@ -175,7 +182,7 @@ def lengths(vectors: FloatArray) -> FloatArray:
 
 def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, outcome: str, *, rng: np.random.Generator) -> ZoneStep:
     """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
-    event = LaplaceEvent("final counts", sensitivity=1.0, scale=1.0 / epsilon)
+    event = LaplaceEvent("final counts", 1.0, 1.0 / epsilon, purpose=Purpose.FINAL_COUNTS, step=step.iteration + 1)
     noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
     centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]
     clipped = np.clip(centers, 0.0, 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from dpviz.accounting import Purpose
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.core import FloatArray
 from dpviz.metrics import nonprivate_cost
@@ -26,7 +27,6 @@ PHASES = ("blocks", "answers", "mean", "noise")
 CLOCK = Clock(1, PHASES)
 MOST_ANSWERS = 2_000  # centers of blocks that are drawn; the rest of the blocks are left out evenly
 N_COLORS = 250  # a group is one byte, 255 is no group
-EVENT = "mean of the blocks' centers"
 TERMS = (
     ("Block", "A random part of the records. Each block finds its own centers, without privacy."),
     ("Block's center", "Colors are the order from left to right: all first centers are averaged, all second ones, ..."),
@@ -43,7 +43,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     labels = told.nonprivate_labels
     averaged = {CLOCK.frame(0, "mean"): 0, CLOCK.frame(0, "noise"): 0, end: 0}
     noisy = {CLOCK.frame(0, "noise"): 0}
-    scale = np.full((1, len(told.final)), noise_scales(told.result, EVENT)[0])
+    scale = np.full((1, len(told.final)), noise_scales(told.result, Purpose.BLOCKS)[0])
     return (
         *ground.box_layer(stage, public=told.words.box_public),
         ground.record_layer(told.unit, (None, labels), {0: 0, end: 1}, stage),
@@ -88,7 +88,7 @@ def facts(told: Told) -> tuple[Fact, ...]:
     n_blocks, k, d = answers.shape
     nearest = cdist(answers.reshape(-1, d), mean).argmin(axis=1).reshape(n_blocks, k)
     swapped = odds(100.0 * float(np.mean(nearest != np.arange(k))))
-    width = 100.0 * ground.noise_length(np.array(noise_scales(told.result, EVENT)[0]), d)
+    width = 100.0 * ground.noise_length(np.array(noise_scales(told.result, Purpose.BLOCKS)[0]), d)
     return (
         Fact(
             "Noise", f"{number(float(width))} % of the box", "How far a center is usually thrown in the picture.", True

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dpviz.accounting import Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.core import FloatArray
 from dpviz.plots import Frame, Layer
@@ -139,7 +140,7 @@ def _scales(told: Told) -> FloatArray:
     """
     trace, release = told.result.trace, told.result.release
     counts = np.stack([*(step.noisy_counts for step in trace[:-1]), release.noisy_counts])  # type: ignore[list-item]
-    of_counts = np.array(noise_scales(told.result, "counts"))[:, None]
-    of_sums = np.array(noise_scales(told.result, "sums"))[:, None]
+    of_counts = np.array(noise_scales(told.result, Purpose.COUNTS))[:, None]
+    of_sums = np.array(noise_scales(told.result, Purpose.SUMS))[:, None]
     seen = counts >= np.maximum(1.0, EMPTY_SCALES * of_counts)
     return np.where(seen, of_sums / np.maximum(counts, 1.0), np.nan)

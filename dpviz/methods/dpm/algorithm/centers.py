@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import GaussianEvent, ParallelEvent, gaussian_sigma
+from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, gaussian_sigma
 from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, frozen
 from dpviz.mechanisms import gaussian
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION
@@ -117,7 +117,10 @@ def average(
     raw = origins + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None]
     centers = np.clip(raw, low, high)
     exact = np.where(counts[:, None] > 0, origins + sums / np.maximum(counts, 1.0)[:, None], middles)
-    parts = tuple(GaussianEvent("average", float(s), float(sigma * s)) for s in reach)
+    step = plan.n_levels + 1
+    parts = tuple(
+        GaussianEvent("average", float(s), float(sigma * s), purpose=Purpose.AVERAGES, step=step) for s in reach
+    )
     return CentersStep(
         budget=budget,
         leaves=frozen(leaves),

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammainc
 
-from dpviz.accounting import PureEvent
+from dpviz.accounting import PureEvent, Purpose
 from dpviz.core import Box, Event, FloatArray, Points, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION, Places
@@ -121,7 +121,7 @@ def repaired_interval(records: Records, epsilon: float, noisy_count: float, *, r
         options=frozen(options),
         nonprivate_utility=frozen(utility),
         probabilities=frozen(probabilities),
-        events=(PureEvent("interval size", epsilon, bounded_range=True),),
+        events=(PureEvent("interval size", epsilon, bounded_range=True, purpose=Purpose.INTERVAL),),
     )
 
 
@@ -153,7 +153,7 @@ def published_interval(
         options=frozen(np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0)),
         nonprivate_utility=frozen(np.empty(0)),
         probabilities=frozen(np.empty(0)),
-        events=(PureEvent("interval size (claimed)", epsilon),),
+        events=(PureEvent("interval size (claimed)", epsilon, purpose=Purpose.INTERVAL),),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.accounting import LaplaceEvent, mean_over_laplace
+from dpviz.accounting import LaplaceEvent, Purpose, mean_over_laplace
 from dpviz.core import Budget, Event, FloatArray, frozen
 from dpviz.mechanisms import laplace
 
@@ -130,13 +130,13 @@ def make_plan(
     if published:
         n_levels, shares = n_levels or PUBLISHED_LEVELS, shares or PUBLISHED_SHARES
     elif size is None and (n_levels is None or shares is None):
-        event = count_event("number of records", PLAN_SHARE * epsilon)
+        event = count_event("number of records", PLAN_SHARE * epsilon, Purpose.SIZE, 0)
         size = float(laplace(np.float64(n), scale=event.scale, rng=size_rng))
         epsilon, events = (1.0 - PLAN_SHARE) * epsilon, (event,)
     depth = n_levels if n_levels is not None else levels_for(size or 0.0, epsilon)
     parts = shares or shares_for(size or 0.0, epsilon)
     count_epsilons = level_epsilons(parts.counts * epsilon, depth + 1)
-    root = count_event("count of level 0", float(count_epsilons[0]))
+    root = count_event("count of level 0", float(count_epsilons[0]), Purpose.COUNTS, 0)
     root_count = max(float(laplace(np.float64(n), scale=root.scale, rng=root_rng)), 1.0)
     total_delta = delta if delta is not None else float(delta_for(root_count if n_public is None else n_public))
     follows = delta is None and n_public is None
@@ -159,6 +159,6 @@ def make_plan(
     )
 
 
-def count_event(label: str, epsilon: float) -> LaplaceEvent:
+def count_event(label: str, epsilon: float, purpose: Purpose, step: int) -> LaplaceEvent:
     """Return the noise of a count, which one record moves by 1."""
-    return LaplaceEvent(label, sensitivity=1.0, scale=1.0 / epsilon)
+    return LaplaceEvent(label, sensitivity=1.0, scale=1.0 / epsilon, purpose=purpose, step=step)

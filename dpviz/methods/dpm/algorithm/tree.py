@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import ParallelEvent, PureEvent
+from dpviz.accounting import ParallelEvent, PureEvent, Purpose
 from dpviz.core import Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
 from dpviz.methods.dpm.algorithm.bins import Candidates
@@ -109,7 +109,7 @@ def _grow_level(
     epsilon = float(plan.split_epsilons[level])
     exists = _possible(tree, active, weights)
     chosen, best = _choose(exists, counts, ranks, noisy, shifted, epsilon, weights, rng=split_rng)
-    event = count_event("sides", float(plan.count_epsilons[level + 1]))
+    event = count_event("sides", float(plan.count_epsilons[level + 1]), Purpose.COUNTS, level + 1)
     below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
     sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
     exact = np.stack([below, sizes - below], axis=1)
@@ -145,7 +145,7 @@ def _grow_level(
         if trace.applied:
             tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])))
     tree.records.cut([_cut(tree, trace) for trace in splits if trace.applied])
-    choice = PureEvent("split", epsilon, bounded_range=True)
+    choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
     step = LevelStep(
         level=level,
         epsilon_splits=epsilon,

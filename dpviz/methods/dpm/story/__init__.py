@@ -5,10 +5,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import GaussianEvent, ParallelEvent
 from dpviz.core import Labels, Points, Result, attacker_odds
 from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
-from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
+from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.layers import PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
@@ -16,9 +15,9 @@ from dpviz.methods.dpm.story.told import Context, Yardstick, contents, ratio
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
-from dpviz.stories import center_facts, charts, recoloring
+from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import not_established
-from dpviz.stories.ledger import LedgerRow, _label
+from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import Fact, Sentence, at_most, number
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
@@ -139,31 +138,10 @@ def ledger_chart(told: Context) -> Scene:
 
 
 def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
-    """Return the ledger: what is counted and chosen at each level, then the averages. Public.
-
-    Everything but the averages is pure epsilon in its events. In repaired mode the averages get what is left of
-    epsilon, in published mode their share.
-    """
-    words = {"number of records": "Number of records", "count of level 0": "Counts"}
-    found: list[LedgerRow] = []
-    for event in told.result.events:
-        label = _label(event)
-        parts = event.parts if isinstance(event, ParallelEvent) else (event,)
-        if isinstance(parts[0], GaussianEvent):
-            continue
-        epsilon = getattr(parts[0], "epsilon", None) or parts[0].sensitivity / parts[0].scale  # type: ignore[attr-defined]
-        if label.startswith(("splits of level", "counts of level")):
-            level = int(label.rsplit(" ", 1)[1])
-            is_split = label.startswith("splits")
-            # The sides of a level's cuts are counted under the next level's name.
-            purpose, column = ("Splits", level + 1) if is_split else ("Counts", level)
-            found.append(LedgerRow(column, purpose, epsilon, len(parts)))
-        else:
-            found.append(LedgerRow(0, words.get(label, "Interval size"), epsilon, 1))
-    spent = math.fsum(row.epsilon for row in found)
-    shares = told.params.shares or PUBLISHED_SHARES
-    averages = shares.averages * told.params.epsilon if told.published else told.params.epsilon - spent
-    return (*found, LedgerRow(told.cells.n_levels + 1, "Averages", averages, told.k))
+    """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
+    share = 1.0 - COUNT_DELTA_SHARE if told.published else 1.0
+    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.published.delta)
+    return tuple(sorted(rows, key=lambda row: row.column))
 
 
 def sentence(told: Context) -> Sentence:

@@ -2,12 +2,12 @@
 
 import math
 
-from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent
+from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.core import Event
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE, LEAST_RECORDS
 from dpviz.methods.dpm.algorithm.score import unit_half_range, unit_sensitivity
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some
-from dpviz.stories.ledger import SIZE, leaves
+from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
 
 MISREADINGS = (
@@ -80,7 +80,7 @@ WORDS = SYMBOLS | {
 
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run, in the order of its steps."""
-    counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.label != SIZE]
+    counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.purpose is not Purpose.SIZE]
     return (
         *some(_delta(it)),
         noise_of(counts[0], "Noise of the first count", unit="records", source=f"{_PAPER}, definition 8"),
@@ -155,7 +155,7 @@ def score_range(it: Known) -> tuple[float, float]:
 
 def _cut(it: Known) -> tuple[Formula, ...]:
     drawn = [leaf for event in it.events for leaf in leaves(event) if isinstance(leaf, PureEvent)]
-    split = next((leaf for leaf in drawn if leaf.label == "split"), None)
+    split = next((leaf for leaf in drawn if leaf.purpose is Purpose.SPLITS), None)
     if split is None:
         return ()
     p, published = it.params, it.params.calibration == "published"

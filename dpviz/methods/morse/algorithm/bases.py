@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import GaussianEvent, PureEvent
+from dpviz.accounting import GaussianEvent, PureEvent, Purpose
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
@@ -55,7 +55,14 @@ def em_steps(data: Records, scheme: Scheme, start: Start, *, steady: bool) -> It
     for iteration in range(1, scheme.n_iterations + 1):
         exact, labels = moments_of(data, mixture)
         noisy = gaussian(exact, sigma=sigma, rng=start.rng.spawn(1)[0])
-        event = GaussianEvent(f"iteration {iteration}", sensitivity, sigma, calibrated_for=scheme.adjacency)
+        event = GaussianEvent(
+            f"iteration {iteration}",
+            sensitivity,
+            sigma,
+            calibrated_for=scheme.adjacency,
+            purpose=Purpose.MOMENTS,
+            step=iteration,
+        )
         last = iteration == scheme.n_iterations
         found = estimate(noisy, mixture, sigma, steady=steady, last=last)
         yield made_step("em", iteration, sigma, labels, exact, noisy, found, (event,))
@@ -75,12 +82,25 @@ def lloyd_steps(signed: Points, scheme: Scheme, start: Start, *, steady: bool) -
         first_rng, second_rng = start.rng.spawn(2)
         noisy = np.full_like(exact, np.nan)
         noisy[:, : 1 + d] = laplace(exact[:, : 1 + d], scale=sigma, rng=first_rng)
-        events: tuple[Event, ...] = (PureEvent(f"iteration {iteration}", pure, calibrated_for=adjacency),)
+        events: tuple[Event, ...] = (
+            PureEvent(
+                f"iteration {iteration}", pure, calibrated_for=adjacency, purpose=Purpose.MOMENTS, step=iteration
+            ),
+        )
         last = iteration == scheme.n_iterations
         if last:
             noisy[:, 1 + d :] = gaussian(exact[:, 1 + d :], sigma=sigma, rng=second_rng)
             second = second_sensitivity(d, adjacency)
-            events += (GaussianEvent("second moments", second, sigma, calibrated_for=adjacency),)
+            events += (
+                GaussianEvent(
+                    "second moments",
+                    second,
+                    sigma,
+                    calibrated_for=adjacency,
+                    purpose=Purpose.SECOND_MOMENTS,
+                    step=iteration,
+                ),
+            )
         found = estimate(_with_round(noisy, mixture, d), mixture, sigma, steady=steady, last=last)
         # Until the last pass only the means are real: the covariances stand in for what is not released yet.
         yield made_step("lloyd", iteration, sigma, labels, exact, noisy, found, events, has_density=last)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, gaussian_sigma, zcdp_rho_for
+from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, gaussian_sigma, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start
@@ -93,12 +93,21 @@ def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *
             chosen = chosen.copy()
             chosen[out] = into
         centers = candidates[chosen]
-        event = PureEvent(f"swap {count}", budget.swap, bounded_range=True, calibrated_for=budget.adjacency)
+        event = PureEvent(
+            f"swap {count}",
+            budget.swap,
+            bounded_range=True,
+            calibrated_for=budget.adjacency,
+            purpose=Purpose.SWAPS,
+            step=count,
+        )
         yield _bare("swap", count, 0.0, assign(signed, centers), centers, (event,))
     labels = assign(signed, centers)
     exact = label_moments(features(signed), labels, n_clusters)
     noisy = gaussian(exact, sigma=budget.sigma, rng=moment_rng)
-    event_moments = GaussianEvent("moments", budget.sensitivity, budget.sigma, calibrated_for=budget.adjacency)
+    event_moments = GaussianEvent(
+        "moments", budget.sensitivity, budget.sigma, calibrated_for=budget.adjacency, purpose=Purpose.MOMENTS
+    )
     before = Mixture(start.mixture.weights, centers, start.mixture.covariances)
     made = estimate(noisy, before, budget.sigma, steady=steady, last=True)
     yield _moment_step(labels, exact, noisy, made, budget.sigma, event_moments)
@@ -117,7 +126,9 @@ def _partition(
         cubes, where = _halved(cubes, where, signed, axis=(level - 1) % d)
         exact = np.bincount(where[where >= 0], minlength=len(cubes.low)).astype(np.float64)
         noisy = laplace(exact, scale=scale, rng=rng.spawn(1)[0])
-        event = LaplaceEvent(f"level {level}", moves, scale, calibrated_for=budget.adjacency)
+        event = LaplaceEvent(
+            f"level {level}", moves, scale, calibrated_for=budget.adjacency, purpose=Purpose.COUNTS, step=level
+        )
         order = np.argsort(-noisy, kind="stable")[:MAX_CUBES]
         opened = order[noisy[order] > max(1.0, OPEN_SCALES * scale)]
         names = np.full(len(cubes.low) + 1, -1, dtype=np.intp)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import PureEvent
+from dpviz.accounting import PureEvent, Purpose
 from dpviz.core import (
     Adjacency,
     Box,
@@ -184,7 +184,9 @@ def noise_box(box: Box, params: Params) -> Box:
 
 def local_event(box: Box, params: Params) -> PureEvent:
     """Return what the run costs one record that may be anywhere in the box: epsilon times its diagonal D."""
-    return PureEvent("nD-Laplace", local_claim(box, params).epsilon, calibrated_for=Adjacency.REPLACE)
+    return PureEvent(
+        "nD-Laplace", local_claim(box, params).epsilon, calibrated_for=Adjacency.REPLACE, purpose=Purpose.POINTS
+    )
 
 
 def local_claim(box: Box, params: Params) -> Claim:

@@ -11,13 +11,7 @@ Records are in the public ball, scaled to diameter 1: |s| <= 1/2. Neighbors add 
 import math
 from dataclasses import dataclass
 
-from dpviz.accounting import (
-    GaussianEvent,
-    LaplaceEvent,
-    gaussian_sigma,
-    gdp_epsilon,
-    zcdp_rho_for,
-)
+from dpviz.accounting import GaussianEvent, LaplaceEvent, Purpose, gaussian_sigma, gdp_epsilon, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
 from dpviz.mechanisms import SUMS_CAVEAT
 
@@ -141,10 +135,14 @@ def events_of(scheme: Scheme) -> tuple[Event, ...]:
     what = f"{scheme.n_averages} averages" if nas else "counts and sums of disjoint cells"
     scale = noise_scale(scheme)
     if scheme.noise == "gaussian":
-        return (GaussianEvent(what, l2_sensitivity(scheme, published=False), scale),)
+        return (GaussianEvent(what, l2_sensitivity(scheme, published=False), scale, purpose=Purpose.POINTS),)
     if scheme.method == "nas":  # n steps, each of L1 sensitivity sqrt(d)/t
-        return (LaplaceEvent(what, math.sqrt(scheme.d) / scheme.t, scale, n_coordinates=scheme.n_averages),)
-    return (LaplaceEvent(what, l1_sensitivity(scheme, published=False), scale),)
+        return (
+            LaplaceEvent(
+                what, math.sqrt(scheme.d) / scheme.t, scale, n_coordinates=scheme.n_averages, purpose=Purpose.POINTS
+            ),
+        )
+    return (LaplaceEvent(what, l1_sensitivity(scheme, published=False), scale, purpose=Purpose.POINTS),)
 
 
 def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:

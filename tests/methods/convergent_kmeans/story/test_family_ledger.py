@@ -145,7 +145,7 @@ def test_events_of_other_methods_are_read_as_they_are(tell_family):
         return ledger_rows(dataclasses.replace(told.result, events=events))
 
     (one,) = rows(PureEvent("round 7: a vote", 0.3))
-    assert one == dataclasses.replace(one, column=1, purpose="A vote", epsilon=0.3, n_clusters=1)
+    assert one == dataclasses.replace(one, column=1, purpose="Round 7: a vote", epsilon=0.3, n_clusters=1)
     leaf = LaplaceEvent("counts", 1.0, 2.0)
     # Three clusters, one record in one of them: paid once, by each of the three.
     (counts,) = rows(ParallelEvent("iteration 1", (SequenceEvent("one cluster", (leaf,)),) * 3))

@@ -1,0 +1,110 @@
+"""A method that spends more than it states shows it: on the ledger, on its chart and on the card, in red."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.accounting import (
+    GaussianEvent,
+    LaplaceEvent,
+    ParallelEvent,
+    Purpose,
+    SequenceEvent,
+    gaussian_sigma,
+    overspent,
+    spent,
+    spent_epsilon,
+)
+from dpviz.core import Adjacency, Box, Budget, Claim
+from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.stories import Words
+from dpviz.stories.label import label_of
+from dpviz.ui import panel
+
+BOX = Box.cube(0.0, 1.0, 2)
+POINTS = np.random.default_rng(0).random((400, 2))
+WORDS = Words("Set", BOX, ("x", "y"), ("", ""))
+NEEDS = {"source_target": {"targets": np.random.default_rng(7).random((30, 2)), "epsilon": 1.0}}
+TOLD = [*CATALOGUE, "blum", "dwork", "su", "gupt", "privgene", "eugkm"]
+
+
+def told(name, *, more=1, **choices):
+    """Tell a run; with `more` > 1 its events say so many times what was drawn."""
+    made, story = ALGORITHMS[name], story_of(name)
+    params = made.Params(**{**NEEDS.get(name, {}), **choices})
+    result = made.fit(POINTS, BOX, params, rng=np.random.default_rng(1))
+    result = dataclasses.replace(result, events=result.events * more)
+    return story.context(result, params, POINTS, WORDS, story.reference(POINTS, WORDS, result, params))
+
+
+def card(run, name):
+    return label_of(run.result.guarantee, story_of(name).contents(run), run.result.events)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_stated_is_what_the_events_add_up_to(name):
+    run = told(name)
+    label = card(run, name)
+    assert not label.is_overspent
+    assert "dpviz-overspent" not in panel.guarantee(label)
+    assert bool(label.account) != (name == "nd_laplace"), "ε per distance is no sum"
+    if label.account:
+        assert label.account.endswith(("as stated.", "that is stated."))
+
+
+@pytest.mark.parametrize("name", [name for name in TOLD if name != "nd_laplace"])
+def test_an_overspend_is_red_on_the_card(name):
+    run = told(name, more=2)
+    label = card(run, name)
+    claim = run.result.guarantee.proved or run.result.guarantee.published
+    found, stated = spent(run.result.events, claim)
+    assert found > 1.4 * stated
+    assert label.is_overspent
+    assert "more than" in label.account
+    assert "dpviz-overspent" in panel.guarantee(label)
+
+
+@pytest.mark.parametrize("name", [name for name in TOLD if name not in ("nd_laplace", "source_target", "morse")])
+def test_an_overspend_is_on_the_ledger_and_on_its_chart(name):
+    """The bars of a ledger are sums over events: none is what is left of ε."""
+    once, twice = told(name), told(name, more=2)
+
+    def bars(run):
+        return dict(story_of(name).side_charts(run))["ledger"].y.view[1]  # the axis ends above the highest bar
+
+    assert bars(twice) > 1.2 * bars(once)
+
+
+def test_morse_s_ledger_in_rho_hides_no_overspend():
+    story = pytest.importorskip("dpviz.methods.morse.story")
+    once, twice = (sum(row.epsilon for row in story.ledger_rows(told("morse", more=more))) for more in (1, 2))
+    assert twice == pytest.approx(2 * once)
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
+    story = pytest.importorskip("dpviz.methods.dpm.story")
+    run = told("dpm", calibration=calibration, epsilon=2.0)
+    total = sum(row.epsilon for row in story.ledger_rows(run))
+    if calibration == "repaired":
+        assert total == pytest.approx(2.0, rel=1e-6)
+    average = run.result.events[-1]
+    assert isinstance(average, ParallelEvent)
+    louder = tuple(dataclasses.replace(part, sigma=part.sigma / 2) for part in average.parts)
+    events = (*run.result.events[:-1], dataclasses.replace(average, parts=louder))
+    over = dataclasses.replace(run, result=dataclasses.replace(run.result, events=events))
+    assert sum(row.epsilon for row in story.ledger_rows(over)) > 1.2 * total
+    assert "Averages" in {row.purpose for row in story.ledger_rows(run)}
+
+
+def test_sums_of_pure_and_gaussian_events():
+    pure = LaplaceEvent("a", 1.0, 2.0, purpose=Purpose.COUNTS)
+    sigma = gaussian_sigma(1.0, Budget(0.7, 1e-5))
+    noise = GaussianEvent("b", 1.0, sigma, purpose=Purpose.SUMS)
+    both = (SequenceEvent("s", (pure, ParallelEvent("p", (noise, noise)))),)
+    assert spent_epsilon(both, Adjacency.ADD_REMOVE, 1e-5) == pytest.approx(0.5 + 0.7, rel=1e-9)
+    claim = Claim(1.2, 1e-5, Adjacency.ADD_REMOVE, "test")
+    assert not overspent(both, claim)
+    assert overspent((*both, pure), claim)
+    assert overspent(both, dataclasses.replace(claim, epsilon=1.199))
