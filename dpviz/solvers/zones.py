@@ -74,7 +74,7 @@ def draw_in_zone(
     """Do what `sample_in_zone` does, and return delta and alpha beside the points."""
     lams, epsilons = _checked(len(mean), lam, epsilon)
     uniforms, sides = tosses(*mean.shape, rng=rng)
-    (draw,) = draws_ahead(lams[None], epsilons, uniforms[None], sides[None])
+    (draw,) = draws_ahead(lams[None], epsilons, uniforms[None], sides[None], remember=False)
     return placed_in_zone(mean, controller, draw)
 
 
@@ -84,16 +84,20 @@ def tosses(k: int, d: int, *, rng: np.random.Generator) -> tuple[FloatArray, Flo
     return uniforms[:, :2], _side_directions((k, d), uniforms[:, 2], rng)
 
 
-def draws_ahead(lam: FloatArray, epsilon: ArrayLike, uniforms: FloatArray, sides: FloatArray) -> tuple[ZoneDraw, ...]:
+def draws_ahead(
+    lam: FloatArray, epsilon: ArrayLike, uniforms: FloatArray, sides: FloatArray, *, remember: bool
+) -> tuple[ZoneDraw, ...]:
     """Do for m `tosses`, (m, k, 2) and (m, k, d), and `lam` (m, k) what `draw_in_zone` does before it looks at a mean.
 
-    Integrating many zones' laws at once costs hardly more than one zone's.
+    Integrating many zones' laws at once costs hardly more than one zone's. `remember` keeps the draws for whoever asks
+    for them again, which only those of a public seed may be.
     """
     m, k, d = sides.shape
     lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
     first, second = (uniforms[..., i].ravel() for i in range(2))
     # Remembered: in repaired mode the slider moves the budget, not the laws that zones are drawn by.
-    angle = known_angles(*(each.tobytes() for each in (lams, epsilons, first))) if d > 1 else np.zeros(m * k)
+    found = known_angles if remember else known_angles.__wrapped__
+    angle = found(*(each.tobytes() for each in (lams, epsilons, first))) if d > 1 else np.zeros(m * k)
     reach = reaches(lams, epsilons, angle, second)
     return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
 

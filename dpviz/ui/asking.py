@@ -46,13 +46,13 @@ def ask(
     key: str,
     follow: str = "picture",
     known: int = 0,
-    secret: bool = False,
+    secret: bool,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
     picture after whose changes the fragment runs again, too; `known` pieces are there besides. What depends on
-    `secret` noise is kept for this session only.
+    `secret` noise is kept for this session only; nobody is spared to say whether it does.
     """
     if secret:
         jobs = [replace(job, secret=True) for job in jobs]

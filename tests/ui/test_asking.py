@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.server.background import Answers, Job
 
 JOBS = tuple("abcd")
 
@@ -48,7 +48,7 @@ def peek(address):
 
 def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
     workshop = use(monkeypatch, Workshop())
-    answers = asking.ask(None, JOBS, what="parts", key="one")
+    answers = asking.ask(None, JOBS, what="parts", key="one", secret=False)
     (line,) = session.lines
     assert answers.n_done == line["done"] == 1
     assert line["all"] == len(JOBS)
@@ -58,7 +58,7 @@ def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
 
 def test_what_is_there_besides_counts_too(session, monkeypatch):
     use(monkeypatch, Workshop())
-    asking.ask(None, JOBS, what="parts", key="one", known=10)
+    asking.ask(None, JOBS, what="parts", key="one", known=10, secret=False)
     (line,) = session.lines
     assert (line["done"], line["all"]) == (11, 14)
     assert peek(line["peek"]) == 12
@@ -66,13 +66,13 @@ def test_what_is_there_besides_counts_too(session, monkeypatch):
 
 def test_after_a_failure_there_is_nothing_to_wait_for(session, monkeypatch):
     use(monkeypatch, Workshop(fails_after=1))
-    asking.ask(None, JOBS, what="parts", key="one")
+    asking.ask(None, JOBS, what="parts", key="one", secret=False)
     assert peek(session.lines[0]["peek"]) == len(JOBS)
 
 
 def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
     workshop = use(monkeypatch, Workshop())
-    asking.ask(None, JOBS, what="parts", key="one")
+    asking.ask(None, JOBS, what="parts", key="one", secret=False)
     asking.drop(None, "one")
     assert workshop.asked == [JOBS, ()]
     assert peek(session.lines[0]["peek"]) is None
@@ -82,7 +82,7 @@ def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
 def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monkeypatch):
     use(monkeypatch, Workshop())
     for key in ("one", "other", "one"):
-        asking.ask(None, JOBS, what="parts", key=key)
+        asking.ask(None, JOBS, what="parts", key=key, secret=False)
     one, other, again = (line["peek"] for line in session.lines)
     assert one == again != other
     assert peek("dpviz-asking/guess") is None
@@ -90,6 +90,16 @@ def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monk
 
 def test_it_ends_with_its_session(session, monkeypatch):
     use(monkeypatch, Workshop())
-    asking.ask(None, JOBS, what="parts", key="one")
+    asking.ask(None, JOBS, what="parts", key="one", secret=False)
     session.state.clear()
     assert peek(session.lines[0]["peek"]) is None
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_jobs_on_secret_noise_are_marked_as_such(session, monkeypatch, secret):
+    workshop = use(monkeypatch, Workshop())
+    asking.ask(None, [Job(len, ("a",)), Job(len, ("b",))], what="parts", key="one", secret=secret)
+    (line,) = session.lines
+    peek(line["peek"])
+    assert len(workshop.asked) == 2, "the line's own way asks, too"
+    assert all(job.secret is secret for jobs in workshop.asked for job in jobs)

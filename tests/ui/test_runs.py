@@ -221,14 +221,39 @@ def test_parameters_with_arrays_are_named_by_what_is_in_them():
     assert len({key(targets), *others}) == 1 + len(others)
 
 
-def test_runs_beside_the_picture_have_its_seed_or_a_secret_one_of_this_session(session):  # noqa: ARG001 (it is empty)
-    assert SEEDED.seed_for(source()) == runs.Seed(0, secret=False)
-    mine = SECRET.seed_for(source())
-    assert mine.secret
-    assert mine == SECRET.seed_for(source()), "or every look would be another release"
-    assert mine.value > 2**64
-    assert str(mine.value) not in repr(mine)
-    for uploaded in (SEEDED, SECRET):
-        other = uploaded.seed_for(source(uploaded=True))
-        assert other.secret
-        assert other.value != mine.value
+def test_a_typed_seed_is_the_seed_of_all_runs_and_public(session):
+    found = runs.Noise(7).seed_for(source())
+    assert (found.value, found.secret) == (7, False)
+    assert not session, "nothing of it is kept"
+
+
+@pytest.mark.parametrize(("noise", "uploaded"), [(SECRET, False), (SECRET, True), (SEEDED, True)])
+def test_a_secret_seed_is_one_for_these_records_until_it_is_renewed(session, noise, uploaded):
+    here = source(uploaded=uploaded, key=(UPLOAD, "digest", "b") if uploaded else ("set", "digest"))
+    found = noise.seed_for(here)
+    assert found.secret
+    assert noise.seed_for(here) == found
+    assert str(found.value) not in repr(found)
+    others = source(uploaded=uploaded, key=(UPLOAD, "other", "b") if uploaded else ("set", "other"))
+    assert noise.seed_for(others).value != found.value
+    again = noise.seed_for(here)
+    runs.renew_secret()
+    renewed = noise.seed_for(here)
+    assert len({found.value, again.value, renewed.value}) == 3
+    session.clear()
+    assert noise.seed_for(here).value != renewed.value, "another session has another one"
+    # 20 seeds that all fit in 64 bits have a chance of 2^-1280.
+    many = [runs.Noise(None).seed_for(source(key=("set", str(i)))).value for i in range(20)]
+    assert max(many) >= 2**64
+    assert max(many) < 2**runs.SECRET_BITS
+
+
+def test_other_columns_of_a_file_have_the_same_secret_seed(session):  # noqa: ARG001
+    one, other = (source(uploaded=True, key=(UPLOAD, "digest", columns)) for columns in ("ab", "cd"))
+    assert SECRET.seed_for(one) == SECRET.seed_for(other), "the same people"
+
+
+def test_noise_on_an_upload_is_secret_whatever_was_chosen():
+    assert SEEDED.of(source(uploaded=True)).secret
+    assert not SEEDED.of(source()).secret
+    assert SECRET.of(source()).secret

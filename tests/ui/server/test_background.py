@@ -182,3 +182,17 @@ def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
         assert made.ask(source("killer"), jobs, {}).problem == "", "later it may be asked again"
     finally:
         made.close()
+
+
+def test_answers_that_depend_on_secret_noise_stay_in_their_session(workshop):
+    asked = source("secret noise")
+    job = Job(total, (3.0,), secret=True)
+    mine, theirs = {}, {}
+    finished(workshop, asked, [job], mine)
+    finished(workshop, asked, [job], theirs)
+    assert len(mine) == len(theirs) == 1
+    assert [*mine.values()] != [*theirs.values()], "no other session recalls it"
+    assert not any(name[0] == asked.key for name in workshop._shared)
+    # The same question without the flag is shared: what is tested above is the flag.
+    finished(workshop, asked, [dataclasses.replace(job, secret=False)], {})
+    assert sum(name[0] == asked.key for name in workshop._shared) == 1

@@ -90,7 +90,7 @@ def chances(
         numbers = range(first, min(first + AT_ONCE, n_iterations))
         public = isinstance(rng, PublicGenerator) and isinstance(seed, Seed)
         tossed = _remembered(seed, numbers, shape, past) if public else _tossed(seed, numbers, shape, past)
-        draws = draws_ahead(tossed.lam, temperature, tossed.uniforms, tossed.sides)
+        draws = draws_ahead(tossed.lam, temperature, tossed.uniforms, tossed.sides, remember=public)
         turns = [None] * len(numbers) if tossed.turns is None else tossed.turns
         noise = (seed.child(number, 0) for number in numbers)
         yield from map(Chance, noise, tossed.gamma, tossed.lam, turns, draws)

@@ -90,7 +90,7 @@ def draw() -> None:
     tabs = {
         "inside": lambda: dpm_tabs.inside(page, recall),
         "many": many,
-        "quality": lambda: dpm_tabs.quality(page, recall),
+        "quality": lambda: dpm_tabs.quality(page, recall, noise),
         "worlds": lambda: two_worlds.worlds(page, two_worlds.Asked(now, planned=False), noise, view),
         "reproduction": lambda: reproduction.tables("dpm"),
     }

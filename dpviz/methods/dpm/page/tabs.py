@@ -161,16 +161,16 @@ def cut_often(points: Points, box: Box, arguments: tuple[Any, ...], n_runs: int,
     return dpm_many.run_many(points, box, dpm.Params(*arguments), n_runs=n_runs, seed=seed)
 
 
-def quality(frame: Frame, recall: Recall) -> None:
+def quality(frame: Frame, recall: Recall, noise: Noise) -> None:
     """Draw what is measured beside k-means with the same k, silhouette among it."""
     if frame.public:
         st.info(PUBLIC_QUALITY)
         return
-    _quality(frame, recall)
+    _quality(frame, recall, noise)
 
 
 @st.fragment
-def _quality(frame: Frame, recall: Recall) -> None:
+def _quality(frame: Frame, recall: Recall, noise: Noise) -> None:
     if state.is_blank():
         return
     told = recall()
@@ -179,7 +179,7 @@ def _quality(frame: Frame, recall: Recall) -> None:
     labels = told.last.nonprivate_labels.astype(np.int32).tobytes()
     classes = None if told.classes is None else told.classes.astype(np.int32).tobytes()
     jobs = [Job(compared, (labels, told.result.release.centers.tobytes(), classes))]
-    answers = asking.ask(frame.source, jobs, what="Comparison", key="wait-quality")
+    answers = asking.ask(frame.source, jobs, what="Comparison", key="wait-quality", secret=noise.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:

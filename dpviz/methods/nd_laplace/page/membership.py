@@ -25,7 +25,7 @@ def ask(frame: Frame, told: Context, key: str) -> Answers:
         jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, False, story.N_BARE, 0)))
         for seed in range(story.N_BATCHES):
             jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, True, n_rounds, seed)))
-    return asking.ask(frame.source, jobs, what="Membership games", key=key)
+    return asking.ask(frame.source, jobs, what="Membership games", key=key, secret=False)
 
 
 def draw(frame: Frame, told: Context, answers: Answers) -> None:

@@ -215,7 +215,7 @@ def _parts(frame: Frame, question: Question, sizes: Sequence[int]) -> Sequence[A
         for world in (0, 1)
         for chunk, size in enumerate(sizes)
     ]
-    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT)
+    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT, secret=False)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return None

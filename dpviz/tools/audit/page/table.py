@@ -68,7 +68,7 @@ def table(frame: Frame) -> None:
 
 def _made_here(frame: Frame) -> None:
     jobs = [Job(audit_tasks.line, (key, RUNS, SEED)) for key in cases()]
-    answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT)
+    answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT, secret=False)
     label = "Back to the file's table" if answers.complete else "Stop making the table"
     st.button(label, on_click=_switch, args=(False,))
     if answers.problem:

@@ -44,7 +44,8 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
         asking.drop(source, f"wait-{place}")
     else:
         jobs = [Job(compare_tasks.rows, (part,), classified=True) for part in missing]
-        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=len(parts) - len(missing))
+        known_before = len(parts) - len(missing)
+        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False)
     found = dict(zip(missing, answers.found, strict=False))
     known: dict[Part, Any] = {part: kept.get(part, found.get(part)) for part in parts}
     now: dict[Part, Any] = {part: made for part, made in known.items() if made is not None}
@@ -66,7 +67,7 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
 def looked(source: Source, parts: Sequence[Part], place: str) -> tuple[compare_tasks.Looked | None, ...]:
     """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
     jobs = [Job(compare_tasks.look, (part,), classified=True) for part in parts]
-    answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}")
+    answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}", secret=False)
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found

@@ -14,7 +14,7 @@ from dpviz.tools.two_worlds import batches as two_worlds_tasks
 from dpviz.tools.two_worlds.story.cloud import Question
 from dpviz.ui import asking, state
 from dpviz.ui.frame import Frame
-from dpviz.ui.runs import Noise
+from dpviz.ui.runs import Noise, Seed
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
 
@@ -41,9 +41,9 @@ def find(
 
     A score needs all runs: one that is looked at on the way, and stopped where it pleases, is no measurement.
     """
-    seed = noise.seed_for(frame.source).value
+    seed = noise.seed_for(frame.source)
     kept: OrderedDict[Hashable, Found] = st.session_state.setdefault(_KEPT, OrderedDict())
-    key = (frame.source.key, question, n_runs, seed, guarantee.proved is not None)
+    key = (frame.source.key, question, n_runs, seed.value, guarantee.proved is not None)
     if key in kept and kept[key].score is not None:
         kept.move_to_end(key)
         wait(done=1, all=1, what="", follow="picture", key=_WAIT)
@@ -67,19 +67,19 @@ def _asked(
     n_runs: int,
     events: Sequence[Event],
     guarantee: Guarantee,
-    seed: int,
+    seed: Seed,
     key: Hashable,
 ) -> Found:
     batch = n_runs if question.by_record else BATCH
     jobs = [
-        Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed, at)))
+        Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed.value, at)))
         for at in range(0, n_runs, batch)
         for world in (0, 1)
     ]
     n_runs_jobs = len(jobs)
     if guarantee.proved is not None and not guarantee.proved.per_distance:
         jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation)))
-    answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT)
+    answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return Found(None)
