@@ -125,6 +125,8 @@ def _loader(data: Data) -> list[str]:
 
 def _more(recipe: Recipe) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
+    if recipe.noise_seed is None:
+        found["dpviz.mechanisms"] = ["SecretGenerator"]
     stories = [*(["pair"] if len(recipe.runs) > 1 else []), *(["solid"] if recipe.view.z is not None else [])]
     if stories:
         found["dpviz.stories"] = stories
@@ -199,7 +201,7 @@ def _params(params: Any, module: str, known: Mapping[str, str] = MappingProxyTyp
 
 
 def _noise(recipe: Recipe) -> str:
-    return f"np.random.default_rng({'' if recipe.noise_seed is None else recipe.noise_seed})"
+    return "SecretGenerator()" if recipe.noise_seed is None else f"np.random.default_rng({recipe.noise_seed})"
 
 
 def _draw(recipe: Recipe) -> list[str]:

@@ -228,7 +228,7 @@ def test_secret_noise_has_no_seed_in_any_file(open_page, name):
     page = open_page(name, **SMALL, secret="1", noise_seed="918273645")
     for kind in FORMATS:
         assert "918273645" not in file_of(page, name, kind).decode().replace("picture", "")
-    assert "default_rng()" in file_of(page, name, "py").decode()
+    assert "rng=SecretGenerator()" in file_of(page, name, "py").decode()
 
 
 def test_without_a_picture_nothing_is_exported(open_page):

@@ -133,7 +133,9 @@ def test_only_what_differs_from_the_defaults_is_said():
 
 def test_secret_noise_is_said_and_drawn_anew():
     text = script(made(Data("blobs", 300, 1), noise_seed=None, hashes=("0" * 64,)))
-    assert "np.random.default_rng()" in text
+    assert "rng=SecretGenerator()" in text
+    assert "from dpviz.mechanisms import SecretGenerator" in text
+    assert "np.random.default_rng()" not in text
     assert "secret" in text
     assert "0" * 64 not in text
 
