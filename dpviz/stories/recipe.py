@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from dpviz.data.choices import Choices
 from dpviz.stories.view import View
 
 UPLOAD = "people.csv"  # stands for the file that only its owner has
@@ -19,11 +20,11 @@ class Data:
     n: int = 0
     seed: int = 0
     knobs: tuple[tuple[str, Any], ...] = ()
-    features: tuple[str, ...] = ()  # of a file; nothing else then counts
-    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,); None: taken from the data
-    missing: str = "error"
+    choices: Choices | None = None  # for a file; nothing else but its digest then counts
     digest: str = ""  # of the file; '' where the public is not to know it
     drawn: bool = False  # by hand: `name` is its title, `features` and `bounds` are its own
+    features: tuple[str, ...] = ()
+    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,)
     points: tuple[tuple[float, float, int], ...] | None = None  # of a drawing: across, up, class; None: they stay
     pair: bool = False  # the named set is a source that comes with its targets and ball
 
@@ -120,7 +121,7 @@ def _alias(name: str) -> str:
 def _loader(data: Data) -> list[str]:
     if data.pair:
         return []  # `_more` names what loads it
-    return [f"from dpviz.data import {'Dataset' if data.drawn else 'read_table' if data.features else 'load'}"]
+    return [f"from dpviz.data import {'Dataset' if data.drawn else 'read_table' if data.choices else 'load'}"]
 
 
 def _more(recipe: Recipe) -> dict[str, list[str]]:
@@ -130,6 +131,8 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
     stories = [*(["pair"] if len(recipe.runs) > 1 else []), *(["solid"] if recipe.view.z is not None else [])]
     if stories:
         found["dpviz.stories"] = stories
+    if recipe.data.choices:
+        found["dpviz.data.choices"] = ["Choices"]
     targets = ["load_pair", "source_of"] if recipe.data.pair else []
     targets += ["spread_targets"] if any(run.spread for run in recipe.runs) else []
     if targets:
@@ -144,7 +147,7 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
 def _load(data: Data) -> list[str]:
     if data.drawn:
         return [*_drawing(data), *_WORDS]
-    if not data.features:
+    if data.choices is None:
         knobs = "".join(f", {name}={value!r}" for name, value in data.knobs)
         given = f"{data.name!r}, n={data.n!r}, seed={data.seed!r}{knobs}"
         if data.pair:
@@ -152,12 +155,11 @@ def _load(data: Data) -> list[str]:
         return [f"dataset = load({given})", *_WORDS]
     where = f"# Put your file beside this script under the name {UPLOAD}, or change the next line."
     known = [f"# The first 16 digits of its SHA-256 were {data.digest!r}."] if data.digest else []
-    box = "None" if data.bounds is None else f"Box({data.bounds[0]!r}, {data.bounds[1]!r})"
-    private = [] if data.bounds else ["# Bounds from the data are not private: no guarantee holds."]
-    table = [
-        f"table = read_table({UPLOAD!r})",
-        f"dataset = table.dataset({data.features!r}, box={box}, missing={data.missing!r})",
-    ]
+    chosen = data.choices
+    typed = len(chosen.bounds) == len(chosen.features) and not chosen.borrowed
+    private = [] if typed else ["# Bounds from the data are not private: no guarantee holds."]
+    said = ", ".join(f"{field.name}={getattr(chosen, field.name)!r}" for field in dataclasses.fields(chosen))
+    table = [f"table = read_table({UPLOAD!r})", f"dataset = Choices({said}).dataset(table)"]
     return [where, *known, *private, *table, *_WORDS]
 
 

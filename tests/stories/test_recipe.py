@@ -9,6 +9,7 @@ import pytest
 
 from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import read_table
+from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import spread_targets
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
@@ -58,8 +59,8 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     table = read_table(tmp_path / UPLOAD)
     features = tuple(table.numeric_columns)
     dataset = table.dataset(features, box=None, missing="drop")
-    bounds = (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
-    data = Data(features=features, bounds=bounds, missing="drop", digest=EVIL[1])
+    bounds = tuple(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
+    data = Data(choices=Choices(features, missing="drop", bounds=bounds), digest=EVIL[1])
     text = script(made(data, hidden=tuple(EVIL), notes=tuple(EVIL), hashes=tuple(EVIL)))
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
@@ -75,6 +76,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     places = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
     places.to_csv(tmp_path / UPLOAD, index=False)
     box = None if bounds is None else Box(*bounds)
+    pairs = () if bounds is None else tuple(zip(*bounds, strict=True))
     dataset = read_table(tmp_path / UPLOAD).dataset(("a", "b"), box=box, missing="drop")
     targets = spread_targets(dataset.box, 40, "even", rng=np.random.default_rng(5))
     params = source_target.Params(targets=targets, epsilon=1.0)
@@ -84,7 +86,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     told = target_story.context(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
     run = Run(*TARGET, params, spread=Spread(40, "even", 5), from_page=(("record", 0),))
-    text = script(made(Data(features=("a", "b"), bounds=bounds, missing="drop"), runs=(run,)))
+    text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
     scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
 
@@ -93,7 +95,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
 def test_no_word_is_ever_code(evil):
     harmless, hostile = (
         made(
-            Data(features=(word,), digest=word, missing=word),
+            Data(choices=Choices((word,), word, word, word, units=(word,)), digest=word),
             hashes=(word,),
             notes=(word,),
             hidden=(word,),
@@ -158,3 +160,29 @@ def test_a_promise_names_both_accounts():
     endless = dataclasses.replace(stated, epsilon=float("inf"))
     assert described(Guarantee(endless, None))["published"]["epsilon"] == "infinite"
     assert convergent_kmeans.TITLE
+
+
+@pytest.mark.parametrize("missing", ["drop", "middle"])
+@pytest.mark.parametrize("scaling", ["none", "unit"])
+@pytest.mark.parametrize("bounds", [(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
+@pytest.mark.parametrize("more", [{}, {"label": "town", "max_rows": 40, "units": ("years", "EUR")}])
+def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, missing, scaling, bounds, more):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 61).astype(float), "income": rng.uniform(1e3, 8e4, 61)})
+    frame.loc[::7, "income"] = np.nan
+    frame["town"] = ["a", "b", ""] * 20 + ["a"]
+    frame.to_csv(tmp_path / UPLOAD, index=False)
+    chosen = Choices(("age", "income"), missing=missing, scaling=scaling, bounds=bounds, **more)
+    dataset = chosen.dataset(read_table(tmp_path / UPLOAD))
+    assert len(np.unique(dataset.points, axis=0)) > 20, "nobody is clipped to a corner"
+    assert dataset.bounds_from_data == (None in bounds or not bounds)
+    params = dpm.Params()
+    result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
+    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
+    told = dpm_story.context(
+        result, params, dataset.points, words, dpm_story.reference(dataset.points, words, result, params)
+    )
+    scene = dpm_story.scene(told, View(), rng=np.random.default_rng(0))
+    assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(scene)]
+    public = dataclasses.replace(chosen, label=None)
+    assert "town" not in script(made(Data(choices=public), public=True))

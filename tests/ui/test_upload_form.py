@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.ui.data.upload_form import MOST_FEATURES, Form, from_file, to_file
+from dpviz.data.choices import Choices
+from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, to_file
 
-FORM = Form(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
+FORM = Choices(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
 
 
-@pytest.mark.parametrize("form", [FORM, Form(("x",)), Form(("x",), how="data", bounds=(None,))])
+@pytest.mark.parametrize("form", [FORM, Choices(("x",)), Choices(("x",), how="data", bounds=(None,))])
 def test_what_was_answered_comes_back(form):
     assert from_file(json.loads(json.dumps(to_file(form, public=False)))) == form
 

@@ -10,11 +10,11 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_limits
 from dpviz.data.cards import title
+from dpviz.data.choices import Choices
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.data import drawing, upload
 from dpviz.ui.data.gallery import gallery_button
 from dpviz.ui.data.sheet import Sheet
-from dpviz.ui.data.upload_form import Form
 from dpviz.ui.server.profile import REFUSED, takes_files
 
 UPLOAD = "upload"
@@ -37,7 +37,7 @@ class Source:
     link: tuple[tuple[str, str], ...]  # what the URL says of it
     uploaded: bool
     sheet: Sheet | None = None  # of what was drawn by hand
-    form: Form | None = None  # of an upload
+    form: Choices | None = None  # of an upload
 
     @property
     def drawn(self) -> bool:

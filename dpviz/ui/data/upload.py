@@ -22,10 +22,11 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
+from dpviz.data.choices import DATA, EACH, SAME, Choices
 from dpviz.ui import state
 from dpviz.ui.data import upload_form
 from dpviz.ui.data.clipping import say_clipping
-from dpviz.ui.data.upload_form import DATA, EACH, MOST_FEATURES, SAME, Form
+from dpviz.ui.data.upload_form import MOST_FEATURES
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx")
 FIRST_FEATURES = 2
@@ -73,7 +74,7 @@ class _Bounding:
     """Whose bounds are asked for, and what was answered before."""
 
     table: Table
-    form: Form | None
+    form: Choices | None
     number: int  # of the import, so that its answers win over what was typed
     public: bool
 
@@ -85,7 +86,7 @@ class Described:
     dataset: Dataset
     key: tuple[Any, ...]
     digest: str
-    form: Form  # what was answered
+    form: Choices  # what was answered
 
 
 def expect(fingerprint: str) -> None:
@@ -155,30 +156,21 @@ def _described(table: Table, *, public: bool) -> Described | None:
     typed = _ask_bounds(_Bounding(table, form, number, public), columns.features)
     if typed is None:
         return None
-    dataset = table.dataset(
-        columns.features,
-        columns.label,
-        typed.box,
-        columns.missing,
-        scaling=columns.scaling,
-        units=typed.units,
-        max_rows=columns.max_rows,
-        bounds_from_data=typed.from_data,
-    )
+    ends = zip(columns.features, typed.box.low.tolist(), typed.box.high.tolist(), strict=True)
+    known = tuple(None if name in typed.borrowed else (low, high) for name, low, high in ends)
+    chosen = (columns.features, columns.label, columns.missing, columns.scaling, columns.max_rows)
+    answered = Choices(*chosen, typed.how, known, typed.units)
+    dataset = answered.dataset(table)
     if not public:
         done = table.clipping(columns.features, typed.box, columns.label, columns.missing, max_rows=columns.max_rows)
         say_clipping(done, columns.features, typed.units, typed.box.widths)
         st.caption("The link carries this file's fingerprint: share it as you would share the file.")
     bounds = (*typed.box.low.tolist(), *typed.box.high.tolist())
     choices = (columns.label, columns.missing, columns.scaling, columns.max_rows, typed.units, typed.from_data)
-    ends = zip(columns.features, typed.box.low.tolist(), typed.box.high.tolist(), strict=True)
-    known = tuple(None if name in typed.borrowed else (low, high) for name, low, high in ends)
-    chosen = (columns.features, columns.label, columns.missing, columns.scaling, columns.max_rows)
-    answered = Form(*chosen, typed.how, known, typed.units)
     return Described(dataset, (table.digest, columns.features, bounds, *choices), table.digest, answered)
 
 
-def _ask_columns(table: Table, form: Form | None, *, public: bool) -> _Columns | None:
+def _ask_columns(table: Table, form: Choices | None, *, public: bool) -> _Columns | None:
     """Ask for features, labels, and what happens to rows; None without a feature."""
     numeric = list(table.numeric_columns)
     if not numeric:
@@ -211,7 +203,7 @@ def _ask_columns(table: Table, form: Form | None, *, public: bool) -> _Columns |
     return _Columns(tuple(features), label or None, missing, "unit" if scaled else "none", most)
 
 
-def _ask_rows(table: Table, form: Form | None, *, public: bool) -> int | None:
+def _ask_rows(table: Table, form: Choices | None, *, public: bool) -> int | None:
     """Ask for the most rows; how many there are is the curator's."""
     most = MAX_ROWS if public else max(table.n_rows, FEWEST_ROWS)
     chosen = st.number_input(

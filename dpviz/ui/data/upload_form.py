@@ -5,54 +5,25 @@ Names and typed bounds are public words. Extremes of the records are not in here
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
-from dpviz.data import Missing, Scaling, Table
+from dpviz.data import Missing, Table
+from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 
-EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
 MOST_FEATURES = 50
 MOST_NAME, MOST_UNIT, MOST_ROWS = 1_000, 12, 10**9
 _FORM = "dpviz:upload-form"
-Pair = tuple[float, float] | None  # None: from the data
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The answers. `bounds` and `units` stand beside `features`."""
-
-    features: tuple[str, ...]
-    label: str | None = None  # a column of classes; left out for the public
-    missing: Missing = "error"
-    scaling: Scaling = "none"
-    max_rows: int | None = None
-    how: str = EACH
-    bounds: tuple[Pair, ...] = ()
-    units: tuple[str, ...] = ()
-
-    def pair(self, name: str) -> tuple[float | None, float | None]:
-        """Return the typed bounds of the feature `name`, nothing where there are none."""
-        found = dict(zip(self.features, self.bounds, strict=False)).get(name)
-        return found or (None, None)
-
-    def unit(self, name: str) -> str:
-        """Return the typed unit of the feature `name`."""
-        return dict(zip(self.features, self.units, strict=False)).get(name, "")
-
-    @property
-    def borrowed(self) -> tuple[str, ...]:
-        """The features whose bounds came from the data."""
-        return tuple(name for name, pair in zip(self.features, self.bounds, strict=False) if pair is None)
-
-
-def to_file(form: Form, *, public: bool) -> dict[str, Any]:
+def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
     """Return `form` as JSON has it; which column holds the classes is for the curator."""
     return {name: value for name, value in asdict(form).items() if name != "label" or not public}
 
 
-def from_file(written: Any) -> Form | None:
+def from_file(written: Any) -> Choices | None:
     """Return the form that anybody may have written, None for what is none: nothing then is filled in."""
     if not isinstance(written, Mapping):
         return None
@@ -65,7 +36,7 @@ def from_file(written: Any) -> Form | None:
     pairs, units = written.get("bounds"), written.get("units")
     whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS
     missing: Missing = "drop" if written.get("missing") == "drop" else "error"
-    return Form(
+    return Choices(
         tuple(names),
         label if isinstance(label, str) and len(label) <= MOST_NAME else None,
         "middle" if written.get("missing") == "middle" else missing,
@@ -77,13 +48,13 @@ def from_file(written: Any) -> Form | None:
     )
 
 
-def expect(form: Form | None) -> None:
+def expect(form: Choices | None) -> None:
     """Have the answers ready for the next file; None takes the last ones away."""
     number = st.session_state.get(_FORM, (0, None))[0]
     st.session_state[_FORM] = (number + 1, form)
 
 
-def expected(table: Table) -> tuple[int, Form | None]:
+def expected(table: Table) -> tuple[int, Choices | None]:
     """Return a number that is another for every import, and the answers if this table has their columns."""
     number, form = st.session_state.get(_FORM, (0, None))
     return number, form if form is not None and set(form.features) <= set(table.numeric_columns) else None

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from dpviz.data.choices import Choices
 from dpviz.methods import CATALOGUE
 from dpviz.ui.data.sheet import Sheet, from_file, to_file
-from dpviz.ui.data.upload_form import Form
 from dpviz.ui.data.upload_form import from_file as form_from_file
 
 FORMAT = "dpviz picture"
@@ -50,7 +50,7 @@ class Config:
     query: tuple[tuple[str, str], ...]
     step: Step = Step()
     hashes: tuple[str, ...] = ()
-    form: Form | None = None  # of an upload, whose columns no link names
+    form: Choices | None = None  # of an upload, whose columns no link names
     sheet: Sheet | None = None  # what was drawn by hand
 
     @property

@@ -186,9 +186,9 @@ def data_of(source: Source, *, public: bool) -> Data:
         return Data(name, int(link["n"]), int(link["data_seed"]), knobs, pair=name in PAIRS)
     if source.drawn:
         return _drawn(dataset, public=public)
-    bounds = None if dataset.bounds_from_data else (tuple(dataset.box.low.tolist()), tuple(dataset.box.high.tolist()))
+    assert source.form is not None  # an upload has one
     digest = "" if public else name.partition(":")[2]
-    return Data(features=dataset.feature_names, bounds=bounds, missing="drop", digest=digest)
+    return Data(choices=dataclasses.replace(source.form, label=None) if public else source.form, digest=digest)
 
 
 def _drawn(dataset: Dataset, *, public: bool) -> Data:
