@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from dpviz.core import Adjacency, check_params, knob
 
@@ -54,7 +54,7 @@ def check_wholes(params: Any) -> None:
         if "least" not in field.metadata:
             continue
         value, least = getattr(params, field.name), field.metadata["least"]
-        is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         if value is not None and not (is_whole and value >= least):
             raise ValueError(f"{field.name} was {value}, but it must be a whole number >= {least}, or None.")
 

@@ -7,7 +7,7 @@ offers, `minimum..maximum` is what the mathematics allows; code may use the seco
 import dataclasses
 import math
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
@@ -85,7 +85,7 @@ class Knob:
 
     def _check_number(self, value: Any) -> float | int:
         # bool is an int to Python, never to a person.
-        is_integer = hasattr(value, "__index__") and not isinstance(value, bool)
+        is_integer = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         is_number = is_integer or isinstance(value, float)
         if not is_number or (self.kind == "int" and not is_integer):
             wanted = "a whole number" if self.kind == "int" else "a number"

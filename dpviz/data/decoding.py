@@ -92,7 +92,8 @@ def _read(source: Any) -> tuple[str, bytes]:
             with Path(source).open("rb") as file:
                 return _file_name(source), _within_limit(file.read(MAX_BYTES + 1))
         # An upload keeps its place between reruns: getvalue gives all of it each time.
-        data = source.getvalue() if hasattr(source, "getvalue") else source.read(MAX_BYTES + 1)
+        whole = getattr(source, "getvalue", None)
+        data = source.read(MAX_BYTES + 1) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
         if isinstance(error, TableError):
             raise

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def _checked_seed(seed: Any) -> int:
 
 def _whole_number(name: str, value: Any) -> int:
     # bool is an int to Python, never to a person.
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
         raise ValueError(f"{name} was {value!r:.40}, but it must be a whole number. Pass an int.")
     return operator.index(value)
 

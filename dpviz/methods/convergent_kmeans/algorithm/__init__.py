@@ -18,6 +18,7 @@ and independent randomness only: post-processing. Changing one record is one rem
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -282,6 +283,6 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
 
 
 def _check_whole(name: str, value: int | None, *, least: int) -> None:
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if value is not None and not (whole and value >= least):
         raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")

@@ -31,6 +31,7 @@ not matter; only candidates inside a subset's cell are offered, and averages sta
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -261,7 +262,7 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
 
 
 def _check_whole(name: str, value: int | None, *, least: int, most: float = np.inf) -> None:
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if value is not None and not (whole and least <= value <= most):
         upto = "" if np.isinf(most) else f" and <= {most:g}"
         raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}{upto}, or None.")
