@@ -34,7 +34,8 @@ def delta_words(claim: Claim) -> str:
         return ""
     if claim.mean_delta is None:
         return f", δ = {number(claim.delta)}"
-    return f", δ = {number(claim.mean_delta)} on average over the noisy count, {number(claim.delta)} for this one"
+    mean, own = number(claim.mean_delta), number(claim.delta)
+    return f", δ = {mean} on average over the noisy count" + (f", {own} for this one" if own != mean else "")
 
 
 def _words(claim: Claim) -> str:
