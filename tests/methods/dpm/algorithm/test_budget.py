@@ -107,7 +107,7 @@ def test_a_published_run_spends_its_levels(d):
 
 
 def test_a_level_counted_twice_is_noticed(monkeypatch):
-    double = lambda label, epsilon: LaplaceEvent(label, 1.0, 0.5 / epsilon)  # noqa: E731
+    double = lambda label, epsilon, *_: LaplaceEvent(label, 1.0, 0.5 / epsilon)  # noqa: E731
     monkeypatch.setattr(_dpm_tree, "count_event", double)
     points, box = uniform(2)
     result = fit(points, box, Params(delta=1e-6), rng=np.random.default_rng(0))
