@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlencode
 
@@ -49,6 +50,7 @@ PAUSED = 16  # moves out of rest that count
 SCRUB_SECONDS = 3.0
 REPEAT_MS = 33  # of a key that is held down
 STARTS = 3
+BOMB_MS = 5_500  # between two bombs: each ends within five seconds
 WAIT_MS = 20_000
 SAME_MS = 5_000  # after a move, without another picture: it is the same
 LEAST_OTHERS = 0.75  # of the moves have to bring another one
@@ -194,6 +196,40 @@ def slider(mode: str, n: int, *, paused: bool = False) -> Measure:
             taken = moves(page, address, mode, n, seed, count=PAUSED, rest_ms=PAUSE_MS)
         else:
             taken = [times for series in range(SERIES) for times in moves(page, address, mode, n, seed + series)]
+    return _measured(taken)
+
+
+def beside_bombs(n: int) -> Measure:
+    """Measure the slider while another reader, in a browser of their own, uploads one bomb after the other."""
+    seed = int(time.time() * 10) % 10**8
+    with serving() as address, browsing() as page:
+        done = Event()
+        other = Thread(target=_upload_bombs, args=(address, done))
+        other.start()
+        try:
+            taken = [times for series in range(SERIES) for times in moves(page, address, "repaired", n, seed + series)]
+        finally:
+            done.set()
+            other.join()
+    return _measured(taken)
+
+
+def _upload_bombs(address: str, done: Event) -> None:
+    from tests.data.corpus import BOMBS
+
+    bomb = BOMBS["nested elements"]()
+    with browsing() as page:
+        page.goto(f"{address}/{PAGE}?data=upload")
+        given = page.locator("input[type=file]").first
+        given.wait_for(state="attached")
+        number = 0
+        while not done.is_set():
+            number += 1
+            given.set_input_files({"name": f"{number}.xlsx", "mimeType": "application/zip", "buffer": bomb})
+            page.wait_for_timeout(BOMB_MS)
+
+
+def _measured(taken: list[dict[str, float]]) -> Measure:
     own = [times for times in taken if times["stolen"] == 0.0]
     counted = own if 2 * len(own) >= len(taken) else taken
     total = np.array([times["frame"] - times["key"] for times in counted])
@@ -243,6 +279,9 @@ BENCHMARKS = (
             MOST_LATENCY_MS,
         )
         for mode in MODES
+    ),
+    Benchmark(
+        "latency p95 (median): ε, beside another reader's bombs", partial(beside_bombs, SIZES[0]), MOST_LATENCY_MS
     ),
     Benchmark(f"latency of a frame while stepping, n = {SIZES[1]:,}", partial(steps, SIZES[1]), MOST_FRAME_MS),
     Benchmark(f"latency of a frame over ε, n = {SIZES[1]:,}", partial(play, SIZES[1]), MOST_PLAY_MS),

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from dpviz.data import DATASETS, Dataset, data_knobs
+from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.seen import switched_off
@@ -186,9 +187,9 @@ def data_of(source: Source, *, public: bool) -> Data:
         return Data(name, int(link["n"]), int(link["data_seed"]), knobs, pair=name in PAIRS)
     if source.drawn:
         return _drawn(dataset, public=public)
-    assert source.form is not None  # an upload has one
+    form = source.form or Choices(dataset.feature_names)
     digest = "" if public else name.partition(":")[2]
-    return Data(choices=dataclasses.replace(source.form, label=None) if public else source.form, digest=digest)
+    return Data(choices=dataclasses.replace(form, label=None) if public else form, digest=digest)
 
 
 def _drawn(dataset: Dataset, *, public: bool) -> Data:
