@@ -72,7 +72,7 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, se
     page.goto("about:blank")
     page.goto(link)
     digest = query["data"][0].removeprefix("upload:")
-    expect(page.get_by_text(re.compile(f"made with an uploaded file.*{digest}"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(f"not have this link.s file.*{digest}"))).to_be_visible(timeout=SLOW)
     give(page, csv(seed=1))
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
@@ -142,7 +142,7 @@ def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
 
 def test_a_hostile_link_is_only_text(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/convergent_kmeans?data=upload:%3Cimg%20src=x%20onerror=window.stolen=1%3E&epsilon={EVIL}")
-    expect(page.get_by_text("made with an uploaded file")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
     page.wait_for_timeout(500)
     assert page.evaluate("window.stolen") is None
     expect(page.locator("img[src=x]")).to_have_count(0)
