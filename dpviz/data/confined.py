@@ -5,6 +5,7 @@ read where it can end nothing but itself. Small plain text cannot grow, and is r
 """
 
 import contextlib
+import io
 import os
 import pickle
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from dpviz.data.decoding import GZIP_MAGIC, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
 from dpviz.data.parsing import Columns
@@ -21,8 +22,11 @@ from dpviz.data.table import Table, columns_of
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
 LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some
 READY = b"r"
+LEAST_SECONDS = 2.0  # that a file is given once its process is ready, however long it waited; ours
+WAITING = 2.5  # s that a file waits for a place; ours, what SECONDS leaves of LEAST_SECONDS
+PLACES = 2  # files that are read at once, so that the pictures of others go on; ours
 MEMORY = 400_000_000  # bytes that the process may take beside what its packages took; ours
-MOST_ANSWERED = 200_000_000  # bytes of columns that are handed back
+MOST_ANSWERED = 100_000_000  # bytes of columns that are handed back: the most cells, all of them numbers, take 80 MB
 AT_ONCE = 500_000  # bytes of plain text that are read without a process
 PACKED = (ZIP_MAGIC, PARQUET_MAGIC, GZIP_MAGIC)
 TOO_MUCH = (
@@ -33,10 +37,12 @@ TOO_LONG = (
     "The file took longer than 5 seconds to read, which is the most. Keep fewer rows, or only the columns you need, "
     "and save it as CSV."
 )
+BUSY = "The server was reading other people's files. Choose yours again in a few seconds."
 # The libraries' own threads and memory pools would count as memory, though nothing is in them.
 FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 FRUGAL |= {"MALLOC_ARENA_MAX": "1"}
 
+_PLACES = threading.BoundedSemaphore(PLACES)
 _SPARE_LOCK = threading.Lock()
 _spare: list["subprocess.Popen[bytes]"] = []  # at most one process that waits for a file, its packages loaded
 
@@ -57,27 +63,48 @@ def get_ready() -> None:
 
 
 def _asked(data: bytes) -> Columns:
-    """Hand a file's bytes to a process, and return what it read."""
-    with _SPARE_LOCK:
-        process = _spare.pop() if _spare and _spare[0].poll() is None else _started()
-        _spare.clear()
+    """Hand a file's bytes to a process, when there is a place for it, and return what it read."""
+    began = time.monotonic()
+    if not _PLACES.acquire(timeout=WAITING):
+        raise TableError(BUSY)
     try:
-        _wait_until_ready(process)
-        end = time.monotonic() + SECONDS
-        answer, _ = process.communicate(data, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise TableError(TOO_LONG) from None
+        found = _answer_of(_taken(), data, began + SECONDS)
     finally:
-        with contextlib.suppress(OSError):
-            process.kill()
-        process.wait()
+        _PLACES.release()
         get_ready()
-    if not answer:  # it was ended, or ended itself without a word
-        raise TableError(TOO_LONG if time.monotonic() > end else TOO_MUCH)
-    found: Columns | str = pickle.loads(answer)  # written by our own process below
     if isinstance(found, str):
         raise TableError(found)
     return found
+
+
+def _taken() -> "subprocess.Popen[bytes]":
+    """Return the process that waits for a file, or a new one."""
+    with _SPARE_LOCK:
+        process = _spare.pop() if _spare else _started()
+    return process if process.poll() is None else _started()
+
+
+def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, end: float) -> Columns | str:
+    """Return the columns that a process read by `end` (monotonic, s), or why there are none; it is ended."""
+    too_late = threading.Event()
+    try:
+        _wait_until_ready(process)
+        clock = threading.Timer(max(end - time.monotonic(), LEAST_SECONDS), lambda: (too_late.set(), process.kill()))
+        clock.start()
+        try:
+            assert process.stdin is not None  # pipes, see below
+            assert process.stdout is not None
+            with contextlib.suppress(BrokenPipeError), io.BufferedWriter(process.stdin) as sent:
+                sent.write(data)
+            # Read as it comes: only the columns are held, not their bytes as well. Our own process wrote them.
+            return cast(Columns | str, pickle.load(io.BufferedReader(process.stdout)))
+        except (EOFError, pickle.UnpicklingError):  # it was ended, or ended itself without a word
+            return TOO_LONG if too_late.is_set() else TOO_MUCH
+        finally:
+            clock.cancel()
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _wait_until_ready(process: "subprocess.Popen[bytes]") -> None:
@@ -99,7 +126,7 @@ def _started() -> "subprocess.Popen[bytes]":
         [sys.executable, "-c", "from dpviz.data.confined import answer; answer()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        bufsize=0,  # what is read ahead would be lost for the answer
+        bufsize=0,  # what is read ahead of the answer would be lost
         stderr=subprocess.DEVNULL,
         env={**os.environ, **FRUGAL, "PYTHONPATH": path},
     )

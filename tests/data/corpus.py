@@ -1,6 +1,8 @@
 """At least 600 hostile files, made by a script: what damages a reader, and what would eat a server."""
 
 import gzip
+import io
+import zipfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -68,6 +70,18 @@ def small() -> Iterator[tuple[str, bytes]]:
             for place in rng.integers(0, len(data), 1 + i % 9):
                 data[place] = int(rng.integers(256))
             yield f"{kind}, {1 + i % 9} bytes changed, {i}", bytes(data)
+    # The archive is whole and what is inside is not: a damaged archive alone is refused before its parts are read.
+    with zipfile.ZipFile(io.BytesIO(bases["workbook"])) as file:
+        parts = {path: file.read(path) for path in file.namelist()}
+    for path, part in parts.items():
+        for i in range(30):
+            damaged = bytearray(part[: int(rng.integers(1, len(part)))] if i % 3 == 0 else part)
+            for place in rng.integers(0, len(damaged), i % 7):
+                damaged[place] = int(rng.integers(256))
+            if i % 3 == 2:  # a piece of it stands somewhere else, too
+                first, length, to = rng.integers(0, len(part), 3)
+                damaged[to:to] = part[first : first + length]
+            yield f"{path}, damage {i}", archive({**parts, path: bytes(damaged)})
     for sign in SIGNS:
         yield f"cell {sign[:20]!r}", TEXT + b"7," + sign + b"\n"
         yield f"header {sign[:20]!r}", sign + b"," + sign + b"\n1,2\n3,4\n"

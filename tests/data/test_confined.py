@@ -1,5 +1,6 @@
 """Hostile files end within five seconds and 500 MB, with words; ordinary ones give the table that they always give."""
 
+import gzip
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import pickle
 import select
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -137,6 +139,7 @@ def test_a_refusal_is_the_same_in_a_process():
 )
 def test_a_process_that_says_nothing_is_told_in_words(ending, words, monkeypatch):
     monkeypatch.setattr(confined, "SECONDS", 1.0)
+    monkeypatch.setattr(confined, "LEAST_SECONDS", 1.0)
     monkeypatch.setattr(confined, "_spare", [])
 
     def started():
@@ -151,6 +154,38 @@ def test_a_process_that_says_nothing_is_told_in_words(ending, words, monkeypatch
     for process in confined._spare:
         process.kill()
         process.wait()
+
+
+def test_of_four_files_at_once_two_are_read_and_two_are_told_to_come_again():
+    data = gzip.compress(b"a,b\n1,2\n")
+    running, most = 0, 0
+    told = []
+
+    def counted(*arguments):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(2 * confined.WAITING)
+        running -= 1
+        return "done"
+
+    def ask():
+        began = time.monotonic()
+        with pytest.raises(TableError) as caught:
+            confined.read_confined(io.BytesIO(data))
+        told.append((str(caught.value), time.monotonic() - began))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confined, "_answer_of", counted)
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert most == confined.PLACES == 2
+    assert sorted(words for words, _ in told) == [confined.BUSY] * 2 + ["done"] * 2
+    assert max(seconds for words, seconds in told if words == confined.BUSY) < confined.WAITING + LATE
+    assert confined.WAITING + confined.LEAST_SECONDS <= confined.SECONDS < SECONDS
 
 
 def test_a_spare_process_is_used_once_and_replaced():
