@@ -89,15 +89,19 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, end: float) -> C
     too_late = threading.Event()
     try:
         _wait_until_ready(process)
-        clock = threading.Timer(max(end - time.monotonic(), LEAST_SECONDS), lambda: (too_late.set(), process.kill()))
+
+        def stop() -> None:
+            too_late.set()
+            process.kill()
+
+        clock = threading.Timer(max(end - time.monotonic(), LEAST_SECONDS), stop)
         clock.start()
         try:
-            assert process.stdin is not None  # pipes, see below
-            assert process.stdout is not None
-            with contextlib.suppress(BrokenPipeError), io.BufferedWriter(process.stdin) as sent:
+            to, back = (cast(io.FileIO, pipe) for pipe in (process.stdin, process.stdout))
+            with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as sent:
                 sent.write(data)
             # Read as it comes: only the columns are held, not their bytes as well. Our own process wrote them.
-            return cast(Columns | str, pickle.load(io.BufferedReader(process.stdout)))
+            return cast(Columns | str, pickle.load(io.BufferedReader(back)))
         except (EOFError, pickle.UnpicklingError):  # it was ended, or ended itself without a word
             return TOO_LONG if too_late.is_set() else TOO_MUCH
         finally:

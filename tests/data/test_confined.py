@@ -161,7 +161,7 @@ def test_of_four_files_at_once_two_are_read_and_two_are_told_to_come_again():
     running, most = 0, 0
     told = []
 
-    def counted(*arguments):
+    def counted(*_):
         nonlocal running, most
         running += 1
         most = max(most, running)
