@@ -26,11 +26,13 @@ ICON = ASSETS / "icon.png"
 
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
-    st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
     pages = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
     pages |= {name: _page(name, page.TITLE, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    page = st.navigation([_page(HOME, "Home", home.show, default=True), *pages.values()])
+    page = st.navigation([_page(HOME, "Home", home.show, default=True), *pages.values()], position="top")
+    if page.url_path:
+        st.set_page_config(page_title=f"{page.title} · dpviz")
     home.remember(pages)
     begin(page.url_path, pages)
     query = dict(st.query_params)

@@ -6,6 +6,8 @@ const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
 const REST_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
+const PLAY_MS = 900; // between two steps of a slider that moves by itself
+const PLAYED = 60; // such steps: nobody may be looking
 const PATIENCE = 5; // such rests, while a button is held down
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
@@ -96,7 +98,11 @@ class Slider {
     ends.append(this.left, this.right);
     this.note = make("p", "note", { id: `${id}-note` });
     this.about = make("p", "about", { "aria-live": "polite" });
-    this.root.append(head, this.help, this.input, this.marks, ends, this.note, this.about);
+    const track = make("div", "track");
+    track.append(this.input, this.marks, ends, this.about);
+    const line = make("div", "line");
+    line.append(head, track, this.note);
+    this.root.append(line, this.help);
     parent.append(this.root);
     this.input.addEventListener("input", () => this.onInput());
     this.input.addEventListener("change", () => this.onChange());
@@ -110,6 +116,7 @@ class Slider {
       this.help.hidden = !this.help.hidden;
       this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
     });
+    for (const type of ["pointerdown", "keydown"]) this.root.addEventListener(type, () => this.rest());
     this.observer = new ResizeObserver(() => this.placeMarks());
     this.observer.observe(this.root);
   }
@@ -131,6 +138,23 @@ class Slider {
     else this.show();
     if (answered || data.move === this.told) this.answered = true;
     if (answered) delete document.documentElement.dataset.dpvizMoving;
+    if (!before && data.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play(PLAYED, 1);
+  }
+
+  /** Move by one value, then on, to and fro. */
+  play(steps, by) {
+    this.playing = setTimeout(() => {
+      const way = this.index + by < 0 || this.index + by > Number(this.input.max) ? -by : by;
+      if (!document.hidden) {
+        this.input.value = String(this.index + way);
+        this.onInput();
+      }
+      if (steps > 1) this.play(steps - 1, way);
+    }, PLAY_MS);
+  }
+
+  rest() {
+    clearTimeout(this.playing);
   }
 
   get index() {
@@ -147,7 +171,7 @@ class Slider {
     const { index } = this;
     setText(this.value, texts[index]);
     setText(this.note, notes[index] ?? "");
-    this.input.setAttribute("aria-valuetext", texts[index]);
+    this.input.setAttribute("aria-valuetext", [texts[index], notes[index]].filter(Boolean).join(". "));
     this.input.style.setProperty("--done", `${(100 * index) / Math.max(1, values.length - 1)}%`);
     this.root.dataset.value = texts[index];
     this.root.dataset.index = String(index);
@@ -235,6 +259,7 @@ class Slider {
       return button;
     }));
     this.marks.hidden = this.about.hidden = this.gathered.length === 0;
+    this.marks.title = this.data.hint;
     this.placeMarks();
   }
 
@@ -259,16 +284,17 @@ class Slider {
     this.tell(near <= REACH_PX ? this.gathered[distances.indexOf(near)] : null);
   }
 
-  /** One line: the mark pointed at, else the one the thumb stands at, else what the marks are. */
+  /** What is said of the marks, seen while one is pointed at: that one, else the thumb's, else what they are. */
   tell(mark = null) {
     if (!this.gathered?.length) return;
     const here = mark ?? this.gathered.find(({ index }) => index === this.index);
     [...this.marks.children].forEach((button, i) => button.classList.toggle("told", this.gathered[i] === here));
     setText(this.about, here ? here.text : this.data.hint);
-    this.about.classList.toggle("quiet", !here);
+    this.about.classList.toggle("pointed", mark !== null);
   }
 
   destroy() {
+    this.rest();
     clearTimeout(this.timer);
     clearTimeout(this.resting);
     delete document.documentElement.dataset.dpvizMoving;

@@ -1,7 +1,7 @@
 // The live picture: its elements and state.
 // A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
 
-import { clamp, easeInOut, enlargement, frameAfter, groupCount, readHeader, readTheme, unpack } from "./live_base.js";
+import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
@@ -13,6 +13,14 @@ import { isOthers, setQuery } from "./live_address.js";
 
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const LEGEND_PX = 190; // room a legend needs beside the picture
+const WIDEST = 1.6; // width over height of a picture that has the room
+const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
+const BELOW_PX = 8; // under the picture and its steps
+const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
+const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
+const MOST_GROUPS = 24;
+const MOST_LINES = 7; // of a legend; the others are behind a button
+const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
 const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
 const instances = new WeakMap(); // parentElement -> Live
 
@@ -31,6 +39,7 @@ class Live extends Tools {
     this.playing = false;
     this.zoom = HOME;
     this.enlarged = 1; // how much larger than on a screen, for a projector
+    this.unfolded = false; // whether the legend shows all of its lines
     this.hidden = new Set(); // names of layers switched off
     this.offered = new Set(); // names of layers that begin switched off, and have
     this.isolated = null;
@@ -112,6 +121,7 @@ class Live extends Tools {
       this.pause();
       this.go(Number(this.range.value), { ease: false });
     });
+    for (const row of [this.legend, this.groups]) on(row, "keydown", (event) => this.moveFocus(event, row));
     on(this.root, "keydown", (event) => this.onKey(event));
     on(this.tableButton, "click", () => this.toggleTable());
     on(document, "dpviz:frame", ({ detail }) => {
@@ -129,11 +139,13 @@ class Live extends Tools {
     this.listenToPointer(on);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.root);
+    const stage = this.around("stMainBlockContainer");
+    if (stage) this.observer.observe(stage); // what stands above may grow
+    on(window, "resize", () => this.resize());
   }
 
   listenToPointer(on) {
     this.pointers = new Map();
-    this.scrolled = -Infinity; // when the wheel last scrolled the page: a scroll that arrives here goes on
     const { canvas } = this;
     on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
     on(canvas, "dblclick", () => { if (!this.tool) this.setZoom(HOME); });
@@ -160,7 +172,6 @@ class Live extends Tools {
       this.tip.hidden = true;
       this.lift(null);
     });
-    on(document, "wheel", (event) => { if (!event.defaultPrevented) this.scrolled = event.timeStamp; }, { passive: true });
   }
 
   // -- New data --
@@ -220,7 +231,7 @@ class Live extends Tools {
     if (this.isolated !== null && this.isolated >= groupCount(scene)) this.isolate(null);
     if (this.playing && scene.frames.length < 2) this.pause();
     this.canvas.setAttribute("aria-label", scene.alt);
-    setText(this.title, scene.title);
+    setText(this.title, this.options.named === false ? "" : scene.title);
     setText(this.caption, scene.caption);
     this.scrubber.hidden = !this.stepped || scene.frames.length < 2;
     this.range.max = String(scene.frames.length - 1);
@@ -313,6 +324,7 @@ class Live extends Tools {
   showFrame() {
     const [label, detail] = this.scene.frames[this.frame];
     if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
+    this.words.title = [label, detail].filter(Boolean).join(": ");
     this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
     this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
     setText(this.frameLabel, label);
@@ -366,18 +378,38 @@ class Live extends Tools {
   layOut() {
     const room = this.root.clientWidth;
     if (!(room > 0)) return;
-    const { height } = this.options;
     this.enlarged = enlargement();
+    const { fits } = this.options;
     const space = room / this.enlarged;
-    const beside = this.scene.equal && space >= height + LEGEND_PX;
+    const beside = (fits || this.scene.equal) && space >= (fits ? BESIDE_PX : this.options.height) + LEGEND_PX;
     this.root.classList.toggle("beside", beside);
-    this.width = beside ? Math.min(space - LEGEND_PX, Math.round(height * 1.12)) : space;
-    this.height = Math.round(Math.min(height, this.scene.equal ? space : Math.max(180, space * 0.8)));
+    const height = fits ? this.fitting(beside) / this.enlarged : this.options.height;
+    const widest = !fits ? 1.12 : this.scene.equal ? WIDEST : Infinity;
+    this.width = beside ? Math.min(space - LEGEND_PX, Math.round(height * widest)) : space;
+    this.height = Math.round(Math.min(height, this.scene.equal ? space : Math.max(180, space * (fits ? 1 : 0.8))));
     this.picture.style.zoom = String(this.enlarged);
     this.picture.style.setProperty("--enlarged", String(this.enlarged));
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
     this.room = room;
+  }
+
+  /** The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
+   *  legend where it stands below. */
+  fitting(beside) {
+    const above = this.picture.getBoundingClientRect().top + (this.around("stMain")?.scrollTop ?? scrollY);
+    const own = this.scrubber.hidden ? 0 : this.scrubber.offsetHeight;
+    stepsHeights.set(this.options.key, own);
+    const steps = stepsHeights.get(this.options.follow) ?? own;
+    const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
+    const legend = beside || docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
+    return Math.max(LEAST_PX, Math.floor(innerHeight - above - steps - legend - docked - BELOW_PX));
+  }
+
+  /** What of Streamlit's page the picture stands in, by its test id. */
+  around(id) {
+    const root = this.root.getRootNode();
+    return (root.host ?? this.root).closest(`[data-testid="${id}"]`);
   }
 
   resize() {
@@ -396,12 +428,26 @@ class Live extends Tools {
     const chips = new Map(); // layers of one name share a chip
     for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
     const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.hue, l.pick]), [...this.hidden]]);
+      l.fill, l.size, l.hue, l.pick]), [...this.hidden], this.unfolded]);
     if (key !== this.legendKey) {
       this.legendKey = key;
-      this.keepFocus(this.legend, () => this.legend.replaceChildren(...[...chips.values()].map((l) => this.entry(l))));
+      // What starts switched off comes last: it is there on request.
+      const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
+      const entries = lines.slice(0, this.unfolded ? lines.length : MOST_LINES).map((layer) => this.entry(layer));
+      if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
+      this.keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
     this.buildGroups(shown);
+  }
+
+  moreButton(count) {
+    const words = this.unfolded ? "Fewer" : `${count} more`;
+    const button = make("button", "chip more", words, { type: "button", "aria-expanded": String(Boolean(this.unfolded)) });
+    button.addEventListener("click", () => {
+      this.unfolded = !this.unfolded;
+      this.buildLegend();
+    });
+    return button;
   }
 
   /** A layer's line in the legend: its chip; where it can be picked, its symbol switches it and its words pick it. */
@@ -438,13 +484,14 @@ class Live extends Tools {
   }
 
   buildGroups(shown) {
-    const names = shown.some((layer) => layer.isolate) ? this.scene.group_names.slice(0, 24) : [];
+    const seen = groupsAt(shown, this.frame);
+    const names = [...this.scene.group_names.entries()].filter(([group]) => seen.has(group)).slice(0, MOST_GROUPS);
     const coloured = shown.some((layer) => layer.role === "cluster");
     const key = JSON.stringify([this.theme.name, names, coloured, this.isolated]);
     if (key === this.groupsKey) return;
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
-    this.keepFocus(this.groups, () => this.groups.replaceChildren(...names.map((name, group) => {
+    this.keepFocus(this.groups, () => this.groups.replaceChildren(...names.map(([group, name]) => {
       const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
         title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
@@ -454,11 +501,27 @@ class Live extends Tools {
     })));
   }
 
-  /** Rebuild a row of buttons and give the focus back to the one that had it. */
+  /** Rebuild a row of buttons, which is one stop of the Tab key, and give the focus back to the one that had it. */
   keepFocus(row, rebuild) {
-    const focused = [...row.querySelectorAll("button")].indexOf(row.getRootNode().activeElement);
+    const before = [...row.querySelectorAll("button")];
+    const focused = before.indexOf(row.getRootNode().activeElement);
+    const stop = Math.max(0, before.findIndex((button) => button.tabIndex === 0));
     rebuild();
-    if (focused >= 0) row.querySelectorAll("button")[focused]?.focus();
+    const buttons = [...row.querySelectorAll("button")];
+    buttons.forEach((button, i) => { button.tabIndex = i === Math.min(stop, buttons.length - 1) ? 0 : -1; });
+    if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
+  }
+
+  /** Move within a row of buttons by the arrow keys. */
+  moveFocus(event, row) {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    if (by === undefined) return;
+    const buttons = [...row.querySelectorAll("button")];
+    const at = clamp(buttons.indexOf(event.target) + by, 0, buttons.length - 1);
+    buttons.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
+    buttons[at].focus();
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   toggleTable() {
@@ -523,6 +586,7 @@ class Live extends Tools {
     clearTimeout(this.turning);
     for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);
     latestFrames.delete(this.options.key);
+    stepsHeights.delete(this.options.key);
     this.root.remove();
   }
 }

@@ -212,6 +212,19 @@ export function groupCount(scene) {
   return count;
 }
 
+/** The clusters that these layers show at a frame. */
+export function groupsAt(layers, frame) {
+  const seen = new Set();
+  for (const layer of layers) {
+    if (!layer.isolate || layer.kind === "grid") continue;
+    const { group } = layer.arrays;
+    const size = group ? group.data.length / group.shape[0] : markCount(layer);
+    const start = group && group.shape[0] > 1 ? layer.rows[frame] * size : 0;
+    for (let i = 0; i < size; i += 1) seen.add(group ? group.data[start + i] : i);
+  }
+  return seen;
+}
+
 /** Which frame to show when a new scene replaces an old one. */
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;

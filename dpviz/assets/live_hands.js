@@ -5,7 +5,7 @@ import { hit, pickAt, tooltipLines } from "./live_hit.js";
 import { make } from "./live_parts.js";
 import { turnedBy } from "./live_turn.js";
 
-const SCROLL_MS = 300; // a wheel that scrolled the page so recently does not zoom
+const WHEEL = 0.004; // of the zoom, a pixel of the wheel
 const MAX_ZOOM = 200;
 const TURN = 0.4; // degrees a pixel
 const KEY_TURN = 5; // degrees
@@ -88,12 +88,12 @@ export class Hands {
     this.tip.style.top = `${clamp(y - h / 2, 0, Math.max(0, this.height - h))}px`;
   }
 
+  /** Zoom by the wheel with Ctrl held, which is what a pinch on a touchpad sends; without it the page scrolls. */
   onWheel(event) {
-    const scrolling = event.timeStamp - this.scrolled < SCROLL_MS || (event.deltaY > 0 && this.zoom.k <= 1);
-    if (scrolling && !event.ctrlKey) return; // with ctrl it is a pinch
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-    this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * (event.ctrlKey ? 0.01 : 0.002)), ...this.position(event));
+    this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * WHEEL), ...this.position(event));
   }
 
   /** Zoom so that the scene stays put under a pixel (the middle, unless told). */

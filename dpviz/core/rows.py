@@ -1,7 +1,7 @@
 """Numbers that follow from one record alone, added up feature by feature in the order they have, in machine code.
 
 A matrix library or `einsum` may round the same record in another way when there are more records, or when they lie in
-another order in memory. What decides where a record belongs, or what it adds, must not hang on that.
+another order in memory. What decides where a record belongs, or what it adds, must not depend on that.
 """
 
 import numpy as np

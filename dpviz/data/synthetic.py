@@ -118,7 +118,7 @@ def blobs(n: int, knobs: BlobsKnobs, *, rng: np.random.Generator) -> Dataset:
         box,
         axis_names(d),
         "Blobs",
-        note="Round clusters, the case that k-means is made for; raise the overlap to see where methods give up.",
+        note="Round clusters, the case that k-means is made for; raise the overlap to see where methods fail.",
     )
 
 
@@ -135,7 +135,7 @@ def moons(n: int, knobs: MoonsKnobs, *, rng: np.random.Generator) -> Dataset:
         MOONS_BOX,
         axis_names(2),
         "Two moons",
-        note="Two bent clusters that no straight line parts: one center for each cuts both moons.",
+        note="Two bent clusters that no straight line separates: one center each splits both.",
     )
 
 

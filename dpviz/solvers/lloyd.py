@@ -44,7 +44,7 @@ class LloydRun:
 def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie.
 
-    Score by score in machine code, in one order for every record (see `winners`): a record's cluster must not hang on
+    Score by score in machine code, in one order for every record (see `winners`): a record's cluster must not depend on
     how many others there are, on how they are ordered, or on how the work is shared.
     """
     slopes, offsets = nearness(centers)

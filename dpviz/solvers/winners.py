@@ -1,7 +1,7 @@
 """Which of several linear scores is highest, for many records: in machine code.
 
 A score is offset + slope_1 x_1 + slope_2 x_2 + ..., added up in this order wherever it is needed, and of equal scores
-the first wins. So a record's winner does not hang on how many others there are, on their order, or on who asks. For
+the first wins. So a record's winner does not depend on how many others there are, on their order, or on who asks. For
 nearest centers the scores are 2 c . x - |c|^2: |x|^2 does not change their order.
 
 Winners and moments of records are exact: nothing of it may be published as it is.

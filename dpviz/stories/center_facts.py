@@ -6,7 +6,7 @@ from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_
 from dpviz.metrics import matched_distance
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.panel import Fact, Sentence, at_most, attacker, number
 from dpviz.stories.telling import Telling
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
@@ -17,12 +17,12 @@ COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name
 
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker."""
-    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
+    return attacker(attacker_odds(epsilon))
 
 
 def stated(epsilon: float) -> str:
     """Say what a stated epsilon would allow where another one is proved."""
-    return f"As stated, an attacker is right {at_most(attacker_odds(epsilon))}. The sentence above has what is proved."
+    return f"{attacker(attacker_odds(epsilon), 'As claimed')} What is proved stands under Guarantee."
 
 
 def not_established(_: float) -> str:
@@ -30,30 +30,12 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-def limit(proved: Claim | None, stated: Claim | None = None) -> str:
-    """Say what the guarantee allows whoever reads the release; without a proof no limit is named.
-
-    `stated` is named, too, where it differs from what is proved.
-    """
-    if proved is None:
-        return "No limit is established on what this release tells about you."
-    what = "which of two records is yours" if proved.adjacency is Adjacency.REPLACE else "whether you are in the data"
-    most = at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
-    said = f"With secret noise, whoever guesses from this release {what} is right {most}"
-    if stated is None or number(stated.epsilon) == number(proved.epsilon):
-        return f"{said}. A coin: 50."
-    other = at_most(attacker_odds(stated.epsilon, stated.a_priori_delta))
-    return (
-        f"{said} (proved, ε = {number(proved.epsilon)}; as stated, ε = {number(stated.epsilon)}: {other}). A coin: 50."
-    )
-
-
 def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
-    """Say the run in one sentence; `spent` is its budget in words."""
-    off, most = number(100.0 * distance_share(told)), limit(told.result.guarantee.proved)
+    """Say the run in one sentence; `spent` is its budget in words. What ε allows stands beside the slider."""
+    off = number(100.0 * distance_share(told))
     return Sentence(
-        curator=f"{spent} the centers end {off} % of the box away from Lloyd's. {most}",
-        public=f"{spent}, {n_clusters} centers are released. {most}",
+        curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means.",
+        public=f"{spent}, {n_clusters} centers are released.",
     )
 
 
@@ -82,18 +64,12 @@ def lloyd_fact(told: Telling[CentersRelease, Step]) -> Fact:
 
 
 def risk(proved: Claim | None) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    if proved is None:
-        return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
-    once = at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
-    if proved.adjacency is Adjacency.REPLACE:
-        return (Fact("Attacker is right", once, "Guessing which of two records is yours; a coin: 50 in 100.", True),)
+    """Return what the guarantee allows beyond the odds that stand beside the slider; public."""
+    if proved is None or proved.adjacency is Adjacency.REPLACE:
+        return ()
     twice = at_most(attacker_odds(2.0 * proved.epsilon, _twice(proved)))
     cost = "2ε" if proved.delta == 0 else "2ε and (1 + e^ε)δ"
-    return (
-        Fact("Attacker is right", once, "Guessing whether you are in it; a coin: 50 in 100.", True),
-        Fact("If your record is changed", twice, f"Changing is removing and adding: {cost}.", True),
-    )
+    return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
 
 
 def contents(told: Telling[CentersRelease, Step]) -> Contents:

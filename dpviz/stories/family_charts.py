@@ -1,4 +1,4 @@
-"""Charts of many runs of many methods: medians as lines, the middle of the runs as bands, Lloyd's cost as the floor."""
+"""Charts of many runs of many methods: medians as lines, the middle of the runs as bands, Lloyd's cost as 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +73,7 @@ def _chart(
     return Scene(
         title=title,
         alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
-        caption="Lines are medians, bands hold 90 of 100 runs. 1 is Lloyd's cost from the same start.",
+        caption="Lines are medians, bands the middle 90 % of runs. 1 is Lloyd's cost from the same start.",
         hint="Click a line to see its method.",
         x=x,
         y=Axis("cost", "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),

@@ -12,7 +12,7 @@ from typing import Any
 from dpviz.accounting import overspent, spent
 from dpviz.accounting.spending import ROUNDING
 from dpviz.core import Claim, Event, Guarantee, attacker_odds
-from dpviz.stories.panel import at_most, number
+from dpviz.stories.panel import at_most, attacker, number
 from dpviz.stories.promise import NEIGHBORS, delta_words
 from dpviz.stories.view import Words
 
@@ -115,11 +115,8 @@ def both_limits(guarantee: Guarantee) -> str:
     if proved is None:
         return f"{NOT_PROVED}. The claim, ε = {number(stated.epsilon)}, would mean {at_most(_percent(stated))}."
     if number(stated.epsilon) == number(proved.epsilon):
-        return f"With secret noise an attacker is right {at_most(_percent(proved))}. A coin: 50."
-    return (
-        f"With secret noise an attacker is right {at_most(_percent(proved))}: proved, ε = {number(proved.epsilon)}. "
-        f"As stated, ε = {number(stated.epsilon)}: {at_most(_percent(stated))}. A coin: 50."
-    )
+        return attacker(_percent(proved))
+    return f"{attacker(_percent(proved), 'Proved')} Claimed: {at_most(_percent(stated))}."
 
 
 def written(label: Label) -> dict[str, Any]:

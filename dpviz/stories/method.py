@@ -37,7 +37,7 @@ class PaperTables:
 class Thumbnail:
     """What a method is shown with on the home page; all of it public."""
 
-    promise: str  # what its page shows, in a few words
+    question: str  # that the method answers, in plain words
     alt: str
     made: Callable[[], tuple[Dataset, Choices]]  # records, and parameters that come with them
     seed: int  # of the noise

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, attacker_odds, frozen
 from dpviz.metrics import nonprivate_costs
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
-from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.panel import Fact, Sentence, at_most, beside, number
 from dpviz.stories.view import View, project
 
 Frames: TypeAlias = tuple[Frame, ...]
@@ -34,8 +34,9 @@ def lasting(scene: Scene, frames: Frames) -> Scene:
     more = len(frames) - len(scene.frames)
     if more == 0:
         return replace(scene, frames=frames)
+    last = len(frames) - 1
     layers = tuple(replace(layer, rows=_held(layer.rows, more)) for layer in scene.layers)
-    return replace(scene, layers=layers, frames=frames)
+    return replace(scene, layers=layers, frames=frames, start_frame=last)
 
 
 def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scene:
@@ -52,17 +53,16 @@ def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scen
 def sentence(repaired: Any, published: Any) -> Sentence:
     """Say what honesty costs, for a run in repaired and one in published mode at the same epsilon."""
     epsilon = number(repaired.params.epsilon)
-    costs = [number(_ratio(told)) for told in (repaired, published)]
-    limit = _limit(repaired)
+    costs = [beside(_ratio(told)) for told in (repaired, published)]
+    ours, theirs = "keeps its promise", "has no established limit"
+    if repaired.result.guarantee.proved is None:  # its start or its bounds come from the records
+        ours, theirs = "has no established limit", "has none either"
     return Sentence(
         curator=(
-            f"At ε = {epsilon} in all the repaired release costs {costs[0]} × Lloyd's, and {limit}. "
-            f"The published one costs {costs[1]} × Lloyd's at ε = {epsilon} a step, and no limit is established."
+            f"At ε = {epsilon} in all, the repaired release costs {costs[0]} k-means without privacy and {ours}; at "
+            f"ε = {epsilon} a step, the published one costs {costs[1]} it and {theirs}."
         ),
-        public=(
-            f"At ε = {epsilon} in all, {limit} for the repaired release. "
-            f"For the published one, at ε = {epsilon} a step, no limit is established."
-        ),
+        public=f"At ε = {epsilon} in all, the repaired release {ours}; at ε = {epsilon} a step, the other {theirs}.",
     )
 
 
@@ -72,17 +72,10 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
     return (
         Fact("Cost, repaired", f"{number(_ratio(repaired))} × Lloyd's", "Sum of squared distances.", False),
         Fact("Cost, as published", f"{number(_ratio(published))} × Lloyd's", "Same records, same start.", False),
-        Fact("Attacker is right, repaired", _odds(repaired), "A coin: 50 in 100.", True),
+        Fact("Attacker is right, repaired", _odds(repaired), "Coin flip: 50 in 100.", True),
         Fact("Attacker is right, as published", _odds(published), "There is no proof for this release.", True),
         Fact("Published, claimed in all", f"ε = {number(claim.epsilon)}", "Its steps and final counts added up.", True),
     )
-
-
-def _limit(told: Any) -> str:
-    proved = told.result.guarantee.proved
-    if proved is None:
-        return "no limit is established"
-    return f"with secret noise an attacker is right {at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))}"
 
 
 def _odds(told: Any) -> str:

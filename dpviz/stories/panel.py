@@ -7,6 +7,8 @@ from decimal import ROUND_FLOOR, Context
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
 _DOWN = Context(prec=3, rounding=ROUND_FLOOR)
+TWICE = 2.0  # from here on a ratio is said as times, below it as percent
+EQUAL = 0.05  # percent; smaller differences are none in print
 TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
 
 
@@ -63,6 +65,36 @@ def at_most(percent: float) -> str:
     """Write an upper limit on an attacker; close to 100 it says that it hardly limits anything."""
     weak = ": almost no protection" if percent > WHOLE_LIMIT else ""
     return f"at most {limit(percent)} in 100{weak}"
+
+
+def attacker(percent: float, of: str = "") -> str:
+    """Say in one sentence how often an attacker may be right, `of` whose promise or about what if that must be said.
+
+    Close to 100 a limit hardly limits anything, and is not said as if it did.
+    """
+    who = f"{of}: an attacker" if of else "An attacker"
+    if percent > WHOLE_LIMIT:
+        return f"{who} could be right up to {limit(percent)} times in 100: almost no protection."
+    return f"{who} is right at most {limit(percent)} times in 100 (coin flip: 50)."
+
+
+def beside(ratio: float) -> str:
+    """Say how a cost compares with another, before that one's name: "1 % more than"; `ratio` is in [0, inf]."""
+    if not math.isfinite(ratio):
+        return "infinitely more than" if ratio > 0 else "not comparable with"
+    if ratio >= TWICE:
+        return f"{number(ratio)} times as much as"
+    percent = 100.0 * abs(ratio - 1.0)
+    if percent < EQUAL:
+        return "as much as"
+    return f"{number(float(f'{percent:.2g}'))} % {'more' if ratio > 1.0 else 'less'} than"
+
+
+def agreement(index: float) -> str:
+    """Say how well clusters match the true classes; `index` is their adjusted Rand index (ARI), at most 1."""
+    words = ((0.95, "almost perfectly"), (0.8, "well"), (0.5, "in part"), (0.1, "poorly"))
+    how = next((word for least, word in words if index >= least), "no better than chance")
+    return f"match the true classes {how} (ARI {index:.2f})".replace("-0.00", "0.00")
 
 
 def at_least(percent: float) -> str:

@@ -148,7 +148,7 @@ def band_chart(
     return Scene(
         title=f"{figure.name.capitalize()} against {symbol}",
         alt=f"Line chart of the {figure.name} against {symbol}: the median of many runs, with bands.",
-        caption=f"{len(values[0])} other runs at each {symbol}. The line is their median, bands hold 50 and 90 in 100.",
+        caption=f"{len(values[0])} runs at each {symbol}: the line is their median, bands the middle 50 and 90 %.",
         x=Axis(symbol, view=(float(at.min()) - 0.06, float(at.max()) + 0.06), log=True),
         y=Axis(figure.name, figure.unit, (low - pad, high + pad)),
         axes_public=False,

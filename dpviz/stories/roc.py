@@ -57,6 +57,7 @@ def roc_scene(
         caption=caption,
         x=Axis("false alarms", view=(-0.02, 1.02)),
         y=Axis("right alarms", view=(-0.02, 1.02)),
+        equal=False,
         layers=(
             Layer(
                 "95 % band",

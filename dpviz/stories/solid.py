@@ -25,7 +25,7 @@ PLACES: dict[Kind, tuple[str, ...]] = {
 DEPTH = "_depth"  # what is added to an array's name
 MIDDLE = "_middle"  # of a closed outline: across, up and depth
 # Beginnings of the names of outlines that always face the reader: only their middles turn, until they are drawn again.
-FACING = ("Half of the noise", "Perturbation area", "Holds ", "Its radius r")
+FACING = ("Half of the noise", "Perturbation area", "Holds ", "Noise distance r")
 
 
 def from_above(view: View) -> View:

@@ -99,10 +99,14 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stops:
-    """The stops of a picture's scrubber, in public words, and the one that is shown first."""
+    """The stops of a picture's scrubber, in public words."""
 
     frames: tuple[Frame, ...]
-    start_frame: int
+
+    @property
+    def start_frame(self) -> int:
+        """The stop that is shown first: the last, which the sentence and the facts are about."""
+        return len(self.frames) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

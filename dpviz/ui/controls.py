@@ -38,6 +38,11 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     return state.value(knob)
 
 
+def said(knob: Knob) -> str:
+    """Return a knob's name and the words of the choice that it stands at."""
+    return f"{knob.label}: {dict(knob.choices)[str(state.value(knob))]}"
+
+
 def _tabs(knob: Knob, labels: Mapping[str, str]) -> Sequence[Any]:
     key = state.widget_key(knob.name)
     if str(state.value(knob)) not in labels:
@@ -98,6 +103,7 @@ def log_slider(
     left: str = "more privacy",
     right: str = "more accuracy",
     hint: str = HINT,
+    plays: bool = False,
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
     if hiding.hides(knob.name):
@@ -114,6 +120,7 @@ def log_slider(
         help=knob.help,
         note=[note(value) for value in values],
         hint=hint,
+        plays=plays,
     )
     return float(state.remember(knob, chosen))
 

@@ -35,13 +35,15 @@ def epsilon_slider(
     help: str = "",
     note: Sequence[str] = (),
     hint: str = HINT,
+    plays: bool = False,
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
     `value` is where the thumb stands at first, and where it moves when a later run passes another value that is not
     simply the answer given back; `set_epsilon` moves it in any case.
     `marks` are (value, short name, description) of real deployments. `note` has one line for each value, shown at
-    once while dragging; `hint` says what the marks are until one is pointed at.
+    once while dragging; `hint` says what the marks are until one is pointed at. With `plays` it moves by itself for a
+    while, until the reader touches it, unless motion is to be reduced.
     """
     choices = tuple(float(choice) for choice in values)
     if not choices:
@@ -68,6 +70,7 @@ def epsilon_slider(
         "help": help,
         "notes": list(note),
         "hint": hint,
+        "plays": plays,
         "index": memory.index,
         "move": None if sent is None else sent[1],
     }

@@ -1,4 +1,4 @@
-"""The page frame: title, live sentence, picture, and what stands beside it; the same on every page."""
+"""The stage: data and method, headline, ε, picture and facts on the first screen; the same on every page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ AUDIENCE = Knob(
     "audience",
     "choice",
     "curator",
-    "Who is looking",
+    "View as",
     "The public sees the release, public inputs and noise laws, and nothing exact.",
-    choices=(("curator", "Curator"), ("public", "What the public sees")),
+    choices=(("curator", "Curator"), ("public", "Public")),
 )
 # The seeds of the first picture were chosen for zones wide enough to be seen; any other pair is as good.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
@@ -69,16 +69,18 @@ class Frame:
 
     source: Source
     public: bool  # whether the public is looking
-    first: DeltaGenerator  # knobs above the slider
-    slider: DeltaGenerator
-    more: DeltaGenerator  # knobs below it
+    first: DeltaGenerator  # what is run: a pop-over in the row
+    choices: DeltaGenerator  # what the picture shows: in the row
+    again: DeltaGenerator  # new noise: in the row
+    more: DeltaGenerator  # rarer knobs: the sidebar
     problems: DeltaGenerator
-    lead: DeltaGenerator
-    choices: DeltaGenerator  # above the picture: what it shows
+    lead: DeltaGenerator  # the headline
+    slider: DeltaGenerator
     picture: DeltaGenerator
-    more_pictures: DeltaGenerator  # under the picture: tabs
-    side: DeltaGenerator
-    below: DeltaGenerator
+    side: DeltaGenerator  # beside the picture
+    charts: DeltaGenerator  # under both, beside the card
+    card: DeltaGenerator  # the guarantee in full
+    more_pictures: DeltaGenerator  # tabs, at full width
 
 
 def start(
@@ -88,37 +90,36 @@ def start(
     data: str = DEFAULT,
     own: Shelf | None = None,
     insider: str = "Curator",
+    what: str = "",
 ) -> Frame:
-    """Draw the title, the data picker and the switch of audience, and make the places; stops while there is no data.
+    """Draw the row of data, method, audience and menus, and make the places; stops while there is no data.
 
     `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever sees
-    more than the public.
+    more than the public, `what` is on the button behind which the method's knobs are; "" has none.
     """
     ahead.withdraw()
     state.begin()
     st.html(STYLE)
     hiding.begin()
     share.fit()
-    st.title(title, anchor=False)
-    problems, lead = st.container(), st.container()
-    with st.sidebar:
-        source = pick(public=state.value(AUDIENCE) == "public", default=data, own=own)
-        described = st.container()
-        first, slider, more = st.container(), st.container(), st.container()
+    row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
+    problems, lead = st.container(), st.container(key="dpviz-lead")
+    row.title(title, anchor=False)
+    source, described = pick(row, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        lead.info(
-            "Finish your choice in the sidebar: a file, its columns, their bounds. Or take a data set from there."
-        )
+        lead.info("Finish your choice under Data: a file, its columns, their bounds. Or take another data set there.")
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
             context.fragment_storage.clear()
         st.stop()
-    left, right = lesson_panel.columns(public=state.value(AUDIENCE) == "public")
-    with left.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
+    with row:
+        first = st.popover(what, key="dpviz-method") if what else st.sidebar.container()
+        choices = st.container(width="content")
         audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
         public = controls.control(audience, width="content") == "public"
+        again = st.container(width="content")
         if not hiding.hides("terms"):
             panel.glossary(terms)
         if not hiding.hides("export"):
@@ -127,9 +128,13 @@ def start(
             share.menu()
     with described:
         _describe(source.dataset, public=public)
-    choices, picture, more_pictures = left.container(), left.container(), left.container()
-    side, below = right.container(), st.container()
-    return Frame(source, public, first, slider, more, problems, lead, choices, picture, more_pictures, side, below)
+    slider = st.container(horizontal=True, key="dpviz-strip")
+    left, right = lesson_panel.columns(public=public)
+    picture, side = left.container(), right.container()
+    charts, card = st.columns([2, 1], gap="medium")
+    more_pictures, more = st.container(), st.sidebar.container()
+    places = (problems, lead, slider, picture, side, charts, card, more_pictures)
+    return Frame(source, public, first, choices, again, more, *places)
 
 
 def seeds(frame: Frame, *, start: bool = True) -> Noise:
@@ -140,8 +145,9 @@ def seeds(frame: Frame, *, start: bool = True) -> Noise:
     secret = bool(frame.source.uploaded or controls.control(SECRET))
     if hiding.hides("seeds"):
         return Noise(None if secret else int(state.value(NOISE_SEED)))
-    if st.button("New noise only", width="stretch", help="Same data, same start, other noise."):
-        renew(secret=secret)
+    with frame.again:
+        if st.button("New noise", help="Same data, same start, other noise."):
+            renew(secret=secret)
     if frame.source.uploaded:
         st.caption("Uploaded records get secret noise. Every picture is one more release of them.")
     with st.expander("Seeds"):

@@ -26,7 +26,7 @@ GROUPS = {  # name -> what it takes away
     "navigation": "the list of pages",
     "seeds": "seeds, secret noise and new noise",
     "share": "the Share menu",
-    "sidebar": "the whole sidebar",
+    "sidebar": "the sidebar and the method's knobs",
     "tabs": "everything under the picture",
     "terms": "“How to read it”",
     "upload": "uploading a table, importing settings",
@@ -41,18 +41,21 @@ PREFIXES = ("data_", "with_", "share_", "lock_")  # of knobs that data sets, met
 # The pages' own knobs; those of the methods are their parameters.
 _OWN = (
     "across again aim along attacked audit_runs audit_seed audited audited_mode budget change chosen "
-    "chosen_epsilon clustering compare_by compare_grid compare_neighbors compare_runs compare_seed delta "
-    "delta_power drawing epsilon first mode moves n n_clusters n_cost_runs n_is_public n_levels n_morse_runs "
-    "n_outcomes n_runs n_targets n_world_runs neighbors node operation people_epsilon pinned "
-    "pinned_epsilon place radius record relief rho second shares size spend target_seed targets up vary where "
-    "world_view"
+    "chosen_epsilon clustering compare_at compare_by compare_grid compare_neighbors compare_runs compare_seed "
+    "delta delta_power drawing epsilon first home_epsilon mode moves n n_clusters n_cost_runs n_is_public "
+    "n_levels n_morse_runs n_outcomes n_runs n_targets n_world_runs neighbors node operation people_epsilon "
+    "pinned pinned_epsilon place radius record relief rho second shares size spend target_seed targets up "
+    "vary where world_view"
 )
 KNOBS = frozenset(_OWN.split()) | {
     knob.name for module in (*CATALOGUE.values(), *BASELINES.values()) for knob in knobs(module.Params)
 }
 STYLES: Mapping[str, str] = {
-    "navigation": '[data-testid="stSidebarNav"], [data-testid="stSidebarNavSeparator"] { display: none; }',
-    "sidebar": '[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] { display: none; }',
+    "data": ".st-key-dpviz-data { display: none; }",
+    "navigation": ':is([data-testid="stTopNavLinkContainer"], [data-testid="stTopNavSection"], '
+    '[data-testid^="stSidebarNav"]) { display: none; }',
+    "sidebar": ':is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-dpviz-method, '
+    ".st-key-dpviz-picture) { display: none; }",
 }
 
 

@@ -1,4 +1,4 @@
-"""The home page: one sentence, five moving pictures that lead to their pages, three doors, and the lessons."""
+"""The home page: a picture with its ε, one next step for each of three visitors, the methods, and the lessons."""
 
 from collections.abc import Mapping
 from html import escape
@@ -7,37 +7,56 @@ from typing import Any
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
+from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Lesson
+from dpviz.ui import controls, panel
+from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import panel as lesson_panel
-from dpviz.ui.thumbnails import THUMBNAILS, address
+from dpviz.ui.live import live
+from dpviz.ui.thumbnails import THUMBNAILS, address, last_frame
 
 STYLE = ASSETS / "style.css"
 TITLE = "See what privacy does to clustering"
 LEAD = (
-    "Differential privacy hides every single person in noise. Move one slider, ε, and watch the noise, the clusters "
-    "and what an attacker can still tell change together."
+    "Differential privacy hides each person behind noise. Less ε: more noise, and less to find out about you. Move it, "
+    "and watch the noise, the clusters and what an attacker can learn all change together."
 )
+SHOWN = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
+EPSILON = Knob(
+    "home_epsilon",
+    "float",
+    1.0,
+    "Privacy budget ε",
+    "How much one person may change what is released.",
+    0.05,
+    20.0,
+    0.05,
+    20.0,
+    log=True,
+)
+LEARN, LEARN_WORDS = "Learn", "Never heard of it? Guess first, then measure: what ε promises you, in ten minutes."
+START = "Start the first lesson →"
+EXPLORE, EXPLORE_WORDS = "Explore", "Five methods, step by step. Every control answers at once."
+DECIDE, DECIDE_WORDS = "Decide", "Which method and which ε suit your data? Compare them, then show your colleagues."
 SEE, SEE_WORDS = (
-    "See it",
-    "Five ways to cluster records privately, step by step. Real runs on made-up records, as their curator sees them.",
+    "Five methods, five questions",
+    "Real runs on synthetic records, in the curator's view. Click one.",
 )
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
-DECIDE, DECIDE_WORDS = (
-    "Decide with it",
-    "Which method, which ε? All of them on your records, beside the cost without privacy.",
-)
-LEARN, LEARN_WORDS = (
-    "Learn it",
+LESSONS_TITLE, LESSONS_WORDS = (
+    "Lessons",
     "Guess first, then let a simulation answer. Five to ten minutes each, on the real controls.",
 )
 ATTACKS = (  # words, page, what its link has
     ("Find one record in exact centers →", "convergent_kmeans", {"tab": "attack"}),
     ("Guess who lives where →", "nd_laplace", {"under": "play"}),
 )
+HEIGHT = 380  # CSS pixels
 N_ACROSS = 3
 _PAGES = "dpviz:pages"
 
@@ -51,28 +70,53 @@ def show() -> None:
     """Draw the home page."""
     st.html(STYLE)
     pages = st.session_state[_PAGES]
-    st.title(TITLE, anchor=False)
-    st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
+    with st.container(key="home-top", gap="small"):
+        st.title(TITLE, anchor=False)
+        st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
+        picture, doors = st.columns([3, 1], gap="medium")
+        with picture:
+            _live()
+        with doors:
+            _doors(pages)
     _door(SEE, SEE_WORDS)
     dark = st.context.theme.type == "dark"
     for place, name in zip(st.columns(len(THUMBNAILS), gap="small"), THUMBNAILS, strict=True):
         with place:
             _picture(name, pages, dark=dark)
-    question, decide = st.columns(2, gap="medium")
-    with question.container(border=True, height="stretch", key="door-question", gap="small"):
+    with st.container(border=True, key="door-question", gap="xxsmall"):
         _door(QUESTION, QUESTION_WORDS)
-        st.page_link(pages["audit"], label="Audit: measured against promised ε →")
-        for words, page, query in ATTACKS:
-            st.button(words, key=f"home:{page}", type="tertiary", on_click=leap, args=(page, query))
-    with decide.container(border=True, height="stretch", key="door-decide", gap="small"):
-        _door(DECIDE, DECIDE_WORDS)
-        st.page_link(pages["compare"], label="Compare methods at every ε →")
-    _door(LEARN, LEARN_WORDS)
+        with st.container(horizontal=True, gap="medium"):
+            st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
+            for words, page, query in ATTACKS:
+                st.button(words, key=f"home:{page}", type="tertiary", on_click=leap, args=(page, query))
+    _door(LESSONS_TITLE, LESSONS_WORDS)
     lessons = list(LESSONS.values())
     for begin in range(0, len(lessons), N_ACROSS):
         for place, lesson in zip(st.columns(N_ACROSS), lessons[begin : begin + N_ACROSS], strict=False):
             with place.container(border=True, height="stretch"):
                 _lesson(lesson)
+
+
+@st.fragment
+def _live() -> None:
+    """Draw the slider, which moves by itself until it is touched, and the end of a run at its ε."""
+    epsilon = controls.log_slider(EPSILON, note=allowed, marks=DEPLOYMENTS, plays=True)
+    said, scene = last_frame(SHOWN, epsilon)
+    panel.sentence(said, public=False)
+    live(scene, key="home", height=HEIGHT, named=False, fits=True)
+
+
+def _doors(pages: Mapping[str, Any]) -> None:
+    """Draw one next step for whoever wants to learn, to explore or to decide."""
+    with st.container(border=True, key="door-learn", gap="xxsmall"):
+        _door(LEARN, LEARN_WORDS)
+        st.button(START, key="home:start", type="tertiary", on_click=lesson_panel.go, args=(next(iter(LESSONS)), 0))
+    with st.container(border=True, key="door-explore", gap="xxsmall"):
+        _door(EXPLORE, EXPLORE_WORDS)
+        st.page_link(pages[SHOWN], label=f"Open {CATALOGUE[SHOWN].title} →")
+    with st.container(border=True, key="door-decide", gap="xxsmall"):
+        _door(DECIDE, DECIDE_WORDS)
+        st.page_link(pages["compare"], label="Compare methods on your data →")
 
 
 def _door(title: str, words: str) -> None:
@@ -84,10 +128,10 @@ def _picture(name: str, pages: Mapping[str, Any], *, dark: bool) -> None:
     """Draw a picture and its link, which the style sheet spreads over all of it."""
     shown = CATALOGUE[name].thumbnail
     assert shown is not None  # of THUMBNAILS
-    with st.container(border=True, height="stretch", key=f"home-{name}"):
+    with st.container(border=True, height="stretch", key=f"method-{name}"):
         st.html(f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(shown.alt)}">')
         st.page_link(pages[name], label=f"**{pages[name].title}**")
-        st.caption(shown.promise)
+        st.caption(shown.question)
 
 
 def _lesson(lesson: Lesson) -> None:

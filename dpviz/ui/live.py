@@ -59,6 +59,8 @@ def live(
     drawing: Mapping[str, Any] | None = None,
     ahead: Mapping[str, Any] | None = None,
     packed: bytes | None = None,
+    fits: bool = False,
+    named: bool = True,
 ) -> LiveState:
     """Draw a scene and return what the reader selected in it.
 
@@ -67,11 +69,13 @@ def live(
     shows; its scene has no scrubber of its own. `ahead` says how the picture can come ahead of the page
     (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
     lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
-    `dpviz.ui.data.drawing`). `packed` is what the audience sees of the scene, if that is there already.
+    `dpviz.ui.data.drawing`). With `fits` the browser makes it as high as the window leaves room. Without `named` it has
+    no title: the page says it. `packed` is what the audience sees of the scene, if that is there already.
     """
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)
     options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
+    options |= {"fits": fits, "named": named}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
         options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
     options |= {"selected": before.selected, "picks": before.pick_count}

@@ -42,11 +42,6 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
 
     `name` says whose, where there are several on the page; `notices` are about this very run. `details` has the rest.
     """
-    proved = (
-        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
-        if label.proved is None
-        else _statement(label.proved, "dpviz-proved")
-    )
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
     apart = "".join(f"<div><dt>{escape(words)}</dt><dd>{escape(said)}</dd></div>" for words, said in label.distances)
     table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
@@ -59,9 +54,14 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
         f'<p class="dpviz-kind">{escape(label.kind)}</p>'
         f"<p><b>Protects:</b> {escape(label.contents.protects)}</p>"
         f"<p><b>Trusted:</b> {escape(label.contents.trusted)}</p>"
-        f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
-        f"{account}<p>{COIN}</p>{table}<ul>{said}</ul></section>"
+        f"{_claims(label)}{account}<p>{COIN}</p>{table}<ul>{said}</ul></section>"
     )
+
+
+def promise(label: Label, name: str = "") -> str:
+    """Write the two claims alone, in print and in proof, as they stand beside the picture; `guarantee` has the rest."""
+    title = escape(f"Guarantee: {name}" if name else "Guarantee")
+    return f'<section class="dpviz-facts"><h3>{title}</h3>{_claims(label)}</section>'
 
 
 def details(label: Label, name: str = "") -> str:
@@ -94,6 +94,15 @@ def all_terms() -> str:
         f'<details class="dpviz-all-terms"><summary>All {len(GLOSSARY)} terms of the app</summary>'
         f'<dl class="dpviz-terms">{rows}</dl></details>'
     )
+
+
+def _claims(label: Label) -> str:
+    proved = (
+        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
+        if label.proved is None
+        else _statement(label.proved, "dpviz-proved")
+    )
+    return f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
 
 
 def _statement(said: Statement, style: str) -> str:

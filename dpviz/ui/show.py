@@ -74,6 +74,7 @@ def show(
                 "query": address,
                 "ahead": _offer(frame, slider, drawn, noise, shown, draw),
                 "packed": drawn.packed[0],
+                "named": False,
             }
             if not shown.surface:  # it has no records: nothing to select, nowhere to draw
                 options |= {"inspect": _inspecting(frame, method.story, run, shown)}
@@ -84,17 +85,21 @@ def show(
             _recolored(frame, method, run)
         with frame.side:
             story, told, public = method.story, run.told, frame.public
-            for name, chart, height in () if story.lead_charts is None else story.lead_charts(told):
-                _chart(name, chart, public=public, height=height)
+            labeled = _label(method, run)
             panel.side(
                 panel.facts("Run" if public else "Utility", story.utility(told), public=public),
                 panel.facts("Risk", story.risk(told), public=public),
-                panel.guarantee(labeled := _label(method, run), notices=notices(told.result.guarantee)),
+                panel.promise(labeled),
             )
-            st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
+            _count_releases(run)
+        with frame.charts:
+            for name, chart, height in () if story.lead_charts is None else story.lead_charts(told):
+                _chart(name, chart, public=public, height=height)
             for name, chart in method.story.side_charts(run.told):
                 _chart(name, chart, public=public)
-            _count_releases(run)
+        with frame.card:
+            panel.side(panel.guarantee(labeled, notices=notices(told.result.guarantee)))
+            st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
     _finish(frame)
     return done
 
@@ -147,14 +152,18 @@ def show_pair(
         with frame.side:
             panel.side(
                 panel.facts("What honesty costs", pair.facts(*told), public=frame.public),
+                *(panel.promise(_label(method, run), method.name.lower()) for method, run in runs),
+            )
+            _count_releases(runs[-1][1])
+        with frame.card:
+            panel.side(
                 *(
                     panel.guarantee(_label(method, run), method.name.lower(), notices(run.told.result.guarantee))
                     for method, run in runs
-                ),
+                )
             )
             for method, run in runs:
                 st.html(panel.details(_label(method, run), method.name.lower()))
-            _count_releases(runs[-1][1])
     _finish(frame)
 
 
@@ -216,7 +225,7 @@ def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View
 def _reserve(frame: Frame) -> None:
     """Hold the other places: a fragment may only write where the last whole run has written."""
     keep(None)
-    for place in (frame.lead, frame.side, frame.below):
+    for place in (frame.lead, frame.side, frame.charts, frame.card):
         place.empty()
 
 
@@ -239,7 +248,7 @@ def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) 
     if blank:
         st.info(NO_PUBLIC_PLANE)
     height = CHART_HEIGHT if blank else height
-    return live(scene, key=key, height=height, audience_public=frame.public, **options)
+    return live(scene, key=key, height=height, audience_public=frame.public, fits=not blank, **options)
 
 
 def _chart(name: str, chart: Scene, *, public: bool, height: int = CHART_HEIGHT) -> None:

@@ -44,10 +44,16 @@ def opening_query() -> dict[str, str]:
 
 
 def value(knob: Knob) -> Any:
-    """Return the knob's value: what was chosen, else what the link says, else its default."""
+    """Return the knob's value: what was chosen, else what the link says, else its default.
+
+    A default is not kept: another page's knob of this name has its own.
+    """
     values = _values()
     if knob.name not in values:
-        values[knob.name] = _from_link(knob)
+        found = _from_link(knob)
+        if knob.name not in opening_query():
+            return found
+        values[knob.name] = found
     try:
         return knob.parse(knob.format(values[knob.name]))
     except KnobError:  # another page's knob of this name has values that this one has not
@@ -57,7 +63,9 @@ def value(knob: Knob) -> Any:
 def remember(knob: Knob, chosen: Value) -> Any:
     """Keep `chosen` if the knob offers it; a browser's limits are no limits. Returns what is kept."""
     try:
-        _values()[knob.name] = knob.parse(knob.format(chosen))
+        parsed = knob.parse(knob.format(chosen))
+        if parsed != value(knob):
+            _values()[knob.name] = parsed
     except KnobError as error:
         report(f"{error} It stays at {knob.format(value(knob))}.")
     return value(knob)

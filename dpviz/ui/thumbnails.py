@@ -1,15 +1,20 @@
-"""The methods as small moving pictures: real runs on few made-up records with public seeds, made once for all."""
+"""The methods as small moving pictures: real runs on few synthetic records with public seeds, made once for all."""
 
 from base64 import b64encode
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from dpviz.core import Choices
 from dpviz.methods import CATALOGUE
+from dpviz.plots import Scene
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.plots.thumbnail import thumbnail
 from dpviz.stories import View
 from dpviz.stories.method import AnyMethod
+from dpviz.stories.panel import Sentence
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, tell
 
@@ -30,15 +35,32 @@ def _address(name: str, dark: bool) -> str:
     return f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
 
 
+@st.cache_resource(show_spinner=False, max_entries=64)
+def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
+    """Return the end of the thumbnail's run at another ε: what is said of it, and its picture without a scrubber."""
+    told, scene = _drawn(CATALOGUE[name], {"epsilon": epsilon})
+    at = scene.start_frame
+    layers = tuple(replace(layer, rows=layer.rows[at : at + 1]) for layer in scene.layers)
+    still = replace(scene, layers=layers, frames=scene.frames[at : at + 1], start_frame=0, scrubber=False)
+    return CATALOGUE[name].story.sentence(told), still
+
+
 def draw(method: AnyMethod, *, dark: bool = False) -> str:
     """Run a method on the records of its thumbnail and return the picture as SVG. Raises ValueError without one."""
-    shown, story = method.thumbnail, method.story
+    shown = method.thumbnail
     if shown is None:
         raise ValueError(f"{method.title} has no thumbnail.")
-    dataset, given = shown.made()
-    source = Source(dataset, ("thumbnail", method.name), (), uploaded=False)
-    params = method.Params(**given, **shown.params)
-    told = tell(method, story, source, params, Noise(shown.seed)).told
-    scene = story.scene(told, View(), rng=np.random.default_rng(ILLUSTRATION_SEED))
+    _, scene = _drawn(method, {})
     frames = [range(len(scene.frames))[frame] for frame in shown.frames]
     return thumbnail(scene, frames, size=SIZE, hidden=shown.hidden, theme=DARK if dark else LIGHT)
+
+
+def _drawn(method: AnyMethod, other: Choices) -> tuple[Any, Scene]:
+    """Run a method as its thumbnail says, with `other` parameters, and draw it; returns the telling, too."""
+    shown, story = method.thumbnail, method.story
+    assert shown is not None
+    dataset, given = shown.made()
+    source = Source(dataset, ("thumbnail", method.name), (), uploaded=False)
+    params = method.Params(**{**given, **shown.params, **other})
+    told = tell(method, story, source, params, Noise(shown.seed)).told
+    return told, story.scene(told, View(), rng=np.random.default_rng(ILLUSTRATION_SEED))

@@ -56,9 +56,41 @@ def redrawn(picture: Locator) -> Iterator[None]:
     expect(picture).not_to_have_attribute("data-dpviz-scene", scene)
 
 
+def behind(page: Page, name: str) -> None:
+    """Open a pop-over of the row above the picture, "data", "method" or "picture", if it is closed."""
+    button = page.locator(f".st-key-dpviz-{name} button").first
+    if button.get_attribute("aria-expanded") != "true":
+        button.click(timeout=SLOW)
+
+
+def switch(page: Page, name: str) -> None:
+    """Take a choice of which all are on screen."""
+    page.get_by_role("radio", name=name, exact=True).or_(
+        page.get_by_role("button", name=name, exact=True)
+    ).first.click()
+
+
+def open_sidebar(page: Page) -> None:
+    """Open the sidebar with its rarer knobs, if it is closed."""
+    sidebar = page.get_by_test_id("stSidebar")
+    if sidebar.get_attribute("data-collapsed") != "false":
+        page.get_by_test_id("stExpandSidebarButton").click(timeout=SLOW)
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    expect(sidebar).to_be_in_viewport(ratio=0.9)
+
+
+def unfold(picture: Locator) -> None:
+    """Show the legend's entries beyond the first few."""
+    more = picture.get_by_role("button", name=re.compile(r"^\d+ more$"))
+    if more.count():
+        more.first.click()
+
+
 def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
     """Press keys on the slider whose name holds `name`, and wait for the picture of each."""
     slider = page.get_by_role("slider", name=name).first
+    if not slider.is_visible():
+        open_sidebar(page)
     for key in keys:
         with redrawn(picture):
             slider.press(key)
@@ -90,6 +122,7 @@ def tables(picture: Locator) -> dict[str, list[list[str]]]:
 def choose_data(page: Page, title: str) -> None:
     """Choose an entry of the data list; a long list holds only what is near, so that the title is typed."""
     page.mouse.move(0, 0)  # where the last option was, another element may show its help over the list
+    behind(page, "data")
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(title)
     page.get_by_role("option", name=title, exact=True).click()
@@ -142,8 +175,8 @@ def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, 
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     picture = opened(page, server)
     page.wait_for_load_state("networkidle")
-    behind: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
-    lightness = sum(map(int, re.findall(r"\d+", behind)[:3])) / (3 * 255)
+    background: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    lightness = sum(map(int, re.findall(r"\d+", background)[:3])) / (3 * 255)
     assert lightness < 0.2 if screen == "dark" else lightness > 0.9
     tables(picture)
     widths = page.evaluate(
@@ -151,8 +184,6 @@ def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, 
           .map((element) => [element.scrollWidth, element.clientWidth])"""
     )
     assert all(content <= room for content, room in widths), widths
-    if screen == "narrow":  # the sidebar waits behind its button
-        page.get_by_test_id("stExpandSidebarButton").click()
     with redrawn(picture):
         page.get_by_role("slider", name="ε").first.press("ArrowRight")
     page.wait_for_load_state("networkidle")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to
+from tests.browser.test_app import APP, SLOW, Server, go_to, switch
 
 pytestmark = pytest.mark.browser
 EXACT = re.compile(r"give the record away to whoever has the other 1,999: right to (\d+ digits|every digit)")
@@ -28,7 +28,7 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
     noisy = ("Noisy (repaired)", "With noise for ε = 1 in all")
     for name, said in (noisy, ("As published", "leave the record on one line")):
-        page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name)).first.click()
+        switch(page, name)
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
     shown = re.compile("[?&]attacked=published")
     expect(page).to_have_url(shown)  # the tab ran without the picture

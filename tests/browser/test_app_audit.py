@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP
+from tests.browser.test_app import APP, open_sidebar, switch
 
 pytestmark = pytest.mark.browser
 
@@ -18,9 +18,8 @@ def test_runs_are_stopped_begun_again_and_judged(page: Page, server: Server) -> 
     page.goto(f"{server(APP)}/audit?audit_runs=20000")
     page.get_by_role("button", name="Stop").first.click(timeout=SLOW)
     expect(page.get_by_text("Nothing is shown of runs that are not complete.")).to_be_visible(timeout=SLOW)
-    page.get_by_role("radio", name="200", exact=True).or_(
-        page.get_by_role("button", name="200", exact=True)
-    ).first.click()
+    open_sidebar(page)
+    switch(page, "200")
     expect(page.get_by_text(re.compile("Violation found: ε is at least 2.8"))).to_be_visible(timeout=SLOW)
     expect(page.locator(".dpviz-live[data-dpviz-key='attack'] canvas").first).to_be_visible()
     expect(page).to_have_url(re.compile("audit_runs=200"))

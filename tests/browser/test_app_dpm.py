@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, tables
+from tests.browser.test_app import APP, SLOW, Server, go_to, open_sidebar, picture_of, redrawn, switch, tables
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +46,7 @@ def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
     go_to(picture, -1, "Release")
     assert {"Released center", "k-means, same k, no privacy"} <= set(tables(picture))
-    page.get_by_role("radiogroup").get_by_text("What the public sees").click()
+    switch(page, "Public")
     expect(picture.locator("[data-audience=curator]")).to_have_count(0)
     go_to(picture, 2, re.compile("Level 1 of .*: choose"))
     assert "Best cut" not in tables(picture)
@@ -64,6 +64,7 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
     node = re.search(r"node=(\d+)", page.url)
     assert node
     same = re.compile(rf"node={node[1]}(&|$)")
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # out from under what stays in view
     for place in (0.15, 0.75, 0.3, 0.6):  # one of these may be a cut of the subset that is looked into already
         click_a_node(page, picture, (place,))
         page.wait_for_timeout(1500)
@@ -74,6 +75,7 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
 
 def test_the_shares_always_add_up_to_one(page: Page, server: Server) -> None:
     picture = opened(page, server, "shares=own&lock_counts=1")
+    open_sidebar(page)
     page.get_by_text("Budget shares").click()
     names = ("Interval size", "Counts", "Splits", "Averages")
     sliders = [page.get_by_role("slider", name=name) for name in names]

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
+from tests.browser.test_app import behind, redrawn
 from tests.browser.test_app_ahead import settled
 
 pytestmark = pytest.mark.browser
@@ -37,26 +38,31 @@ def drag(page: Page, picture: Locator, *places: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def records(page: Page, n: int) -> Locator:
-    return page.get_by_text(re.compile(rf"^{n} records"))
+def counted(page: Page, n: int, words: str = "records") -> None:
+    """Wait until the page has so many records, and says so of its data."""
+    behind(page, "data")
+    described = page.get_by_test_id("stPopoverBody").get_by_text(re.compile(rf"^{n} records"))
+    expect(described).to_contain_text(words, timeout=15_000)
+    page.keyboard.press("Escape")
+    expect(described).to_be_hidden()
 
 
 def test_points_are_added_moved_deleted_and_taken_back(page: Page, server: Server) -> None:
     picture = opened(page, server)
-    expect(records(page, 12)).to_be_visible()
+    counted(page, 12)
     picture.get_by_role("button", name="Draw: click adds").click()
     page.mouse.click(*at(picture, 0.3, 0.3))
-    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    counted(page, 13)
     drag(page, picture, (0.3, 0.3), (0.25, 0.75))
     picture.get_by_role("button", name="Erase").click()
     drag(page, picture, (0.2, 0.2), (0.4, 0.2), (0.4, 0.4), (0.2, 0.4))  # where it was
     page.wait_for_timeout(1000)
-    expect(records(page, 13)).to_be_visible()
+    counted(page, 13)
     drag(page, picture, (0.2, 0.65), (0.35, 0.65), (0.35, 0.85), (0.2, 0.85))  # where it is
-    expect(records(page, 12)).to_be_visible(timeout=15_000)
+    counted(page, 12)
     for n in (13, 13, 12):  # the deletion, the move, the point
         picture.get_by_role("button", name="Undo").click()
-        expect(records(page, n)).to_be_visible(timeout=15_000)
+        counted(page, n)
         page.wait_for_timeout(500)
     expect(picture).to_have_attribute("data-dpviz-points", "12")
     assert "data=draw&drawing=one" in page.url
@@ -67,17 +73,22 @@ def test_the_keyboard_draws_moves_and_deletes(page: Page, server: Server) -> Non
     picture.get_by_role("button", name="Draw: click adds").press("Enter")
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Shift+ArrowUp")
-    page.keyboard.press("Enter")
-    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    with redrawn(picture):
+        page.keyboard.press("Enter")
+    expect(picture).to_have_attribute("data-dpviz-points", "13")
     page.keyboard.press("m")
     page.keyboard.press("Shift+ArrowLeft")
-    page.keyboard.press("m")
-    page.keyboard.press("Delete")
-    expect(records(page, 12)).to_be_visible(timeout=15_000)
-    page.keyboard.press("Control+z")
-    expect(records(page, 13)).to_be_visible(timeout=15_000)
+    with redrawn(picture):
+        page.keyboard.press("m")
+    with redrawn(picture):
+        page.keyboard.press("Delete")
+    expect(picture).to_have_attribute("data-dpviz-points", "12")
+    with redrawn(picture):
+        page.keyboard.press("Control+z")
+    expect(picture).to_have_attribute("data-dpviz-points", "13")
     page.keyboard.press("Escape")
     expect(picture).to_have_attribute("data-dpviz-tool", "")
+    counted(page, 13)
 
 
 def test_a_spray_adds_many_points_of_its_class(page: Page, server: Server) -> None:
@@ -90,7 +101,7 @@ def test_a_spray_adds_many_points_of_its_class(page: Page, server: Server) -> No
     page.mouse.up()
     n = int(picture.get_attribute("data-dpviz-points") or 0)
     assert n >= 16
-    expect(records(page, n)).to_contain_text("2 known classes", timeout=15_000)
+    counted(page, n, "2 known classes")
 
 
 def test_the_public_neither_draws_nor_selects(page: Page, server: Server) -> None:
@@ -103,9 +114,11 @@ def test_an_emptied_drawing_has_a_way_back(page: Page, server: Server) -> None:
     picture = opened(page, server)
     picture.get_by_role("button", name="Erase").click()
     drag(page, picture, (0.05, 0.05), (0.99, 0.05), (0.99, 0.99), (0.05, 0.99))
-    expect(records(page, 0)).to_be_visible(timeout=15_000)
+    counted(page, 0)
+    behind(page, "data")
     page.get_by_role("button", name="Undo", exact=True).first.click()
-    expect(records(page, 12)).to_be_visible(timeout=15_000)
+    page.keyboard.press("Escape")
+    counted(page, 12)
 
 
 def test_box_and_lasso_count_all_records_inside(page: Page, server: Server) -> None:

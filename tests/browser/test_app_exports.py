@@ -11,7 +11,19 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import test_app_draw as draw
-from tests.browser.test_app import APP, PAGE, SLOW, Server, choose_data, opened, picture_of, press, redrawn, scene_of
+from tests.browser.test_app import (
+    APP,
+    PAGE,
+    SLOW,
+    Server,
+    choose_data,
+    opened,
+    picture_of,
+    press,
+    redrawn,
+    scene_of,
+    switch,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -102,7 +114,7 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
     assert settings["scene_hashes"] == [scene_of(picture)]
     close(page)
     with redrawn(picture):
-        page.get_by_text("What the public sees", exact=True).click()
+        switch(page, "Public")
     found = layers(saved(page, "csv"))
     assert "Released center" in found
     assert not found & {"Records", "True mean", "Exact mean"}
@@ -119,7 +131,7 @@ def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, 
     choose_data(page, "Iris flowers")
     expect(picture).not_to_have_attribute("data-dpviz-scene", wanted)
     with redrawn(picture):
-        page.get_by_role("button", name="New noise only").click()
+        page.get_by_role("button", name="New noise").click()
     give(page, content)
     expect(picture).to_have_attribute("data-dpviz-scene", wanted, timeout=SLOW)
     expect(picture).to_have_attribute("data-dpviz-frame", "2", timeout=SLOW)
@@ -141,7 +153,7 @@ def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> N
     picture.get_by_role("button", name="Draw: click adds").click()
     with redrawn(picture):
         page.mouse.click(*draw.at(picture, 0.3, 0.3))
-    expect(draw.records(page, 13)).to_be_visible(timeout=SLOW)
+    draw.counted(page, 13)
     wanted = scene_of(picture)
     content, code = saved(page, "json"), saved(page, "py")
     drawn = json.loads(content)
@@ -155,10 +167,10 @@ def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> N
     expect(picture).to_have_attribute("data-dpviz-scene", wanted, timeout=SLOW)
     expect(page.get_by_text("it is the same picture")).to_be_visible(timeout=SLOW)
     close(page)
-    expect(draw.records(page, 13)).to_be_visible(timeout=SLOW)
+    draw.counted(page, 13)
     picture.get_by_role("button", name="Draw: click adds").click()
     page.mouse.click(*draw.at(picture, 0.6, 0.3))
-    expect(draw.records(page, 14)).to_be_visible(timeout=SLOW)
+    draw.counted(page, 14)
 
     page.goto("about:blank")
     page.goto(f"{server(APP)}/dpm?data=iris&n=100")
@@ -169,7 +181,7 @@ def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> N
     close(page)
 
     with redrawn(picture):
-        page.get_by_text("What the public sees", exact=True).click()
+        switch(page, "Public")
     public = saved(page, "json")
     assert "points" not in json.loads(public)["drawing"]
     assert code.split(b"drawn = np.array([")[1][:60] not in saved(page, "py")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import opened, redrawn, scene_of
+from tests.browser.test_app import opened, redrawn, scene_of, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -52,6 +52,7 @@ def test_a_click_on_a_method_shows_its_picture_and_its_link_and_tabs_have_links_
     expect(page.locator(".dpviz-sentence")).to_contain_text("DWORK.")
     expect(page).to_have_url(re.compile("mode=dwork"))
     with redrawn(picture):
+        unfold(chart(page, "against"))
         chart(page, "against").get_by_role("button", name="Show EUGkM (grid)").click()
     expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).")
     page.reload()
@@ -69,13 +70,16 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
     other = chart(page, "other")
     frames = int(other.get_attribute("data-dpviz-frames") or 0)
     for _ in range(3):
-        picture.get_by_role("button", name="One step forward").click()
+        picture.get_by_role("button", name="One step back").click()
     expect(other).not_to_have_attribute("data-dpviz-frames", str(frames))
     assert picture.bounding_box()["y"] == other.bounding_box()["y"]  # type: ignore[index]
 
 
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&tab=budgets")
+    step = picture.get_by_role("slider", name="Step")
+    step.fill(str(int(step.get_attribute("max") or 0) - 1))
+    unfold(picture)
     chip = picture.get_by_role("button", name="Rejected: clamped noise")
     expect(chip).to_have_attribute("aria-pressed", "false")
     canvas = picture.locator("canvas").first

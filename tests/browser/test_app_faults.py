@@ -57,7 +57,7 @@ def test_an_upload_that_breaks_off_says_so_and_leaves_nothing_on_disk_or_in_the_
     try:
         page.goto(f"{address}/convergent_kmeans?tab=budgets")
         picture_of(page)
-        choose_data(page, "Your own table…")
+        choose_data(page, "Upload a file…")
         page.route("**/_stcore/upload_file/**", lambda route: route.abort("connectionreset"))
         content = csv(names=(f"{SECRET}a", f"{SECRET}b"))
         give(page, content, f"{SECRET}.csv")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, go_to, picture_of, redrawn
+from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +25,9 @@ def test_cut_level_and_search(page: Page, server: Server) -> None:
     expect(dendrogram).to_have_attribute("data-dpviz-frame", "1")
     expect(dendrogram).not_to_have_attribute("data-dpviz-frames", before or "")
     assert canvas.screenshot() != whole, "regions part without the server"
+    behind(page, "picture")
     with redrawn(picture):
-        page.get_by_role("radio", name="Level").or_(page.get_by_role("button", name="Level", exact=True)).first.click()
+        switch(page, "Level")
     go_to(picture, 0, re.compile("Level: 100 % of the highest peak"))
     expect(picture.locator(".frame-detail")).to_have_text("A peak comes up: 1 island.")
     with redrawn(picture):

@@ -31,7 +31,7 @@ def test_a_guess_in_the_game_is_scored(page: Page, server: Server) -> None:
         game.get_by_role("img").or_(game.locator("canvas")).first.scroll_into_view_if_needed()
         box = game.locator("canvas").first.bounding_box()
         assert box is not None
-        page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.46 * box["height"])
+        page.mouse.click(box["x"] + 0.519 * box["width"], box["y"] + 0.48 * box["height"])
     expect(page.get_by_text("You were off by")).to_be_visible()
     expect(game).to_contain_text("Where it was")
     with redrawn(game):

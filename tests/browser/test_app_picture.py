@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import Server, go_to, opened, press, redrawn, scene_of, tables
+from tests.browser.test_app import Server, behind, go_to, opened, press, redrawn, scene_of, switch, tables, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -14,7 +14,7 @@ FIRST_ZONE, SECOND_ZONE = 3, 7  # frames: the start, then four phases of each it
 
 def audience(page: Page, picture: Locator, label: str) -> None:
     with redrawn(picture):
-        page.get_by_role("radio", name=label).click()
+        switch(page, label)
 
 
 def test_moving_epsilon_moves_the_released_centers_and_the_first_zones_in_repaired_mode(
@@ -55,15 +55,20 @@ def test_no_epsilon_moves_the_first_zones_in_published_mode(page: Page, server: 
 def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> None:
     picture = opened(page, server, "n=1234")
     told = page.get_by_text(re.compile("1,234 records"))
+    behind(page, "data")
     expect(told.first).to_be_visible()
     go_to(picture, FIRST_ZONE, re.compile("Iteration 1 of .*: zone"))
+    unfold(picture)
     before, said = scene_of(picture), page.get_by_role("status").first.inner_text()
     secret = {chip.split("(")[0].strip() for chip in picture.locator("[data-audience=curator]").all_inner_texts()}
     assert {"Records", "Exact mean", "Exact move"} <= secret
     assert secret & set(tables(picture))
 
-    audience(page, picture, "What the public sees")
+    audience(page, picture, "Public")
+    behind(page, "data")
+    expect(page.get_by_text("2 features.")).to_be_visible()
     expect(told).to_have_count(0)
+    page.keyboard.press("Escape")
     for figure in page.locator(".dpviz-live").all():
         expect(figure.locator("[data-audience=curator]")).to_have_count(0)
         expect(figure.locator("svg.lock")).to_have_count(0)
@@ -86,7 +91,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
 
 def test_what_the_public_sees_never_depends_on_the_switch_s_history(page: Page, server: Server) -> None:
     picture = opened(page, server, "mode=published")  # of every page as it opens, tests/pages compare all that is sent
-    audience(page, picture, "What the public sees")
+    audience(page, picture, "Public")
     switched = scene_of(picture)
     picture = opened(page, server, "mode=published&audience=public")
     assert scene_of(picture) == switched

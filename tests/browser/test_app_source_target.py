@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, tables
+from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, switch, tables
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,7 @@ def test_steps_public_view_and_a_click_on_a_record(page: Page, server: Server) -
     go_to(picture, 3, re.compile(r"3: S′, \d of 3 means"))
     assert "Source record" not in "".join(tables(picture))
     with redrawn(picture):
-        page.get_by_role("radio", name="Curator").or_(page.get_by_role("button", name="Curator")).first.click()
+        switch(page, "Curator")
     go_to(picture, 0, "0: given")
     assert any(name.startswith("Source record") for name in tables(picture))
     canvas = picture.locator("canvas").first

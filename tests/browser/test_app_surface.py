@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, go_to, picture_of, redrawn
+from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +25,7 @@ def test_a_surface_is_drawn_and_turns(page: Page, server: Server) -> None:
     page.keyboard.press("Shift+ArrowRight")
     expect(picture).to_have_attribute("data-dpviz-turned", "25.0 50.0")
     page.wait_for_url(re.compile(r"yaw=25&pitch=50"), timeout=15_000)
+    behind(page, "picture")
     with redrawn(picture):
-        page.get_by_role("radio", name="Flat").or_(page.get_by_role("button", name="Flat", exact=True)).first.click()
+        switch(page, "Flat")
     expect(page).to_have_url(re.compile("relief=flat"))

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, start_server
-from tests.browser.test_app import APP, PAGE, SLOW, choose_data, picture_of, redrawn
+from tests.browser.test_app import APP, PAGE, SLOW, behind, choose_data, picture_of, redrawn
 from tests.browser.test_app_exports import close, saved
 from tests.browser.test_app_uploads import bound, give
 from tests.data.made import number_row, parquet, text_row, workbook
@@ -95,25 +95,26 @@ def test_nothing_uploaded_is_written_or_logged(page: Page, watched: tuple[str, P
     before = files_of(ROOT)
     page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction")
     picture_of(page)
-    choose_data(page, "Your own table…")
-    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+    choose_data(page, "Upload a file…")
+    expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
     for kind, made in TABLES.items():
         give(page, made(), f"{MARK}.{kind}")
         bound(page)
         picture = picture_of(page)
         with redrawn(picture):
-            page.get_by_role("button", name="New noise only").click()
+            page.get_by_role("button", name="New noise").click()
         kinds = ("svg", "png", "html", "csv", "json", "py") if kind == "csv" else ("csv", "json")
         files = {each: saved(page, each) for each in kinds}
         close(page)
         assert MARK.encode() in files["json"], "the reader's own files do name the columns"
         assert str(NUMBER)[:5].encode() in files["csv"], "and the curator's have the records"
+        behind(page, "data")
         page.locator("[data-testid=stFileUploader]").get_by_role(
             "button", name=re.compile("remove|delete", re.I)
         ).click()
-        expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
     give(page, b"\x89PNG\r\n\x1a\n" + MARK.encode() * 100, f"{MARK}.csv")
-    expect(page.locator("[data-testid=stSidebar]").get_by_role("alert").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_test_id("stPopoverBody").get_by_role("alert").first).to_be_visible(timeout=SLOW)
 
     said = log.read_bytes()
     assert said.count(b"\n") > 100, "the log was listening"

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of
+from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, switch
 
 pytestmark = pytest.mark.browser
 SAID = re.compile(r"An attacker who guesses from this release is right \d+ times in 100; the guarantee allows")
@@ -29,8 +29,6 @@ def test_a_click_chooses_the_record_and_the_clouds_follow(page: Page, server: Se
     expect(page).to_have_url(re.compile(r"[?&]record=0(&|$)"), timeout=SLOW)
     expect(page).to_have_url(re.compile("below=worlds"))
     expect(clouds).to_contain_text("Rings: With record 0.", timeout=SLOW)
-    page.get_by_role("radio", name="What the public sees").or_(
-        page.get_by_role("button", name="What the public sees")
-    ).first.click()
+    switch(page, "Public")
     expect(page.get_by_text("nothing for you to see here")).to_be_visible(timeout=SLOW)
     expect(clouds).to_have_count(0)

@@ -11,7 +11,19 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from dpviz.data import DATASETS
-from tests.browser.test_app import APP, SLOW, Server, choose_data, opened, picture_of, redrawn, scene_of, tables
+from tests.browser.test_app import (
+    APP,
+    SLOW,
+    Server,
+    behind,
+    choose_data,
+    open_sidebar,
+    opened,
+    picture_of,
+    redrawn,
+    scene_of,
+    tables,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -50,8 +62,8 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
 
 def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Locator:
     opened(page, server)
-    choose_data(page, "Your own table…")
-    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+    choose_data(page, "Upload a file…")
+    expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
     give(page, content)
     bound(page, **bounds)
     return picture_of(page)
@@ -60,21 +72,23 @@ def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Loc
 def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, server: Server) -> None:
     content = csv()
     picture = uploaded(page, server, content)
-    assert len(tables(picture)["Sampling zone"]) == 5
+    assert len(tables(picture)["Released center"]) == 5
     query = parse_qs(urlsplit(page.url).query)
     assert re.fullmatch(r"upload:[0-9a-f]+", query["data"][0])
     assert "noise_seed" not in query
     expect(page.get_by_text(re.compile("Releases of these records in this session"))).to_be_visible()
     with redrawn(picture):
-        page.get_by_role("button", name="New noise only").click()
+        page.get_by_role("button", name="New noise").click()
 
     link = page.url
     page.goto("about:blank")
     page.goto(link)
     digest = query["data"][0].removeprefix("upload:")
     expect(page.get_by_text(re.compile(f"not have this link.s file.*{digest}"))).to_be_visible(timeout=SLOW)
+    behind(page, "data")
     give(page, csv(seed=1))
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
+    behind(page, "data")
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
     give(page, content)
     bound(page)
@@ -106,10 +120,10 @@ def test_columns_can_be_chosen(page: Page, server: Server) -> None:
 )
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
     before = scene_of(opened(page, server))
-    choose_data(page, "Your own table…")
-    expect(page.get_by_text("Finish your choice in the sidebar")).to_be_visible(timeout=SLOW)
+    choose_data(page, "Upload a file…")
+    expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
     give(page, content, "really.csv")
-    message = page.locator("[data-testid=stSidebar]").get_by_role("alert").first
+    message = page.get_by_test_id("stPopoverBody").get_by_role("alert").first
     expect(message).to_be_visible(timeout=SLOW)
     assert len(message.inner_text()) > 20
     assert "Traceback" not in message.inner_text()
@@ -132,6 +146,7 @@ def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
     picture.locator("canvas").hover()
     for name in names[:2]:
         expect(page.get_by_text(name).first).to_be_attached()
+    open_sidebar(page)
     page.get_by_text("Seeds", exact=True).click()
     page.wait_for_timeout(500)
     assert page.evaluate("window.stolen") is None
@@ -154,9 +169,8 @@ def test_a_set_is_taken_from_the_gallery(page: Page, server: Server, width: int)
     page.on("request", lambda request: asked.append(request.url))
     picture = opened(page, server)
     page.set_viewport_size({"width": width, "height": 844})
-    if width < 700:
-        page.get_by_test_id("stExpandSidebarButton").click()
     with redrawn(picture):
+        behind(page, "data")
         page.get_by_role("button", name="Gallery", exact=True).click()
         pictures = page.locator(".dpviz-gallery img")
         expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)

@@ -179,6 +179,12 @@ class Page:
         return found + more
 
     @property
+    def sentence(self):
+        """Return the headline."""
+        found = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-sentence" in body]
+        return found[0].strip() if found else ""
+
+    @property
     def n_locks(self):
         """Return how many numbers are marked as the curator's."""
         return sum(body.count("dpviz-lock") for body in self.bodies)

@@ -53,7 +53,7 @@ def test_what_is_published_is_caught(open_page, at_once):
     page = open_page("audit", audit_runs="200")
     assert at_once
     assert "Violation found: ε is at least 2.8" in page.text
-    assert "the most these runs can show" in page.text
+    assert "More runs might show more" in page.text
     assert page.packed()["picture"][1]["layers"][-1]["role"] == "violation"
     attack = page.packed()["attack"][1]
     assert {"What is claimed", "The attack"} <= {layer["name"] for layer in attack["layers"]}

@@ -70,7 +70,7 @@ def test_the_link_is_written_where_there_is_no_picture(open_page, known):
     found = address(page)
     assert (found["audience"], found["compare_grid"], found["n"], found["with_su"]) == ("public", "many", "200", "1")
     assert not known
-    page.set("segmented_control" if page.app.segmented_control else "radio", "Who is looking", "curator")
+    page.set("segmented_control" if page.app.segmented_control else "radio", "View as", "curator")
     assert page.query["compare_grid"] == "many"
     assert address(page) is None, "the picture writes it"
     nothing = open_page("compare", **FEW, n="200")

@@ -65,7 +65,7 @@ def test_words_stay_words_and_nothing_is_written_or_logged(open_page, name, monk
             page = opened(open_page, name)
             assert page.packed()["picture"]
             check_words(page)
-            page.widget("button", "New noise only").click()
+            page.widget("button", "New noise").click()
             check_words(page.run())
     finally:
         watch(None)

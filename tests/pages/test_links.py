@@ -82,7 +82,7 @@ def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
     before = page.hash
     label, knob, value, _ = SOME_KNOB[name]
     page.set(SOME_KIND.get(name, "slider"), label, value).set("slider", "Overlap", 0.5)
-    page.widget("button", "New noise only").click()
+    page.widget("button", "New noise").click()
     page.run()
     assert (page.query[knob], page.query["data_overlap"], page.query["noise_seed"]) == (str(value), "0.5", "5")
     assert page.hash != before
@@ -163,7 +163,7 @@ def test_every_secret_picture_is_counted_as_a_release(open_page, name):
     first = page.hash
     assert "session: 1." in counted()[0]
     assert page.run().hash == first, "looking again is not releasing again"
-    page.widget("button", "New noise only").click()
+    page.widget("button", "New noise").click()
     assert page.run().hash != first
     assert "session: 2." in counted()[0]
     label, _, _, value = SOME_KNOB[name]

@@ -144,7 +144,7 @@ def test_the_preset_shows_where_one_record_decides(open_page):
 
 def test_every_methods_cost_is_drawn_for_the_curator_only(open_page, ready):
     page = open_page(PAGE, **SMALL, n_cost_runs="5")
-    assert {"NNA", "NAS", "Cluster T (ignores S)", "Non-private STC (the floor)"} <= names_of(page, "cost-k")
+    assert {"NNA", "NAS", "Cluster T (ignores S)", "Without privacy (STC)"} <= names_of(page, "cost-k")
     assert {"cost-k", "cost-budget"} <= set(page.packed())
     assert any("best private method" in each.value for each in page.app.markdown)
     assert any("DP-GAN" in caption.value for caption in page.app.caption)

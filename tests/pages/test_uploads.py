@@ -80,7 +80,7 @@ def test_bounds_from_the_data_are_not_private_and_the_card_says_so(upload):
     assert page.packed()["picture"]
     assert runs.FROM_DATA in page.card
     assert "not established" in page.card
-    assert "No limit is established" in page.texts[0]
+    assert all("No limit is established" in note for slider in page.sliders.values() for note in slider["notes"])
 
 
 def test_the_public_view_of_an_upload_has_no_secret(upload):
@@ -230,7 +230,7 @@ def test_a_files_words_are_never_markup(upload):
 
 def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     page = open_page(name, data="upload:abc")
-    assert "Choose the file whose fingerprint is abc" in said(page)
+    assert "choose the file whose fingerprint is abc" in said(page)
     assert [title.value for title in page.app.title]
     assert page.packed() == {}
 

@@ -76,7 +76,7 @@ METHOD = Method(
     audit=AuditPlan(borders={"n_clusters": 2}),
     entries=(Entry("one_grid", "One grid", on=True),),
     thumbnail=Thumbnail(
-        promise="Cells, noisy counts, and k-means on them.",
+        question="What do noisy counts of cells say about where the clusters are?",
         alt="Records in a box, and the centers that noisy counts of its cells lead to.",
         made=lambda: (load("blobs", n=300, seed=0), {}),
         seed=1,

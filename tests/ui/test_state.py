@@ -109,6 +109,18 @@ def test_what_was_chosen_goes_before_the_link(link):
     assert state.value(KNOBS["n_clusters"]) == 9
 
 
+def test_a_default_is_no_choice_and_another_page_has_its_own(link):
+    link()
+    one, other = (Knob("k", "int", default, "Clusters", "", 1, 20, 1, 20) for default in (5, 10))
+    assert state.value(one) == 5
+    assert state.remember(one, 5) == 5, "the widget's answer, untouched"
+    assert state.value(other) == 10
+    state.remember(one, 7)
+    assert state.value(other) == 7
+    state.remember(other, 10)
+    assert state.value(one) == 10, "chosen again, though it is a default"
+
+
 def test_a_browsers_limits_are_no_limits(link):
     link(n_clusters="7")
     assert state.remember(KNOBS["n_clusters"], 10**6) == 7

@@ -77,7 +77,7 @@ METHOD = Method(
         borders={"n_clusters": 20},
     ),
     thumbnail=Thumbnail(
-        promise="Zones, draws, centers: every step of k-means, and what noise does to it.",
+        question="Where are the centers of the crowd, if each step of the search may only see noisy counts?",
         alt="Records colored by cluster; orange zones from which blue centers are drawn, step by step.",
         made=lambda: (load("blobs", n=500, seed=0), {}),
         seed=112,

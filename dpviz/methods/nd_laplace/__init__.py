@@ -74,7 +74,7 @@ METHOD = Method(
         placed=_one_across,
     ),
     thumbnail=Thumbnail(
-        promise="No curator: everyone moves their own point before anyone sees it.",
+        question="What if you trust nobody? Everyone moves their own point before anyone sees it.",
         alt="Grey places of people in a town, orange moves, and the blue places that are sent instead.",
         made=lambda: (load("city", n=250, seed=0), {}),
         seed=1,

@@ -86,7 +86,7 @@ METHOD = Method(
         placed=_two_targets,
     ),
     thumbnail=Thumbnail(
-        promise="First-aid points beside secret helpers: what noise lets through, and what it costs.",
+        question="Where do you put first-aid points when some residents are secretly paramedics?",
         alt="Green public places, grey secret helpers, blue released stand-ins, and the centers chosen beside them.",
         made=_first_aid,
         seed=1,

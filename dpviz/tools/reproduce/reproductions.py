@@ -14,7 +14,7 @@ from dpviz.experiments.tables import Report
 from dpviz.methods import CATALOGUE
 from dpviz.stories.method import PaperTables
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures hang on
+LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
 
 PAPERS: Mapping[str, PaperTables] = MappingProxyType(
     {name: method.paper for name, method in CATALOGUE.items() if method.paper is not None}

@@ -96,7 +96,7 @@ def _told(trial: Trial) -> dict[str, Value]:
 
 @functools.lru_cache(maxsize=1)
 def versions() -> Mapping[str, Value]:
-    """Return the versions that figures hang on."""
+    """Return the versions that figures depend on."""
     return MappingProxyType(
         {
             "dpviz": __version__,
@@ -120,7 +120,7 @@ def floor_inertia(source: Source, n_clusters: int) -> float:
     points = prepared(source).points
     if len(points) < n_clusters:
         raise ValueError(
-            f"k was {n_clusters}, but the floor needs as many records and there are {len(points)}. Lower k, or raise n."
+            f"k was {n_clusters}, but k-means needs as many records and there are {len(points)}. Lower k, or raise n."
         )
     seed = int(np.random.SeedSequence([source.seed, source.n, n_clusters]).generate_state(1, np.uint32)[0])
     return float(KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points).inertia_)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_limits
@@ -21,7 +22,7 @@ UPLOAD = "upload"
 DEFAULT = "blobs"
 MOST_RECORDS = 100_000  # that the page offers of a synthesised set
 FEWEST_RECORDS = 10
-UPLOAD_TITLE = "Your own table…"
+UPLOAD_TITLE = "Upload a file…"
 DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthesised records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
@@ -63,23 +64,31 @@ class Shelf:
 GALLERY = Shelf({name: title(name) for name in DATASETS}, size_limits, data_knobs, load)
 
 
-def pick(*, public: bool, default: str = DEFAULT, own: Shelf | None = None) -> Source | None:
-    """Draw the picker and return the chosen data, at first `default`; None while an upload is not complete.
+def pick(
+    row: DeltaGenerator, *, public: bool, default: str = DEFAULT, own: Shelf | None = None
+) -> tuple[Source | None, DeltaGenerator]:
+    """Draw the picker behind a button in the row; return the chosen data, at first `default`, and where to describe it.
 
-    `own` are sets that only this page has, under names that the gallery does not use; they stand first.
+    None while an upload is not complete. `own` are sets that only this page has, under names that the gallery does not
+    use; they stand before its own.
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
-    own_data = (("draw", drawing.DRAW), *((("upload", UPLOAD),) if takes_files() else ()))
-    names = [*shelves, *(name for group, name in own_data if not hiding.hides(group))]
-    _open(default, names)
+    own_data = (*((("upload", UPLOAD),) if takes_files() else ()), ("draw", drawing.DRAW))
     titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
-    again = partial(_start_again, own)
-    if hiding.hides("data"):
-        name = str(st.session_state[_CHOICE])
-    else:
-        name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
-        gallery_button(partial(_take, own))
+    names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
+    _open(default, names)
+    name = str(st.session_state[_CHOICE])
+    with row.popover(f"Data: {state.plain(titles.get(name, name))}", key="dpviz-data"):
+        if not hiding.hides("data"):
+            again = partial(_start_again, own)
+            name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
+            gallery_button(partial(_take, own))
+        return _source(name, shelves, public=public), st.container()
+
+
+def _source(name: str, shelves: Mapping[str, Shelf], *, public: bool) -> Source | None:
+    """Draw the knobs of a set and return it."""
     if name == UPLOAD:
         return _uploaded(public=public)
     if name == drawing.DRAW:

@@ -106,9 +106,9 @@ def ask(*, public: bool) -> Described | None:
         get_ready()
         st.session_state.pop(_TABLE, None)
         if wanted := st.session_state.get(_LINK):
-            st.info(
+            state.report(
                 "The server does not have this link's file: it is somebody else's, or the server was started again. "
-                f"Choose the file whose fingerprint is {state.plain(wanted)}, even if its name stands here already."
+                f"Under Data, choose the file whose fingerprint is {wanted}, even if its name stands there already."
             )
         return None
     try:

@@ -112,8 +112,8 @@ LESSON = Lesson(
         ),
         Step(
             "Now you",
-            "Move ε yourself and read the sentence above the picture. Remember these: "
-            f"{REMEMBER}. Then raise Records, under Size and shape: more people hide each other better.",
+            "Move ε yourself and read the line beside it. Remember these: "
+            f"{REMEMBER}. Then open Data and raise Records: the centers get more accurate, the promise stays the same.",
             {"epsilon": "2.0"},
         ),
     ),

@@ -123,7 +123,7 @@ def columns(*, public: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     """
     place = active()
     if place is None:
-        left, right = st.columns([2, 1], gap="medium")
+        left, right = st.columns([3, 1], gap="medium")
         return left, right
     words, left = st.columns([1, 2], gap="medium")
     with words:

@@ -20,14 +20,28 @@ def audited(scale=1.0, *, limit=1.0, is_proved=True, is_own=False, n_runs=2_000,
     return story.Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=is_own, best=best)
 
 
+@pytest.mark.parametrize(
+    ("statistic", "words"),
+    [
+        ("zone_centers [0, 1]", "zone centers [1, 2]"),
+        ("counts [9] less counts [10]", "counts [10] less counts [11]"),
+        ("sum of counts", "sum of counts"),
+        ("direction of center 0, axis 1", "direction of center 0, axis 1"),
+    ],
+)
+def test_a_statistic_is_named_as_people_count(statistic, words):
+    assert story._in_words(statistic) == words
+
+
 def test_the_sentence_says_what_was_found_and_how_surely():
     said = story.sentence(audited()).public
     assert said.startswith("No violation found in 2,000 runs of each world: ε is at least 0.")
-    assert "1 is proved" in said
+    assert "(proved: 1)" in said
     assert "95 % confidence" in said
     caught = story.sentence(audited(0.0, is_proved=False)).public
     assert caught.startswith("Violation found: ε is at least 5.1")
-    assert "the most these runs can show, where 1 is claimed" in caught
+    assert "(claimed: 1)" in caught
+    assert caught.endswith("More runs might show more.")
     free = story.sentence(audited(0.0, limit=math.inf, is_proved=False)).public
     assert free.startswith("No limit is claimed here")
     assert "verified" not in said + caught + free

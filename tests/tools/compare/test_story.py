@@ -73,7 +73,7 @@ def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bo
 
 def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
     scene = story.frontier([series(rows=[row(1.2), row(1.5, epsilon=3.0, proved=3.0)])], "add_remove", ("a", 3.0))
-    floor = layer(scene, story.FLOOR, Kind.LINES)
+    floor = layer(scene, story.WITHOUT, Kind.LINES)
     assert (floor.arrays["xy"][..., 1] == 0.0).all()
     assert floor.dash
     assert {each.audience for each in scene.layers} == {Audience.CURATOR}
@@ -117,7 +117,7 @@ def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap(
     best, near = made("a", (1.1, 1.2, 1.3)), made("b", (1.25, 1.4, 1.5))
     far, claimed = made("c", (3.0, 3.1)), made("d", (1.0, 1.0), proved=None)
     said = story.sentence([claimed, far, near, best], 1.0).curator
-    assert "Method a is nearest to the floor: 1.2 ×" in said
+    assert "Method a has the lowest median cost, 20 % more than without privacy" in said
     assert "overlaps Method b." in said
     assert "Method d" not in said
     assert "overlap" not in story.sentence([best, far], 1.0).curator

@@ -27,7 +27,8 @@ MODES = dict(KNOBS["mode"].choices)
 def draw() -> None:
     """Draw the page."""
     chosen = state.value(family.METHOD)
-    page = frame.start(algorithm.TITLE, kmeans_family.TERMS if chosen in BASELINES else story.TERMS)
+    terms = kmeans_family.TERMS if chosen in BASELINES else story.TERMS
+    page = frame.start(algorithm.TITLE, terms, what=controls.said(family.METHOD))
     with page.first:
         controls.control(family.METHOD)
     common: dict[str, Any] = {}
@@ -79,7 +80,14 @@ def draw() -> None:
     def epsilon_and_picture() -> None:
         """What ε moves, and nothing else, so that the picture answers at once."""
         if chosen == "published":
-            epsilon = controls.log_slider(budget, note=story.variation, marks=story.PAPER_RANGE, **story.PAPER_WORDS)
+            epsilon = controls.log_slider(
+                budget,
+                note=story.variation,
+                marks=story.PAPER_RANGE,
+                left="anywhere in the zone",
+                right="near the mean",
+                hint="Triangles: the paper's experiments.",
+            )
             counts = controls.log_slider(KNOBS["epsilon_counts"], note=story.count_noise)
             slider = Slider(budget, lambda each: (published(each, counts),))
             moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}

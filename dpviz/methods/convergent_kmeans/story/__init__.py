@@ -75,11 +75,6 @@ PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
     (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
 )
-PAPER_WORDS = {  # of a slider of the budget of a step: what it does at its ends, and what its triangles are
-    "left": "anywhere in the zone",
-    "right": "near the mean",
-    "hint": "Triangles: the paper's experiments.",
-}
 
 
 def variation(epsilon: float) -> str:
@@ -152,7 +147,7 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
 def stops(told: Context) -> Stops:
     """Return the stops of the scrubber; the first zones are the widest: the idea at a glance."""
     clock = _clock(told)
-    return Stops(frames(told.params, clock), clock.frame(0, "sample"))
+    return Stops(frames(told.params, clock))
 
 
 def _clock(told: Context) -> Clock:

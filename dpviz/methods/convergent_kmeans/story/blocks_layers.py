@@ -72,7 +72,7 @@ def stops(told: Told) -> Stops:
         Frame("Noise", "Noise hides the mean, and the noisy mean is released."),
         Frame("Release", "The noisy means, moved into the box."),
     )
-    return Stops(named, CLOCK.frame(0, "noise"))
+    return Stops(named)
 
 
 def costs(told: Told) -> CostLine:

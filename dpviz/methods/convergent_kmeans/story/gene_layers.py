@@ -71,7 +71,7 @@ def stops(told: Told) -> Stops:
         for phase in PHASES
     ]
     records = Frame("Records", "Every candidate is judged by its cost on these.")
-    return Stops((records, *named, Frame("Release", "The last pick.")), clock.frame(min(1, clock.n_steps - 1), "pick"))
+    return Stops((records, *named, Frame("Release", "The last pick.")))
 
 
 def costs(told: Told) -> CostLine:

@@ -71,7 +71,7 @@ def stops(_: Told) -> Stops:
         *(Frame(f"k-means on the cells, {i + 1} of {N_STOPS}", walk) for i in range(N_STOPS)),
         Frame("Release", "The centers that k-means found on the noisy cells."),
     )
-    return Stops(named, Clock(1, PHASES).frame(0, "noisy"))
+    return Stops(named)
 
 
 def costs(told: Told) -> CostLine:

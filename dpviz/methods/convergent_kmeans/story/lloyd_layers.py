@@ -55,7 +55,7 @@ def stops(told: Told) -> Stops:
         for phase in clock.phases
     ]
     end = "The exact means are the result: nothing of it is private." if exact else "The last noisy means are released."
-    return Stops((Frame("Start", start), *named, Frame("Release", end)), clock.frame(0, clock.phases[-1]))
+    return Stops((Frame("Start", start), *named, Frame("Release", end)))
 
 
 def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:

@@ -19,7 +19,7 @@ from dpviz.ui.show import Slider, impossible, recalled, show
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS)
+    page = frame.start(algorithm.TITLE, story.TERMS, what=controls.said(dpm_knobs.KNOBS["calibration"]))
     with page.first:
         calibration = dpm_knobs.calibration()
     with page.more:

@@ -122,7 +122,7 @@ def claims_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
     notes = (
         "Accuracy and inertia grow better with the number of centers, as the paper itself says, and DPM chooses its "
         "own; the ARI does not reward needless clusters.",
-        "The paper also says that EM-MC is the slowest, with minutes or hours a run. Times hang on the machine: "
+        "The paper also says that EM-MC is the slowest, with minutes or hours a run. Times depend on the machine: "
         "`python -m benchmarks` measures them.",
     )
     return ResultTable(

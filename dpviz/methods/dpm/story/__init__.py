@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Labels, Points, Result, attacker_odds
+from dpviz.core import Points, Result, attacker_odds
 from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
@@ -18,7 +18,7 @@ from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, number
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.telling import drawable
@@ -79,7 +79,7 @@ LOOK = "Click a cut to look into it below."
 
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker; delta is too small to be seen in it."""
-    return f"With secret noise an attacker is right {at_most(attacker_odds(epsilon))}. A coin: 50."
+    return attacker(attacker_odds(epsilon))
 
 
 def unproved(_: float) -> str:
@@ -146,12 +146,14 @@ def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
 
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    most = center_facts.limit(told.result.guarantee.proved)
     what = "1 cluster" if told.k == 1 else f"{told.k} clusters"
-    at = f"At ε = {number(told.params.epsilon)} DPM finds {what}"
-    known = "" if told.classes is None or not len(told.classes) else f" where {_classes(told.classes)} known"
-    cost = f"{number(told.cost_ratio)} × k-means with as many centers"
-    return Sentence(curator=f"{at}{known}. The centers cost {cost}. {most}", public=f"{at}. {most}")
+    at = f"At ε = {number(told.params.epsilon)}, DPM finds"
+    known = 0 if told.classes is None else len(np.unique(told.classes))
+    if told.k < known:  # a cost beside k-means with as few centers would sound like success
+        return Sentence(curator=f"{at} only {told.k} of {known} clusters.", public=f"{at} {what}.")
+    classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
+    cost = f"their centers cost {beside(told.cost_ratio)} k-means with equally many"
+    return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
 
 
 def utility(told: Context) -> tuple[Fact, ...]:
@@ -206,11 +208,6 @@ def risk(told: Context) -> tuple[Fact, ...]:
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
     return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
-
-
-def _classes(classes: Labels) -> str:
-    count = len(np.unique(classes))
-    return "1 class is" if count == 1 else f"{count} classes are"
 
 
 def _depth(told: Context) -> str:

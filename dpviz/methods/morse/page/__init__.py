@@ -22,7 +22,7 @@ KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes 
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS, data="moons")
+    page = frame.start(algorithm.TITLE, story.TERMS, data="moons", what=controls.said(KNOBS["base"]))
     chosen: dict[str, Any] = {}
     with page.first:
         chosen["base"] = controls.control(KNOBS["base"])

@@ -78,18 +78,14 @@ def calibration(known: Mapping[str, Knob]) -> dict[str, Any]:
 
 def look(frame: Frame, n_components: int) -> Look:
     """Draw the choice of what is scrubbed, and of the pair whose search is shown."""
-    with frame.choices:
-        with st.container(horizontal=True):
-            moves = str(controls.control(MOVES, width="content"))
-            if frame.source.dataset.d > 1:
-                controls.control(RELIEF, width="content")
+    with frame.choices.popover("Picture", key="dpviz-picture"):
+        moves = str(controls.control(MOVES, width="content"))
+        if frame.source.dataset.d > 1:
+            controls.control(RELIEF, width="content")
         if moves == "search":
             names = ["automatic", *(f"component {i}" for i in range(1, n_components + 1))]
-            left, right = st.columns(2)
-            with left:
-                controls.picked(FIRST, names)
-            with right:
-                controls.picked(SECOND, names)
+            controls.picked(FIRST, names)
+            controls.picked(SECOND, names)
     return Look(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
 
 

@@ -36,7 +36,7 @@ from dpviz.stories.center_facts import allowed, not_established, stated
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, number, odds
+from dpviz.stories.panel import Fact, Sentence, agreement, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
@@ -192,7 +192,6 @@ def ledger_chart(told: Context) -> Scene:
 
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    most = center_facts.limit(told.result.guarantee.proved, told.result.guarantee.published)
     spent = f"At ε = {number(told.params.epsilon)}"
     release, k = told.result.release, told.n_clusters
     many, one = ("", "s") if len(release.kept) == 1 else ("s", "")
@@ -202,8 +201,8 @@ def sentence(told: Context) -> Sentence:
     if k < told.params.n_clusters:
         made += f" ({told.params.n_clusters} were asked for)"
     ari = told.nonprivate_ari
-    hit = "" if ari is None else f"; they agree with the true classes by an ARI of {number(ari)} (1 is perfect)"
-    return Sentence(curator=f"{made}{hit}. {most}", public=f"{made}. {most}")
+    hit = "" if ari is None else f"; they {agreement(ari)}"
+    return Sentence(curator=f"{made}{hit}.", public=f"{made}.")
 
 
 def utility(told: Context) -> tuple[Fact, ...]:
@@ -217,7 +216,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
     if len(told.unit):
         off = 100.0 * float(np.mean(_cheap(told) != _clusters(told)))
         why = "Records that the likeliest component alone would put into another cluster than the flow does."
-        facts.append(Fact("Cheap labels differ", odds(off), why, False))
+        facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
     found = len(tree.landscape.transitions)
     lost = "" if not tree.n_unreachable else f" {tree.n_unreachable} parts have no pass and are joined last."
     one_basin = "Two components can share a basin: then they are one peak."

@@ -102,7 +102,7 @@ def ari_chart(epsilons: Sequence[float], runs: Sequence[Runs], epsilon: float) -
     return Scene(
         title=f"Agreement with {what}",
         alt=f"Line chart of the adjusted Rand index with {what} against ε, before and after Morse processing.",
-        caption="Lines are medians, bands hold 80 of 100 runs, rings are single runs: most are right or not at all.",
+        caption="Lines are medians, bands the middle 80 % of runs, rings single runs: most are all right or all wrong.",
         x=Axis("ε", view=(float(x[0]) - 0.06, float(x[-1]) + 0.06), log=True),
         y=Axis("adjusted Rand index", view=(-0.06, 1.06)),
         axes_public=False,

@@ -16,7 +16,7 @@ from dpviz.ui.show import Slider, recalled, show
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider=story.INSIDER)
+    page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider=story.INSIDER, what="Radius and box")
     with page.first:
         unit, measure, domain = nd_laplace.draw_first(page)
     with page.more:

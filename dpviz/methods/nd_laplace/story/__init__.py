@@ -1,4 +1,4 @@
-"""nD-Laplace as a picture: everybody moves the own point before anybody sees it.
+"""nD-Laplace as a picture: everyone moves their own point before anyone sees it.
 
 There is no curator. Grey is what one person alone knows: the record, the length and the direction of its move.
 """
@@ -20,7 +20,7 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
+from dpviz.stories.panel import Fact, Sentence, at_least, at_most, attacker, number, odds
 from dpviz.stories.view import Projection, View, Words
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 INSIDER = "Each person"  # sees what the public does not: there is no curator
 TERMS = (
-    ("Grey", "Known to one person alone. There is no curator here: everybody adds noise before sending."),
+    ("Grey", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     ("ε per distance", "Two places that far apart change the chance of any release by a factor of e^ε at most."),
     ("Perturbation area", "Where one record's released point is to be expected: a circle of the mean radius n/ε."),
     ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record."),
@@ -182,11 +182,10 @@ def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; ε never comes without its distance."""
     mean = told.measure.words(told.area.mean_radius)
     spent = f"At ε = {number(told.level)} per {told.measure.said}, every point moves {mean} on average"
-    most = _limit(told)
     if not told.n:
-        return Sentence(curator=f"{spent}. {most}", public=f"{spent}. {most}")
+        return Sentence(curator=f"{spent}.", public=f"{spent}.")
     moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales).distance
-    return Sentence(curator=f"{spent} ({told.measure.words(moved)} in this run). {most}", public=f"{spent}. {most}")
+    return Sentence(curator=f"{spent} ({told.measure.words(moved)} in this run).", public=f"{spent}.")
 
 
 def utility(told: Context) -> tuple[Fact, ...]:
@@ -202,7 +201,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
         moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales)
         facts += [
             Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
-            Fact("Records really moved", measure.words(moved.distance), "Mean distance of record and release.", False),
+            Fact("Average move, this run", measure.words(moved.distance), "From record to release.", False),
             Fact("Per feature, root mean square", measure.words(float(np.sqrt(moved.mse))), "Root of the MSE.", False),
             Fact("Per feature, mean", measure.words(moved.mae), "Mean absolute error.", False),
         ]
@@ -216,9 +215,9 @@ def risk(told: Context) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
     level, d = told.proved_level, told.words.box.d
     if level is None:
-        return (Fact("Attacker is right", "no limit established", "There is no proof for this run.", True),)
+        return ()
     apart = f"Which of two places {told.measure.said} apart is yours; a coin: 50 in 100."
-    facts = [Fact("Attacker is right", at_most(attacker_odds(level)), f"Worst release. {apart}", True)]
+    facts = []
     if told.params.domain != "redraw" and d <= MAX_FEATURES:
         variation = laplace_total_variation(told.params.epsilon, told.measure.radius, d)
         best = 100.0 * float(two_point_success(variation))
@@ -231,7 +230,7 @@ def risk(told: Context) -> tuple[Fact, ...]:
         rows = np.linspace(0, told.n - 1, min(told.n, PAIRED)).astype(np.intp)
         error = mean_pair_error(told.unit[rows] / told.scales, epsilon=told.params.epsilon)
         why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
-        facts.append(Fact("Attacker errs at least, mean of pairs", at_least(100.0 * error), why, False))
+        facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
     return tuple(facts)
 
 
@@ -239,7 +238,7 @@ def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
     """Return what says in words what a level within the radius allows; `factor` is what drawing again costs."""
 
     def note(level: float) -> str:
-        return f"Two places {measure.said} apart: an attacker is right {at_most(attacker_odds(factor * level))}."
+        return attacker(attacker_odds(factor * level), f"Two places {measure.said} apart")
 
     return note
 
@@ -247,14 +246,6 @@ def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
 def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels wear their released colors."""
     return np.clip(np.rint(told.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
-
-
-def _limit(told: Context) -> str:
-    level = told.proved_level
-    if level is None:
-        return "No limit is established on what this release tells about you."
-    which = f"which of two places {told.measure.said} apart is yours"
-    return f"With secret noise, whoever guesses {which} is right {at_most(attacker_odds(level))}. A coin: 50."
 
 
 def _basis(told: Context) -> str:
@@ -265,8 +256,8 @@ def _basis(told: Context) -> str:
 def _caption(told: Context) -> str:
     kept = "drawn again until it is inside, " if told.params.domain == "redraw" else ""
     return (
-        f"{_basis(told)} Each person moves the own point by r in a random direction, {kept}and sends it. "
-        "Circles show where the chosen one could have gone."
+        f"{_basis(told)} Each person shifts their own point by a random distance r in a random direction, {kept}and "
+        "sends it. Circles show where the chosen one could have gone."
     )
 
 

@@ -172,7 +172,9 @@ def roc_chart(told: Context, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
     facts = (
         Fact("Right at best", odds(50.0 + 50.0 * roc.advantage), f"Best threshold of {2 * N_ROUNDS:,} rounds.", True),
         Fact("Limit", most, "No attack is right more often, in the long run.", True),
-        Fact("Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "A coin: 0.5.", True),
+        Fact(
+            "Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
+        ),
     )
     return scene, facts
 

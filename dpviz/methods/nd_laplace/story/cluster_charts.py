@@ -82,7 +82,7 @@ def score_chart(name: str, levels: Sequence[float], found: Mapping[str, Sequence
     return Scene(
         title=name,
         alt=f"Line chart of {name} of clean and private clusters against epsilon, for three methods.",
-        caption="1 is the same clusters as on clean data, 0 is chance. Lines are means; bands hold 8 in 10 runs.",
+        caption="1: the same clusters as on clean data, 0: chance. Lines are means, bands the middle 80 % of runs.",
         x=Axis(f"ε per {told.measure.said}", view=(float(x[0]) - 0.05, float(x[-1]) + 0.05), log=True),
         y=Axis(name, view=(-0.1, 1.05)),
         layers=(*bands, *lines, here),

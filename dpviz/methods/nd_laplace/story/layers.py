@@ -137,7 +137,7 @@ def _chosen(told: Context, stage: Stage, rng: np.random.Generator) -> list[Layer
     return [
         *_area(told, stage, here, rng),
         stage.layer(
-            "Its radius r",
+            "Noise distance r",
             Kind.LINES,
             noise.role,
             noise.audience,
@@ -147,7 +147,7 @@ def _chosen(told: Context, stage: Stage, rng: np.random.Generator) -> list[Layer
             **own,
         ),
         *_rejected(told, stage),
-        stage.layer("Its move", Kind.ARROWS, noise.role, noise.audience, late, arrow, size=2.5, **own),
+        stage.layer("Noise vector", Kind.ARROWS, noise.role, noise.audience, late, arrow, size=2.5, **own),
         stage.layer(
             "Chosen record",
             Kind.MARKS,

@@ -151,7 +151,9 @@ def _facts(
         Fact("Right alarms", _rate(right), "Of rounds with x in; 95 % interval. Threshold: the average loss.", True),
         Fact("False alarms", _rate(wrong), "Of rounds with x' in; 95 % interval.", True),
         Fact("Limit for right alarms", at_most(100.0 * most), "At so many false alarms, in the long run.", True),
-        Fact("Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "A coin: 0.5.", True),
+        Fact(
+            "Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
+        ),
         Fact("The same without noise", number(unmoved.auc), "Area under the curve of points that stay.", True),
     )
 

@@ -21,7 +21,8 @@ from dpviz.ui.show import Slider, show
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF)
+    method_of = controls.said(source_target_knobs.KNOBS["method"])
+    page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF, what=method_of)
     with page.first:
         targets = source_target_data.targets(page.source)
         first = source_target_knobs.first()

@@ -16,7 +16,7 @@ from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import number
 
-METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Non-private STC (the floor)")
+METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Without privacy (STC)")
 N_PRIVATE = 3  # of METHODS: those with noise, whose runs differ
 CLUSTER_T, FLOOR = 3, 4
 BAND = (10.0, 90.0)  # percentiles of the runs
@@ -124,7 +124,7 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
     return Scene(
         title=title,
         alt=f"Line chart of the cost of {', '.join(METHODS)} against {x}; the highest is {number(top)}{unit}.",
-        caption="Lines are medians, bands hold 80 of 100 runs. Exact: the curator's.",
+        caption="Lines are medians, bands the middle 80 % of runs. Exact: the curator's.",
         x=Axis(x, view=(float(at.min()) - pad, float(at.max()) + pad), log=True),
         y=Axis("mean distance", unit.strip(), view=(0.0, 1.06 * top if top > 0 else 1.0)),
         axes_public=False,

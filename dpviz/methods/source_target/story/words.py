@@ -7,7 +7,7 @@ from dpviz.methods.source_target.algorithm import Params, guarantees
 from dpviz.methods.source_target.story.told import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
 from dpviz.stories import center_facts
 from dpviz.stories.label import Contents, both_limits, box_words
-from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.panel import EQUAL, Fact, Sentence, number
 from dpviz.stories.view import Projection, Words
 
 FIRST_AID = "First-aid points"
@@ -35,20 +35,17 @@ TERMS = (
 
 def sentence(told: Context) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    params, guarantee = told.params, told.result.guarantee
-    most = center_facts.limit(guarantee.proved, guarantee.published)
+    params = told.params
     spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
     k, r = len(told.result.release.selected), told.step.n_averages
     centers = f"{k} new {'centers' if k != 1 else 'center'}"
-    means = f"{told.n_released} of {r} means" if params.method == "nna" else f"{r} noisy means"
-    made = f"{spent}, {means} stand for the secret source, and {centers} are placed beside them"
-    cost, floor = _costs(told)
-    far = f"{number(cost)}{unit_of_cost(told.words)}"
-    blind = _times(told.nonprivate_cost(told.reference.ignorant), floor)
-    off = f". A target is {far} from the nearest of source and centers on average: {_times(cost, floor)}, which has no"
-    off += f" privacy; ignoring the source, {blind}"
-    asked = f"Where do {_new(told, k)}? "
-    return Sentence(curator=f"{asked}{made}{off}. {most}", public=f"{asked}{made}. {most}")
+    released = told.n_released if params.method == "nna" else r
+    averages = "averages stand" if released != 1 else "average stands"
+    means = f"{released} noisy {averages} in for the secret {_source(told)}"
+    made = f"{spent}, {means}"
+    cost, without = _costs(told)
+    off = f"with {centers}, the way to the nearest is {_way(cost, without)} without privacy"
+    return Sentence(curator=f"{made}; {off}.", public=f"{made}, and {centers} {'are' if k != 1 else 'is'} chosen.")
 
 
 def utility(told: Context) -> tuple[Fact, ...]:
@@ -58,9 +55,9 @@ def utility(told: Context) -> tuple[Fact, ...]:
     r = told.step.n_averages
     facts = [
         Fact("Cost", f"{number(cost)}{unit}", "Mean distance from a target to the source or a new center.", False),
-        Fact("Beside the floor", _times(cost, floor), "The floor is chosen beside S itself: no privacy.", False),
+        Fact("Beside no privacy", _times(cost, floor), "Without privacy, centers are chosen beside S itself.", False),
         Fact("Ignoring the source", _times(ignorant, floor), "Cluster T: centers for the targets alone.", False),
-        Fact("Cost as S′ tells it", f"{number(float(told.served.mean()))}{unit}", "All that the public knows.", True),
+        Fact("Cost estimated from S′", f"{number(float(told.served.mean()))}{unit}", "All the public knows.", True),
     ]
     facts += [
         Fact(f"Right label, {name}", f"{number(100 * share)} %", "1-NN on T, labels of S and of the centers.", False)
@@ -123,11 +120,19 @@ def caption(told: Context, plane: Projection) -> str:
     return " ".join(parts)
 
 
-def _new(told: Context, k: int) -> str:
-    """Say what is asked, in the words of the pair that the page opens with where it is that one."""
-    if told.words.title == FIRST_AID:
-        return f"{k} first-aid {'points' if k != 1 else 'point'} go when some residents are secretly paramedics"
-    return f"{k} new {'centers' if k != 1 else 'center'} go when those who serve already are secret"
+def _source(told: Context) -> str:
+    """Name the source, in the words of the pair that the page opens with where it is that one."""
+    return "paramedics" if told.words.title == FIRST_AID else "source"
+
+
+def _way(cost: float, without: float) -> str:
+    """Say how a mean distance compares with the one without privacy, before the latter's name."""
+    if without <= 0:
+        return "as long as" if cost <= 0 else "longer than"
+    percent = 100.0 * (cost / without - 1.0)
+    if abs(percent) < EQUAL:
+        return "as long as"
+    return f"{number(float(f'{abs(percent):.2g}'))} % {'longer' if percent > 0 else 'shorter'} than"
 
 
 def _costs(told: Context) -> tuple[float, float]:
@@ -137,8 +142,8 @@ def _costs(told: Context) -> tuple[float, float]:
 
 def _times(cost: float, floor: float) -> str:
     if floor > 0:
-        return f"{number(cost / floor)} × the floor"
-    return "as good as the floor" if cost == 0 else "worse than the floor, 0"
+        return f"{number(cost / floor)} × without privacy"
+    return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
 
 
 def _noise_facts(told: Context) -> tuple[Fact, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -78,9 +79,10 @@ class Question:
 
 def ask(frame: Frame) -> Question:
     """Draw the knobs: method, mode, the two worlds, runs and their seed."""
-    with frame.first:
+    with frame.slider:
         method = str(controls.control(METHOD))
         key = str(controls.control(_modes(method)))
+    with frame.first:
         pair = str(controls.control(PAIR))
         record = CONSTRUCTED
         n = frame.source.dataset.n
@@ -123,6 +125,8 @@ def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> N
     """Draw the runs' progress with a button to stop them, then what they show."""
     if state.is_blank():
         return
+    # Made by every run: a fragment may only write where the last whole run has written.
+    lead, side = frame.lead.container(), frame.side.container()
     name = (frame.source.key, question)
     if st.session_state.get(_STOPPED) == name:
         asking.drop(frame.source, _WAIT)
@@ -133,18 +137,22 @@ def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> N
     if bound is None:
         return
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
-    panel.sentence(story.sentence(audited), public=frame.public)
+    with lead:
+        panel.sentence(story.sentence(audited), public=frame.public)
     if frame.public and audited.is_own:
         live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
         return
     worlds, attack = st.columns(2, gap="small")
     with worlds:
-        live(story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query)
+        live(
+            story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True
+        )
     with attack:
-        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public)
-    panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
-    if audited.is_own:
-        st.caption("Curator view: measured on real records. An audit is not a release.")
+        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
+    with side:
+        panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
+        if audited.is_own:
+            st.caption("Curator view: measured on real records. An audit is not a release.")
 
 
 def under(frame: Frame, question: Question, case: AuditCase | None) -> None:
@@ -251,7 +259,7 @@ def _record(n: int) -> Knob:
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, story.TERMS)
+    page = frame.start(TITLE, story.TERMS, what=controls.said(PAIR))
     shown.keep(None)  # no story's picture is on screen
     question = ask(page)
     with page.picture:
@@ -261,11 +269,16 @@ def draw() -> None:
         query = state.query([*page.source.link, *link(question), ("audience", str(state.value(frame.AUDIENCE)))])
         with page.picture:
             measured(page, question, case, query)
+        said = label(page, question, case, guarantee)
+        with page.slider:
+            held = said.proved or said.stated
+            st.html(f'<p class="dpviz-limit">{escape(held.title)}: an attacker is right {escape(held.odds)}.</p>')
         with page.side:
-            said = label(page, question, case, guarantee)
+            panel.side(panel.promise(said))
+            audit_table.to_its_page(case)
+        with page.card:
             panel.side(panel.guarantee(said))
             st.html(panel.details(said))
-            audit_table.to_its_page(case)
-    with page.below:
+    with page.more_pictures:
         under(page, question, found[0] if found else None)
     frame.show_problems(page.problems)

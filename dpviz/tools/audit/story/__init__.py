@@ -4,6 +4,7 @@ Of real records all of it is the curator's: an audit looks at what a release wit
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -59,15 +60,15 @@ def sentence(audited: Audited) -> Sentence:
     bound, limit = audited.bound, audited.limit.epsilon
     runs = f"{bound.n_runs:,} runs of each world"
     least = f"ε is at least {floored(bound.epsilon_lower)}"
-    most = ", the most these runs can show" if bound.at_ceiling else ""
+    more = " More runs might show more." if bound.at_ceiling else ""
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
-        said = f"No limit is claimed here, and {least}{most}: {runs}, 95 % confidence."
+        said = f"No limit is claimed here, and {least}: {runs}, 95 % confidence.{more}"
     elif audited.is_violated:
-        said = f"Violation found: {least}{most}, where {number(limit)} is {kind}."
-        said = f"{said} From {runs}; the figure has 95 % confidence, the verdict 99.99 %."
+        said = f"Violation found: {least} ({kind}: {number(limit)}). {runs}: the figure has 95 % confidence, "
+        said = f"{said}the verdict 99.99 %.{more}"
     else:
-        said = f"No violation found in {runs}: {least}{most} with 95 % confidence, and {number(limit)} is {kind}."
+        said = f"No violation found in {runs}: {least} with 95 % confidence ({kind}: {number(limit)}).{more}"
     return Sentence(said, HIDDEN if audited.is_own else said)
 
 
@@ -115,8 +116,8 @@ def histogram(audited: Audited) -> Scene:
         rule = np.array([[[[event.threshold, 0.0], [event.threshold, 1.1 * tallest]]]])
         role = Role.VIOLATION if audited.is_violated else Role.REFERENCE
         layers.append(Layer("Threshold", Kind.LINES, role, seen, {"xy": rule}, always(1), size=2.5, isolate=False))
-    words = "" if event is None else f" The event: {event.statistic} {event.side}."
-    name = "statistic" if event is None else event.statistic
+    words = "" if event is None else f" The event: {_in_words(event.statistic)} {event.side}."
+    name = "statistic" if event is None else _in_words(event.statistic)
     return Scene(
         title="The two worlds",
         alt=f"Histograms of {name} in the two worlds, over {bound.n_estimating:,} runs each. "
@@ -146,7 +147,7 @@ def roc(audited: Audited) -> Scene:
         audited.limit,
         title="The attack against the limit",
         alt="Right alarms against false alarms of an attack that looks at the statistic. " + sentence(audited).curator,
-        caption=f"An attack that calls the statistic's side. Above the {kind} line the promise would be broken.",
+        caption=f"The attack guesses by a threshold. Above the {kind} line the promise would be broken.",
         name="The attack",
         limit=f"What is {kind}",
         best=audited.best,
@@ -154,6 +155,11 @@ def roc(audited: Audited) -> Scene:
     if not audited.is_own:
         return scene
     return replace(scene, layers=tuple(replace(layer, audience=Audience.CURATOR) for layer in scene.layers))
+
+
+def _in_words(statistic: str) -> str:
+    """Name a statistic for the picture, and count its places from 1: "zone_centers [0, 1]" -> "zone centers [1, 2]"."""
+    return re.sub(r"(?<=\[)\d+|(?<=, )\d+(?=\])", lambda at: str(int(at[0]) + 1), statistic).replace("_", " ")
 
 
 def _steps(edges: FloatArray, heights: FloatArray) -> FloatArray:

@@ -1,7 +1,6 @@
-"""The Compare page's furniture: what is compared, the frontier that grows while runs come in, and the chosen runs."""
+"""The Compare page: the frontier that grows while runs come in, and the chosen runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -14,54 +13,19 @@ from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
-from dpviz.tools.compare.page.runs import gathered, pieces
+from dpviz.tools.compare.page.question import KNOBS, Question, ask, read_at
+from dpviz.tools.compare.page.runs import Gathered, gathered
 from dpviz.tools.compare.story import reading as compare_reading
-from dpviz.tools.compare.trials import Part
 from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.address import address
 from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import START_SEED, Frame
+from dpviz.ui.frame import Frame
 from dpviz.ui.live import LiveState, live
 
 TITLE = "Compare"
 HEIGHT = 480  # CSS pixels
-MOST_SEED = 10**6
-GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
-AT = 1.0  # the ε that the sentence is about; in both grids
-SWITCHES = {
-    key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
-    for key, entry in ENTRIES.items()
-}
-CLUSTERS = Knob(
-    "n_clusters", "int", 5, "Clusters k", "Asked of every method that asks, and of the floor.", 1, 64, 1, 10_000
-)
-GRID = Knob(
-    "compare_grid",
-    "choice",
-    "few",
-    "Values of ε",
-    "More values take longer.",
-    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20")),
-)
-RUNS = Knob(
-    "compare_runs",
-    "choice",
-    "30",
-    "Runs at each ε",
-    "29 are the fewest that can show 90 % probability with 95 % confidence.",
-    choices=(("10", "10"), ("30", "30"), ("100", "100")),
-)
-AXIS = Knob(
-    "compare_neighbors",
-    "choice",
-    "add_remove",
-    "Solid lines are proved for",
-    "Guarantees for other neighbors are not the same promise at the same ε.",
-    choices=(("add_remove", "Adding or removing one"), ("replace", "Changing one")),
-)
-SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
 TAB = Knob(
     "compare_tab",
     "choice",
@@ -78,59 +42,12 @@ TAB = Knob(
     ),
 )
 CODE = "The calls behind the frontier above: the same records, runs and seeds."
-_PILLS = "dpviz:compare-methods"
 _CLICK = "dpviz:compare-click"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is compared on the data set on screen."""
-
-    entries: tuple[str, ...]
-    n_clusters: int
-    epsilons: tuple[float, ...]
-    n_runs: int
-    adjacency: str
-    start_seed: int
-    seed: int
-
-    def parts(self, n: int) -> list[Part]:
-        """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
-        return [
-            Part(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
-            for first, size in pieces(self.n_runs)
-            for entry in self.entries
-            for epsilon in self.epsilons
-        ]
-
-
-def ask(frame: Frame) -> Question:
-    """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
-    with frame.first:
-        st.session_state[_PILLS] = [key for key in ENTRIES if state.value(SWITCHES[key])]
-        st.pills(
-            "Methods",
-            list(ENTRIES),
-            format_func=lambda key: ENTRIES[key].name,
-            selection_mode="multi",
-            key=_PILLS,
-            on_change=_switched,
-        )
-        n_clusters = int(controls.control(CLUSTERS))
-    with frame.more:
-        grid = GRIDS[str(controls.control(GRID))]
-        runs = int(controls.control(RUNS))
-        adjacency = str(controls.control(AXIS))
-        with st.expander("Seeds"):
-            start, seed = int(controls.control(START_SEED)), int(controls.control(SEED))
-    entries = tuple(key for key in ENTRIES if state.value(SWITCHES[key]))
-    return Question(entries, n_clusters, grid, runs, adjacency, start, seed)
 
 
 def link(frame: Frame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
-    knobs = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, TAB)
-    every = (*knobs, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
+    every = (*KNOBS, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
     return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
 
 
@@ -141,24 +58,32 @@ def compared(frame: Frame, question: Question) -> None:
         return
     query = state.query([*link(frame), ("audience", "curator")])
     if not question.entries:
-        st.info("No method is chosen. Choose at least one on the left.")
+        st.info("No method is chosen. Choose at least one under Methods and k.")
         address(query)
         return
-    place, below = st.container(), st.container()
-    with below:
+    with frame.slider:
+        at = read_at(question)
+    # Made by every run: a fragment may only write where the last whole run has written.
+    place, progress = st.container(), st.container()
+    lead, below = frame.lead.container(), frame.more_pictures.container()
+    with progress:
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
     bounds_public = not frame.source.dataset.bounds_from_data
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
     chosen = compare_cards.chosen()
+    ranking = story.sentence(drawn, at)
+    with lead:
+        said = ranking if runs.complete else story.progress(_done(question, runs), len(question.entries))
+        panel.sentence(said, public=False)
     with place:
         if not drawn:
             _nothing(runs.rows, complete=runs.complete)
             address(query)
             return
-        panel.sentence(story.sentence(drawn, AT), public=False)
-        scene = story.frontier(drawn, question.adjacency, chosen)
-        _follow(live(scene, key="picture", height=HEIGHT, query=query), drawn)
-    compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
+        scene = story.frontier(drawn, question.adjacency, chosen, at=at)
+        _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), drawn)
+    with below:
+        compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
 
     def solve() -> None:
         compare_solve.epsilon(runs.rows, complete=runs.complete, bounds_public=bounds_public)
@@ -167,8 +92,7 @@ def compared(frame: Frame, question: Question) -> None:
         compare_solve.people(frame, question.entries, question.n_clusters, question.start_seed, question.seed)
 
     def report() -> None:
-        said = (story.sentence(drawn, AT).curator,)
-        compare_report.offer(frame, scene, AT, runs.rows, said, query, complete=runs.complete)
+        compare_report.offer(frame, scene, at, runs.rows, (ranking.curator,), query, complete=runs.complete)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
@@ -180,16 +104,23 @@ def compared(frame: Frame, question: Question) -> None:
     def read() -> None:
         parts = [
             reading.Part(name, found, compare_reading.WORDS)
-            for name, found in compare_reading.formulas(drawn, runs.rows, AT)
+            for name, found in compare_reading.formulas(drawn, runs.rows, at)
             if found
         ]
-        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question), CODE)
+        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question, at), CODE)
 
     tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
-    controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
+    with below:
+        controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
 
 
-def _code(frame: Frame, question: Question) -> str:
+def _done(question: Question, runs: Gathered) -> int:
+    """Count the methods of which every run is there."""
+    wanted = question.n_runs * len(question.epsilons)
+    return sum(len(runs.rows.get(entry, ())) >= wanted for entry in question.entries)
+
+
+def _code(frame: Frame, question: Question, at: float) -> str:
     return compare_reading.code(
         data_of(frame.source, public=False),
         question.entries,
@@ -199,6 +130,7 @@ def _code(frame: Frame, question: Question) -> str:
         seed=question.seed,
         n_runs=question.n_runs,
         adjacency=question.adjacency,
+        at=at,
     )
 
 
@@ -217,7 +149,7 @@ def guide(question: Question) -> None:
         "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
         "- Dashed, squares: proved for other neighbors.\n"
         "- Dashed, diamonds: ε counts per distance; here for all of a feature's range.\n"
-        "- Grey: no privacy, the floor."
+        "- Grey: without privacy."
     )
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
@@ -245,7 +177,7 @@ def _nothing(rows: dict[str, list[dict[str, Any]]], *, complete: bool) -> None:
     if refused:
         st.warning(state.plain(refused[0]))
     elif complete and rows:
-        st.warning("The floor's cost is 0: there are no more different records than clusters. Lower k.")
+        st.warning("The cost without privacy is 0: there are no more different records than clusters. Lower k.")
     else:
         st.caption("The first runs are on their way.")
 
@@ -274,26 +206,19 @@ def _follow(picture: LiveState, drawn: Sequence[story.Series]) -> None:
     state.run_again()
 
 
-def _switched() -> None:
-    """Keep which methods are compared."""
-    chosen = st.session_state.get(_PILLS) or []
-    for key, knob in SWITCHES.items():
-        state.remember(knob, key in chosen)
-
-
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, story.TERMS)
+    page = frame.start(TITLE, story.TERMS, what="Methods and k")
     shown.keep(None)  # no story's picture is on screen
     question = ask(page)
     if page.public:
         with page.picture:
             hidden(page)
     else:
-        with page.lead:
-            st.caption(story.LEAK)
-        with page.more_pictures:
+        with page.picture:
             compared(page, question)
+        with page.side:
+            st.caption(story.LEAK)
     with page.side:
         guide(question)
     frame.show_problems(page.problems)

@@ -78,7 +78,7 @@ def page_query(
 def contents(entry: Compared, frame: Frame) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box = box_words(words_of(frame.source))
-    secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the floor")
+    secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
     if entry.key == "nd_laplace":
         protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
         apart = ((1.0, "range of a feature"),)

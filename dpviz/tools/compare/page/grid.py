@@ -102,11 +102,11 @@ def grid(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: int,
     st.caption(
         f"The same axes in all; colors and marks as above. Medians and bands of {RUNS} runs. "
         + ("Random samples of these records. " if parameter.column == "n" else "")
-        + ("The floor has as many clusters. " if parameter.column == "k" else "")
+        + ("K-means without privacy has as many clusters. " if parameter.column == "k" else "")
         + (compare_grid.nearest(panels, AT) if runs.complete else "")
     )
     listed(pd.DataFrame(compare_grid.lines(panels, AT)), hide_index=True)
-    st.caption(f"Cost at ε = {AT:g}, × the floor, in the median.")
+    st.caption(f"Median cost at ε = {AT:g}, × without privacy.")
 
 
 def values_of(parameter: Parameter, n: int, n_clusters: int) -> tuple[Scalar, ...]:

@@ -14,7 +14,7 @@ from dpviz.tools.sweep.solving import Aim, Answer, solve_epsilon, solve_n
 from dpviz.ui import controls, state
 from dpviz.ui.frame import Frame
 
-LIMIT = Knob("aim", "float", 1.2, "Cost at most, × the floor", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
+LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
 AT = Knob(
     "people_epsilon",
     "choice",
@@ -79,7 +79,7 @@ def answers(
     rows: Rows, aim: Aim, *, bounds_public: bool, solve: Callable[..., tuple[Answer, ...]] = solve_epsilon
 ) -> tuple[tuple[str, str], ...]:
     """Return (method, answer) in words; the method's name says what its ε is not."""
-    wanted = f"a cost of at most {aim.limit:g} × the floor"
+    wanted = f"a cost of at most {aim.limit:g} × that without privacy"
     said = []
     for key, runs in rows.items():
         made = next((row for row in runs if row["status"] == story.OK), None)

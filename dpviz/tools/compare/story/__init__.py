@@ -16,20 +16,26 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, Sentence, at_most, number
+from dpviz.stories.panel import Fact, Sentence, at_most, beside, number
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 
 OK = "ok"
-LEAK = "Curator view: computed on the true records. Choosing ε by true results leaks, and no guarantee here counts it."
+LEAK = (
+    "Curator view: computed on the true records. Choosing ε from exact results leaks information that no guarantee "
+    "here covers."
+)
 HIDDEN = "Costs are exact, and every run would be one more release. The curator sees them; you do not."
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
-FLOOR = "Floor: k-means++, no privacy"
-LEAST_VIEW = (-0.03, 0.2)  # decades around the floor
+WITHOUT = "Without privacy: k-means++"
+LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
 TERMS = (
-    ("Cost", "Sum of squared distances from each record to its nearest center, as a multiple of the floor."),
-    ("Floor", "The best of five runs of k-means++ without privacy, on the same records."),
+    (
+        "Cost",
+        "Sum of squared distances from each record to its nearest center, as a multiple of the cost without privacy.",
+    ),
+    ("Without privacy", "The best of five runs of k-means++ without privacy, on the same records."),
     ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
     ("Solid", "A guarantee that is proved for the neighbors you chose: only these lines compare like with like."),
     ("Dashed", "Not proved, for other neighbors, or an ε that counts per distance: beside the others, not against."),
@@ -66,7 +72,7 @@ class Series:
     standing: Standing
     epsilons: tuple[float, ...]  # (p,) as asked for, ascending
     x: FloatArray  # (p,) proved, else claimed
-    nonprivate_ratios: FloatArray  # (R, p) costs over the floor's; NaN where a run failed
+    nonprivate_ratios: FloatArray  # (R, p) costs over those without privacy; NaN where a run failed
 
     @property
     def legend(self) -> str:
@@ -107,8 +113,10 @@ def frontier(
     chosen: tuple[str, float] | None = None,
     *,
     within: Sequence[Series] = (),
+    at: float | None = None,
 ) -> Scene:
-    """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them.
+    """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them. A rule
+    stands `at` the ε at which methods are read.
 
     A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
     """
@@ -121,19 +129,19 @@ def frontier(
     pad = 0.04 * (high - low)
     bands, lines = layers_of(curves, Audience.CURATOR)
     level = np.array([[ends[0], 0.0], [ends[1], 0.0]])[None, None]
-    floor = _layer(FLOOR, Kind.LINES, Role.EXACT, level, size=1.5, dash=True)
+    without = _layer(WITHOUT, Kind.LINES, Role.EXACT, level, size=1.5, dash=True)
     marks = [_marks(one, curve) for one, curve in zip(shown, curves, strict=True)]
     named = ", ".join(one.legend for one in shown)
     return Scene(
         title="Cost against ε",
-        alt=f"Line chart of the clustering cost as a multiple of the non-private floor against ε, for {named}.",
-        caption="Lines are medians, bands hold 90 of 100 runs, 1 is the floor. "
+        alt=f"Line chart of the clustering cost as a multiple of the cost without privacy against ε, for {named}.",
+        caption="Lines are medians, bands the middle 90 % of runs, 1 is the cost without privacy. "
         f"Solid: proved for {NEIGHBORS[adjacency]}.",
         hint="Click a mark to look at its median run, or a name.",
         x=Axis("ε", view=ends, log=True),
-        y=Axis("cost", "× the floor", view=(low - pad, high + pad), log=True),
+        y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
         axes_public=False,  # the axes end at exact costs
-        layers=(*bands, floor, *lines, *marks, *_ring(shown, curves, chosen)),
+        layers=(*bands, without, *lines, *_rule(at, low - pad, high + pad), *marks, *_ring(shown, curves, chosen)),
         equal=False,
         scrubber=False,
     )
@@ -151,9 +159,14 @@ def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
         return Sentence("None of these methods is proved for the neighbors you chose.", HIDDEN)
     here.sort()
     middle, _, high, name = here[0]
-    said = f"At ε = {number(epsilon)}, {name} is nearest to the floor: {number(middle)} × its cost in the median"
+    said = f"At ε = {number(epsilon)}, {name} has the lowest median cost, {beside(middle)} without privacy"
     near = [other for _, low, _, other in here[1:] if low <= high]
     return Sentence(f"{said}; its band overlaps {' and '.join(near)}." if near else f"{said}.", HIDDEN)
+
+
+def progress(n_done: int, n_methods: int) -> Sentence:
+    """Say how many methods have all of their runs: before that none is called the best."""
+    return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
 
 
 def median_row(rows: Sequence[Row]) -> Row | None:
@@ -178,7 +191,7 @@ def odds_words(row: Row, *, bounds_public: bool = True) -> str:
         return "No limit is established."
     odds = at_most(attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"])))
     where = " between two places one unit apart" if row["proved_per_distance"] else ""
-    return f"With secret noise an attacker is right {odds}{where}. A coin: 50."
+    return f"With secret noise an attacker is right {odds}{where} (coin flip: 50)."
 
 
 def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, Any]]:
@@ -197,8 +210,8 @@ def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list
         counts = sorted(int(row["k_found"]) for row in made)
         agreements = [float(row["ari"]) for row in made if row["ari"] is not None]
         line |= {
-            "Cost, × floor": number(middle),
-            "90 of 100 runs": f"{number(low)} to {number(high)}",
+            "Cost, × without privacy": number(middle),
+            "Middle 90 % of runs": f"{number(low)} to {number(high)}",
             "k found": f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}",
             "Agreement (ARI)": number(float(np.median(agreements))) if agreements else "",
             "Milliseconds": number(1e3 * float(np.median([row["processor_seconds"] for row in made]))),
@@ -211,7 +224,7 @@ def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list
 def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
     shown = [
-        Fact("Cost", f"{number(float(row['inertia_ratio']))} × the floor", "Sum of squared distances.", False),
+        Fact("Cost", f"{number(float(row['inertia_ratio']))} × without privacy", "Sum of squared distances.", False),
         Fact("Centers found", str(row["k_found"]), f"{row['k']} were asked for where the method asks.", True),
         Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
     ]
@@ -244,6 +257,14 @@ def _marks(one: Series, curve: Curve) -> Layer:
         pick=one.key,
         **style,
     )
+
+
+def _rule(at: float | None, low: float, high: float) -> list[Layer]:
+    """Return an upright line at the ε at which methods are read."""
+    if at is None:
+        return []
+    ends = np.array([[[[math.log10(at), low], [math.log10(at), high]]]])
+    return [_layer("Read here", Kind.LINES, Role.REFERENCE, ends, size=1.5)]
 
 
 def _ring(shown: Sequence[Series], curves: Sequence[Curve], chosen: tuple[str, float] | None) -> list[Layer]:

@@ -62,7 +62,7 @@ def nearest(panels: Sequence[Panel], epsilon: float) -> str:
     if not first or max(len(panel.shown) for panel in panels) < 2:
         return ""
     said = " and ".join(f"{name} in {count}" for name, count in first.items())
-    return f"Nearest to the floor at ε = {number(epsilon)}: {said} of {sum(first.values())} pictures."
+    return f"Lowest median cost at ε = {number(epsilon)}: {said} of {sum(first.values())} pictures."
 
 
 def _cost(one: Series, epsilon: float) -> float:

@@ -51,7 +51,7 @@ PAPERS = (
     ),
     Paper(
         "Arthur & Vassilvitskii 2007, k-means++: The Advantages of Careful Seeding",
-        (("k-means++", "where the floor's five runs start"),),
+        (("k-means++", "where the five runs without privacy start"),),
     ),
     Paper(
         "Wilks 1941, Determination of Sample Sizes for Setting Tolerance Limits",
@@ -60,10 +60,10 @@ PAPERS = (
     KAIROUZ,
 )
 
-FLOOR = "that of the floor"  # in a formula
+WITHOUT = "the cost without privacy"  # in a formula
 WORDS = {
     BUDGET: SYMBOLS[BUDGET],
-    "r": "cost as a multiple of the floor",
+    "r": "cost as a multiple of that without privacy",
     "q_{5},\\ q_{95}": "ends of the band",
     "R": "runs at each ε",
     "n_{90}": "fewest runs that can show a probability of 90 % with 95 % confidence",
@@ -95,7 +95,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
     found = [
         Formula(
             "Cost of the median run",
-            rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{FLOOR}}}}}",
+            rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{WITHOUT}}}}}",
             rf"r = \frac{{{tex(row['inertia'])}}}{{{tex(row['floor_inertia'])}}}",
             float(row["inertia_ratio"]),
         ),
@@ -124,6 +124,7 @@ def code(
     seed: int,
     n_runs: int,
     adjacency: str,
+    at: float,
 ) -> str:
     """Return the calls behind a frontier of the methods `keys`."""
     imports, calls = loading(data)
@@ -145,7 +146,7 @@ def code(
             "    hue, public = list(ENTRIES).index(key), not dataset.bounds_from_data",
             f"    one = compare.series_of(key, ENTRIES[key].name, hue, made, {adjacency!r}, bounds_public=public)",
             "    lines += [] if one is None else [one]",
-            f"scenes = [compare.frontier(lines, {adjacency!r})]",
+            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r})]",
             "html = page(scenes)",
         ]
     )

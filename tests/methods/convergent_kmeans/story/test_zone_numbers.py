@@ -11,6 +11,8 @@ import pytest
 from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.methods.convergent_kmeans import story
 from dpviz.plots import Audience, Kind
+from dpviz.stories import center_facts
+from dpviz.stories.label import label_of
 from dpviz.stories.panel import number, odds
 
 
@@ -56,12 +58,13 @@ def proving(told, claim):
 def test_the_sentence_says_how_far_off_the_centers_are(tell, options, d):
     told = tell(d, **options)
     said = story.sentence(told)
-    assert f"end {number(brute_off(told))} % of the box away from Lloyd's" in said.curator
+    assert f"the centers are {number(brute_off(told))} % of the box's diagonal from noise-free k-means" in said.curator
     assert value(story.utility(told), "Off Lloyd's centers") == f"{number(brute_off(told))} % of the box"
     assert "%" not in said.public
     epsilon = told.params.epsilon if told.repaired else told.params.epsilon_per_iteration
-    assert said.curator.startswith(f"At ε = {number(epsilon)} ")
-    assert said.public.startswith(f"At ε = {number(epsilon)}")
+    spent = f"At ε = {number(epsilon)}" + (", " if told.repaired else " a step, ")
+    assert said.curator.startswith(spent)
+    assert said.public.startswith(spent)
     assert f"{told.params.n_clusters} centers" in said.public
 
 
@@ -75,10 +78,9 @@ def test_odds_follow_the_formula(tell, epsilon):
         else f"at most {math.ceil(10 * p) / 10:g} in 100: almost no protection"
         for p in percents
     )
-    for text in (story.sentence(told).curator, story.sentence(told).public):
-        assert once in text
-    assert value(story.risk(told), "Attacker is right") == once
-    assert value(story.risk(told), "If your record is changed") == twice
+    assert label_of(told.result.guarantee, story.contents(told)).proved.odds == once
+    assert f" {once.split()[2]} times in 100" in center_facts.allowed(epsilon)
+    assert value(story.risk(told), "If your record were replaced") == twice
 
 
 def test_the_specifications_odds():
@@ -87,9 +89,9 @@ def test_the_specifications_odds():
 
 def test_delta_counts_in_the_odds(tell):
     told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
-    wanted = f"at most {math.ceil(100 * (math.e + 0.2) / (1 + math.e))} in 100"
-    assert wanted in story.sentence(told).public
-    assert value(story.risk(told), "Attacker is right") == wanted
+    twice = 0.2 * (1 + math.e)  # group privacy of two: (1 + e^ε) δ
+    wanted = f"at most {math.ceil(100 * (math.exp(2) + twice) / (1 + math.exp(2)))} in 100"
+    assert value(story.risk(told), "If your record were replaced") == wanted
 
 
 def test_without_a_proof_no_limit_is_named(tell, options):
@@ -98,11 +100,9 @@ def test_without_a_proof_no_limit_is_named(tell, options):
         return
     said = story.sentence(told)
     for text in (said.curator, said.public):
-        assert "No limit is established" in text
         assert "in 100" not in text
-    (fact,) = story.risk(told)
-    assert fact.value == "no limit established"
-    assert fact.public
+    assert story.risk(told) == ()
+    assert label_of(told.result.guarantee, story.contents(told)).proved is None
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

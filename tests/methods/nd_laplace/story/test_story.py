@@ -76,7 +76,7 @@ def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place()
     }
 
 
-@pytest.mark.parametrize("name", ["Records", "Chosen record", "Its move"])
+@pytest.mark.parametrize("name", ["Records", "Chosen record", "Noise vector"])
 def test_one_wrong_audience_would_be_noticed(name):
     def leaking(world):
         layers = tuple(

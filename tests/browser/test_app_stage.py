@@ -1,0 +1,113 @@
+"""The stage: ε, headline, picture, steps and odds share the first screen of every page, on every size of it."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpviz.methods import CATALOGUE
+from tests.browser.test_app import APP, SLOW, Server
+from tests.browser.test_app_access import settled
+
+pytestmark = pytest.mark.browser
+
+SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
+# What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
+SEEN = """() => {
+  const found = [];
+  const add = (name, box) => {
+    if (box.width && box.height) found.push([name, box.left, box.top, box.right, box.bottom]);
+  };
+  const walk = (root) => {
+    root.querySelectorAll("*").forEach((one) => {
+      if (one.shadowRoot) walk(one.shadowRoot);
+      if (one.matches(".st-key-dpviz-strip, .dpviz-sentence, .scrubber, .st-key-dpviz-row h1"))
+        add(one.className || one.tagName, one.getBoundingClientRect());
+      if (one.matches("canvas") && one.closest(".dpviz-live[data-dpviz-key]")) add(
+        `canvas ${one.closest(".dpviz-live").dataset.dpvizKey}`, one.getBoundingClientRect());
+      for (const text of one.childNodes) {
+        if (text.nodeType !== Node.TEXT_NODE || !/in 100/.test(text.data) || !one.checkVisibility()) continue;
+        if (one.closest("table, .unseen, script, style")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        add("in 100", range.getBoundingClientRect());
+      }
+    });
+  };
+  walk(document);
+  return found;
+}"""
+WIDTHS = """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
+  .map((element) => [element.scrollWidth, element.clientWidth])"""
+STAGED = {"picture", "other", "attack"}  # keys of the canvases that are the stage's
+
+
+def seen(page: Page, width: int, height: int) -> dict[str, list[tuple[bool, float]]]:
+    """Return what is on the page: name -> (whether all of it is on the screen, its share of the screen)."""
+    found: dict[str, list[tuple[bool, float]]] = {}
+    for name, left, top, right, bottom in page.evaluate(SEEN):
+        inside = left >= -1 and top >= -1 and right <= width + 1 and bottom <= height + 1
+        found.setdefault(name, []).append((inside, (right - left) * (bottom - top) / (width * height)))
+    return found
+
+
+def fault(found: dict[str, list[tuple[bool, float]]], least: float, *, steps: bool) -> str:
+    """Return what a first screen lacks, or nothing; without a least share, a second picture may stand below."""
+    wanted = ["st-key-dpviz-strip", "dpviz-sentence", "canvas picture", *(["scrubber"] if steps else [])]
+    for each in wanted:
+        places = [places for name, places in found.items() if each in name]
+        if not places or not places[0][0][0]:
+            return f"{each} is not on the first screen: {found}"
+    if not any(inside for inside, _ in found.get("in 100", ())):
+        return f"no odds are on the first screen: {found}"
+    staged = [places[0] for name, places in found.items() if name.removeprefix("canvas ") in STAGED]
+    if least > 0 and not all(inside for inside, _ in staged):
+        return f"a picture is cut off: {found}"
+    share = sum(share for _, share in staged)
+    return "" if share >= least else f"the pictures fill {share:.1%} of the screen, not {least:.0%}"
+
+
+@pytest.mark.parametrize("name", [*CATALOGUE, "compare", "audit"])
+def test_one_screen_has_it_all(page: Page, server: Server, name: str) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{server(APP)}/{name}{'?audit_runs=200' if name == 'audit' else ''}")
+    expect(page.locator(".dpviz-live[data-dpviz-key=picture]").first).to_have_attribute(
+        "data-dpviz-drawn", re.compile("[1-9]"), timeout=2 * SLOW
+    )
+    settled(page)
+    heading = page.get_by_role("heading", level=1).inner_text()
+    expect(page).to_have_title(f"{heading} · dpviz")
+    wrong = {}
+    for (width, height), least in SIZES.items():
+        for scheme in ("light", "dark"):
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.wait_for_timeout(500)
+            said = fault(seen(page, width, height), least, steps=name in CATALOGUE)
+            content, room = max(page.evaluate(WIDTHS), key=lambda pair: pair[0] - pair[1])
+            if said or content > room:
+                wrong[f"{width} x {height}, {scheme}"] = said or f"scrolls sideways: {content} in {room}"
+    assert wrong == {}
+    for width, height in ((390, 844), (1366, 768)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+        page.wait_for_timeout(300)
+        strip = next(found for each, found in seen(page, width, height).items() if "st-key-dpviz-strip" in each)
+        assert all(inside for inside, _ in strip), f"ε has scrolled away at {width} px"
+
+
+def test_what_is_cut_off_is_noticed() -> None:
+    whole: dict[str, Any] = {
+        "st-key-dpviz-strip": [(True, 0.1)],
+        "dpviz-sentence": [(True, 0.1)],
+        "canvas picture": [(True, 0.4)],
+        "scrubber": [(True, 0.05)],
+        "in 100": [(False, 0.01), (True, 0.01)],
+    }
+    assert fault(whole, 0.33, steps=True) == ""
+    for name in whole:
+        assert fault({**whole, name: [(False, 0.4)]}, 0.33, steps=True)
+        assert fault({each: places for each, places in whole.items() if each != name}, 0.33, steps=True)
+    assert "40.0%" in fault(whole, 0.41, steps=True)
+    assert "cut off" in fault({**whole, "canvas attack": [(False, 0.2)]}, 0.33, steps=True)
