@@ -110,6 +110,13 @@ def test_words_name_what_is_not_proved_and_odds_follow_from_what_is():
     assert "one unit apart" in story.odds_words(row(1.0, per_distance=True))
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0, 20.0])
+def test_the_odds_beside_compares_slider_are_said_of_proved_lines_alone(epsilon):
+    said = story.allowed(epsilon)
+    assert said.startswith("Where just this ε is proved: an attacker")  # no sentence of every method on the picture
+    assert said.endswith("Dashed or with δ: more, or no limit.")
+
+
 def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap():
     def made(key, ratios, **options):
         return series(key, rows=[row(ratio, **options) for ratio in ratios])

@@ -61,14 +61,14 @@ def compared(frame: Frame, question: Question) -> None:
         st.info("No method is chosen. Choose at least one under Methods and k.")
         address(query)
         return
+    bounds_public = not frame.source.dataset.bounds_from_data
     with frame.slider:
-        at = read_at(question)
+        at = read_at(question, bounds_public=bounds_public)
     # Made by every run: a fragment may only write where the last whole run has written.
     place, progress = st.container(), st.container()
     lead, below = frame.lead.container(), frame.more_pictures.container()
     with progress:
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
-    bounds_public = not frame.source.dataset.bounds_from_data
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
     chosen = compare_cards.chosen()
     ranking = story.sentence(drawn, at)

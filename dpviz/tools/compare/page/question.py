@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.stories.center_facts import allowed
+from dpviz.stories.center_facts import not_established
+from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import pieces
 from dpviz.tools.compare.trials import Part
@@ -97,13 +98,13 @@ def ask(frame: Frame) -> Question:
     return Question(entries, n_clusters, grid, runs, adjacency, start, seed)
 
 
-def read_at(question: Question) -> float:
-    """Draw the slider of the ε at which methods are read: one of those that are run."""
+def read_at(question: Question, *, bounds_public: bool) -> float:
+    """Draw the slider of the ε at which methods are read, one of those that are run, and what it allows where."""
     values = question.epsilons
     at = values[nearest(values, float(state.value(AT)))]
     if hiding.hides(AT.name):
         return at
-    notes = [allowed(value) for value in values]
+    notes = [(story.allowed if bounds_public else not_established)(value) for value in values]
     key = state.widget_key(AT.name)
     chosen = epsilon_slider(key=key, value=at, label=AT.label, values=values, note=notes, help=AT.help)
     return float(state.remember(AT, chosen))

@@ -16,7 +16,7 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, Sentence, at_most, beside, number
+from dpviz.stories.panel import Fact, Sentence, at_most, attacker, beside, number
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 
@@ -167,6 +167,11 @@ def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
 def progress(n_done: int, n_methods: int) -> Sentence:
     """Say how many methods have all of their runs: before that none is called the best."""
     return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
+
+
+def allowed(epsilon: float) -> str:
+    """Say what `epsilon` allows an attacker, and of which lines that is true."""
+    return f"{attacker(attacker_odds(epsilon), 'Where just this ε is proved')} Dashed or with δ: more, or no limit."
 
 
 def median_row(rows: Sequence[Row]) -> Row | None:
