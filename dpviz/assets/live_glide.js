@@ -1,0 +1,153 @@
+// The live picture: how marks glide from one scene's places to the next one's, each to its own.
+
+import { clamp, markCount, reader } from "./live_base.js";
+
+export const GLIDE_MS = 200;
+const HEAD_START_MS = 25; // so that the first frame already shows the move
+const NEAR = 0.2; // scene units: a mark found by its place is no farther away
+const MOST_POINTS = 6000; // more of them would cost a frame
+// Arrays of places by kind. A center is the i-th one before and after; curves, segments and points have nothing by
+// themselves that says which is which, and glide where the layer names them. What does not glide fades.
+const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"] };
+const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
+const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
+const places = (layer) => PLACES[layer.kind] ?? (layer.ids?.length ? NAMED_PLACES[layer.kind] : undefined) ?? [];
+
+/** A name that stays when the numbers in it change, and which one of them it is. */
+function keyed(layers) {
+  const counts = new Map();
+  return new Map(layers.map((layer) => {
+    const words = [layer.kind, layer.role, layer.audience, layer.name.replace(/[\d.,]+/g, "#")].join("|");
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+    return [`${words}|${counts.get(words)}`, layer];
+  }));
+}
+
+/** Whether both scenes show the same records on the same axes, so that a place means the same in both. */
+function comparable(old, scene) {
+  if (old.solid || scene.solid || old.title !== scene.title) return false;
+  const axes = ({ x, y, equal }) => JSON.stringify([x.label, x.values, x.view, y.label, y.values, y.view, equal]);
+  if (axes(old) !== axes(scene)) return false;
+  const records = ({ layers }) => layers.find(({ kind, audience }) => kind === "points" && audience === "curator")?.arrays.xy.data;
+  const [before, now] = [records(old), records(scene)];
+  return before === undefined || now === undefined
+    || (before.length === now.length && before.every((value, i) => value === now[i]));
+}
+
+/** Whether both layers look the same in these rows. */
+function alike(old, layer, oldRow, row) {
+  return Object.entries(layer.arrays).every(([name, { data, shape }]) => {
+    const before = old.arrays[name];
+    if (before?.shape.slice(1).join() !== shape.slice(1).join()) return false;
+    const size = data.length / shape[0];
+    const [from, to] = [before.shape[0] === 1 ? 0 : oldRow * size, shape[0] === 1 ? 0 : row * size];
+    for (let i = 0; i < size; i += 1) if (!Object.is(before.data[from + i], data[to + i])) return false;
+    return true;
+  });
+}
+
+/** For each mark of the new layer the mark of the old one that it was, -1 for none. */
+function partners(old, layer, oldRow, row) {
+  const count = markCount(layer);
+  const was = new Int32Array(count).fill(-1);
+  if (layer.ids?.length) {
+    const at = new Map((old.ids ?? []).map((id, i) => [id, i]));
+    layer.ids.forEach((id, i) => { was[i] = at.get(id) ?? -1; });
+  } else if (layer.by_place) {
+    const [from, to] = [reader(old.arrays.xy, oldRow), reader(layer.arrays.xy, row)];
+    const apart = (i, j) => Math.hypot(to(i, 0) - from(j, 0), to(i, 1) - from(j, 1));
+    const pairs = [];
+    for (let i = 0; i < count; i += 1) for (let j = 0; j < markCount(old); j += 1) if (apart(i, j) < NEAR) pairs.push([apart(i, j), i, j]);
+    const taken = new Set();
+    for (const [, i, j] of pairs.sort((a, b) => a[0] - b[0])) {
+      if (was[i] >= 0 || taken.has(j)) continue;
+      was[i] = j;
+      taken.add(j);
+    }
+  } else if (count === markCount(old)) was.forEach((_, i) => { was[i] = i; });
+  return was;
+}
+
+/** Where the marks of one layer start: {starts: name -> numbers, was, left: old marks that are no more}, or null. */
+function startsOf(old, layer, oldRow, row, glide) {
+  const names = places(layer);
+  if (!names.length || (layer.kind === "points" && markCount(layer) > MOST_POINTS)) return null;
+  const width = (array) => array.shape.slice(2).reduce((product, size) => product * size, 1);
+  if (names.some((name) => !old.arrays[name] || width(old.arrays[name]) !== width(layer.arrays[name]))) return null;
+  const was = partners(old, layer, oldRow, row);
+  const starts = {};
+  for (const name of names) {
+    const array = layer.arrays[name];
+    const size = width(array);
+    const before = placed(reader(old.arrays[name], oldRow), glide?.starts[name], size, glide?.t ?? 1);
+    const now = reader(array, row);
+    starts[name] = new Float64Array(was.length * size);
+    for (let i = 0; i < was.length; i += 1) {
+      for (let c = 0; c < size; c += 1) {
+        if (was[i] >= 0 && Number.isNaN(before(was[i], c)) !== Number.isNaN(now(i, c))) was[i] = -1; // not drawn in one
+        starts[name][i * size + c] = was[i] >= 0 ? before(was[i], c) : now(i, c);
+      }
+    }
+  }
+  const kept = new Set(was);
+  const left = Array.from({ length: markCount(old) }, (_, j) => j).filter((j) => !kept.has(j));
+  return { starts, was, left: new Set(left) };
+}
+
+/** (i, c) -> component c of mark i on its way from `starts` to where `read` has it. */
+export function placed(read, starts, size, t) {
+  if (!starts || t >= 1) return read;
+  return (i, c = 0) => starts[i * size + c] + (read(i, c) - starts[i * size + c]) * t;
+}
+
+/** The way from what is on screen to a new scene: `shown` = {scene, frame, glide, now}; null where nothing can glide. */
+export function glideTo(scene, frame, shown) {
+  if (!shown.scene || !comparable(shown.scene, scene)) return null;
+  const before = keyed(shown.scene.layers);
+  const t = shown.glide ? progress(shown.glide, shown.now) : 1;
+  const ways = new Map(); // new layer -> its starts; null where it swaps at once
+  const leaving = []; // old layers, and which of their marks fade out
+  for (const [key, layer] of keyed(scene.layers)) {
+    const old = before.get(key);
+    const [oldRow, row] = [old?.rows[shown.frame] ?? -1, layer.rows[frame]];
+    if (row < 0) continue;
+    if (oldRow < 0) { ways.set(layer, "new"); continue; }
+    before.delete(key);
+    const own = shown.glide?.ways.get(old);
+    const way = startsOf(old, layer, oldRow, row, own?.starts ? { ...own, t } : null);
+    if (!way) {
+      if (AT_ONCE.has(layer.kind) || alike(old, layer, oldRow, row)) continue;
+      ways.set(layer, "new");
+      leaving.push({ layer: old, row: oldRow, marks: null });
+      continue;
+    }
+    ways.set(layer, way);
+    if (way.left.size) leaving.push({ layer: old, row: oldRow, marks: way.left });
+  }
+  for (const layer of before.values()) {
+    const row = layer.rows[shown.frame];
+    if (row >= 0 && !AT_ONCE.has(layer.kind)) leaving.push({ layer, row, marks: null });
+  }
+  return { ways, leaving, start: shown.now - HEAD_START_MS };
+}
+
+/** How far a glide has come, from 0 to 1: fast at first, so that it answers at once. */
+export function progress(glide, now) {
+  const left = 1 - clamp((now - glide.start) / GLIDE_MS, 0, 1);
+  return 1 - left * left * left;
+}
+
+const STILL = { starts: null, there: () => 1, fade: 1 };
+
+/** How a layer is drawn when a glide has come to `t`: where its marks start, how visible each of them and all are. */
+export function onTheWay(layer, glide, t) {
+  const way = t < 1 ? glide?.ways.get(layer) : undefined;
+  if (!way) return STILL;
+  if (way === "new") return { ...STILL, fade: t };
+  return { ...STILL, starts: way.starts, there: (i) => (way.was[i] >= 0 ? 1 : t) };
+}
+
+/** How what leaves is drawn: its marks, or all of them, fade where they were. */
+export function onTheWayOut({ marks }, t) {
+  return { starts: null, there: marks ? (i) => Number(marks.has(i)) : () => 1, fade: 1 - t };
+}
