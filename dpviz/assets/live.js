@@ -3,6 +3,7 @@
 
 import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
+import { glideTo, progress } from "./live_glide.js";
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
 import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, make, tableElement } from "./live_parts.js";
@@ -35,6 +36,7 @@ class Live extends Tools {
     this.from = 0; // the frame the picture eases from
     this.easeStart = null; // time stamp of the first eased frame
     this.easing = false;
+    this.glide = null; // the way from the scene before, while marks are on it
     this.touched = false; // the reader chose a frame
     this.playing = false;
     this.zoom = HOME;
@@ -214,6 +216,7 @@ class Live extends Tools {
   }
 
   load(scene) {
+    const shown = { scene: this.scene, frame: this.frame, glide: this.glide, now: performance.now() };
     const old = this.scene;
     this.scene = scene;
     this.angles = null; // where the reader has turned a solid picture, until the server has drawn it so
@@ -228,6 +231,7 @@ class Live extends Tools {
       : clamp(followed, 0, scene.frames.length - 1);
     this.from = this.frame;
     this.easing = false;
+    this.glide = this.motion.matches ? null : glideTo(scene, this.frame, shown);
     if (this.isolated !== null && this.isolated >= groupCount(scene)) this.isolate(null);
     if (this.playing && scene.frames.length < 2) this.pause();
     this.canvas.setAttribute("aria-label", scene.alt);
@@ -243,6 +247,7 @@ class Live extends Tools {
     this.layOut();
     this.patch();
     this.draw();
+    if (this.glide) this.schedule();
   }
 
   // -- Frames --
@@ -261,6 +266,7 @@ class Live extends Tools {
   move(target, ease) {
     this.from = this.frame;
     this.frame = target;
+    this.glide = null; // steps are eased by themselves
     this.easing = ease && !this.motion.matches && this.scene.eased !== false;
     this.easeStart = null;
     this.showFrame();
@@ -346,19 +352,22 @@ class Live extends Tools {
     this.easeStart ??= now;
     const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
     this.easing = t < 1;
-    this.draw(easeInOut(t));
+    this.draw(easeInOut(t), now);
     this.counters.frames += 1;
     this.root.dataset.dpvizFrames = String(this.counters.frames);
-    if (this.easing) this.schedule();
+    if (this.easing || this.glide) this.schedule();
   }
 
-  draw(t = 1) {
+  draw(t = 1, now = performance.now()) {
     if (!this.scene || !(this.width > 0)) return;
     const dpr = (devicePixelRatio || 1) * this.enlarged;
     const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
     if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
+    const glided = this.glide ? progress(this.glide, now) : 1;
+    if (glided >= 1) this.glide = null;
+    this.root.classList.toggle("gliding", this.glide !== null);
     const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
-    Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr)));
+    Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
     this.drawTools(this.ctx);
     if (!this.pending) return;
     this.pending = false;
@@ -369,9 +378,9 @@ class Live extends Tools {
     window.dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: this.options.key } }));
   }
 
-  view(t = 1, dpr = 1) {
-    const { frame, from, zoom, hidden, isolated, lifted, width, height, theme, cache } = this;
-    return { frame, from, t, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache };
+  view(t = 1, dpr = 1, glided = 1) {
+    const { frame, from, glide, zoom, hidden, isolated, lifted, width, height, theme, cache } = this;
+    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache };
   }
 
   /** Sizes from the width there is: the legend stands beside a square picture where it fits. */

@@ -3,6 +3,7 @@
 import {
   colourOf, GROUP_SYMBOLS, groupReader, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
+import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
 import { crisp, drawAxes, line, plotOf, scaleOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
@@ -13,7 +14,14 @@ const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then h
 const CELL_PX = 6; // cells of a grid larger than this have borders
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
-// Each gets (ctx, layer, look): look = {scale, theme, row, from, t, alpha(group), dpr, cache}.
+// Each gets (ctx, layer, look): look = {scale, theme, row, from, t, starts, glided, there(i), alpha(group), dpr, cache}.
+
+/** (i, c) -> component c of mark i where it is drawn now: eased from the frame before, or on its way from the scene before. */
+function placesOf(layer, name, look) {
+  const array = layer.arrays[name];
+  const size = array.shape.slice(2).reduce((product, width) => product * width, 1);
+  return placed(reader(array, look.row, look.from, look.t), look.starts?.[name], size, look.glided);
+}
 
 export const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
 export const isDashed = (layer) => layer.dash || layer.role === "exact";
@@ -110,7 +118,7 @@ function checksum({ data, shape }, row) {
 
 /** Points change rarely, while a trace is scrubbed and while the noise is moved: many of them are kept as one image. */
 function drawPoints(ctx, layer, look) {
-  if (layer.arrays.xy.shape[1] < CACHED_POINTS) return void paintPoints(ctx, layer, look);
+  if (look.starts || layer.arrays.xy.shape[1] < CACHED_POINTS) return void paintPoints(ctx, layer, look);
   const sum = (array) => checksum(array, array.shape[0] === 1 ? 0 : look.row);
   const { width, height, dpr, isolated, faint, theme } = look;
   const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
@@ -144,7 +152,7 @@ function oldest(map) {
 function paintPoints(ctx, layer, look, pixels = null) {
   const xy = layer.arrays.xy;
   const n = xy.shape[1];
-  const data = xy.data.subarray(xy.shape[0] === 1 ? 0 : look.row * n * 2);
+  const places = placesOf(layer, "xy", { ...look, from: -1 });
   const { starts, index } = pointOrder(layer, look.row, look.cache);
   const shaped = n <= SHAPED_POINTS;
   const size = pointSize(layer);
@@ -166,8 +174,8 @@ function paintPoints(ctx, layer, look, pixels = null) {
     const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), colour, ctx.globalAlpha);
     for (let at = starts[group]; at < starts[group + 1]; at += 1) {
       const i = index[at];
-      const x = snap(left + (data[2 * i] - x0) * kx - side / 2);
-      const y = snap(top + (y1 - data[2 * i + 1]) * ky - side / 2);
+      const x = snap(left + (places(i, 0) - x0) * kx - side / 2);
+      const y = snap(top + (y1 - places(i, 1)) * ky - side / 2);
       if (put) put(Math.round(x * look.dpr), Math.round(y * look.dpr));
       else if (image) ctx.drawImage(image, x, y, side, side);
       else ctx.fillRect(x, y, side, side);
@@ -227,7 +235,7 @@ function paintDeep(ctx, layer, look, size, opacity) {
 }
 
 function drawMarks(ctx, layer, look) {
-  const xy = reader(layer.arrays.xy, look.row, look.from, look.t);
+  const xy = placesOf(layer, "xy", look);
   const radius = (layer.size === DEFAULT_SIZE ? 11 : layer.size) / 2;
   const path = new Path2D(symbolPath(layer.symbol, radius));
   const stroked = STROKED.has(layer.symbol);
@@ -242,7 +250,7 @@ function drawMarks(ctx, layer, look) {
     ctx.save();
     ctx.translate(x, y);
     if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
-    ctx.globalAlpha = look.alpha(group(i)) * look.faint;
+    ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * look.faint;
     const width = Math.max(1.6, radius / 3);
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
     ctx.lineWidth = stroked ? width + 2.4 : 2.4;
@@ -260,10 +268,10 @@ function drawMarks(ctx, layer, look) {
 }
 
 function drawCircles(ctx, layer, look) {
-  const center = reader(layer.arrays.center, look.row, look.from, look.t);
-  const radius = reader(layer.arrays.radius, look.row, look.from, look.t);
+  const center = placesOf(layer, "center", look);
+  const radius = placesOf(layer, "radius", look);
   for (let i = 0; i < markCount(layer); i += 1) {
-    const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     const [x, y] = [look.scale.x(center(i, 0)), look.scale.y(center(i, 1))];
     const [rx, ry] = [Math.abs(radius(i) * look.scale.kx), Math.abs(radius(i) * look.scale.ky)];
     if (!Number.isFinite(x + y + rx + ry)) continue;
@@ -278,10 +286,10 @@ function drawCircles(ctx, layer, look) {
 }
 
 function drawArrows(ctx, layer, look) {
-  const tail = reader(layer.arrays.tail, look.row, look.from, look.t);
-  const head = reader(layer.arrays.head, look.row, look.from, look.t);
+  const tail = placesOf(layer, "tail", look);
+  const head = placesOf(layer, "head", look);
   for (let i = 0; i < markCount(layer); i += 1) {
-    const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     const [x0, y0] = [look.scale.x(tail(i, 0)), look.scale.y(tail(i, 1))];
     const [x1, y1] = [look.scale.x(head(i, 0)), look.scale.y(head(i, 1))];
     const length = Math.hypot(x1 - x0, y1 - y0);
@@ -301,11 +309,11 @@ function drawArrows(ctx, layer, look) {
 }
 
 function drawSegments(ctx, layer, look) {
-  const ends = reader(layer.arrays.ends, look.row);
+  const ends = placesOf(layer, "ends", { ...look, from: -1 });
   for (let i = 0; i < markCount(layer); i += 1) {
     const corners = [0, 1, 2, 3].map((c) => ends(i, c));
     if (corners.some(Number.isNaN)) continue;
-    ctx.globalAlpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     ctx.beginPath();
     line(ctx, look.scale.x(corners[0]), look.scale.y(corners[1]), look.scale.x(corners[2]), look.scale.y(corners[3]));
     ctx.stroke();
@@ -314,7 +322,7 @@ function drawSegments(ctx, layer, look) {
 
 function drawTrails(ctx, layer, look) {
   const { data, shape: [, m] } = layer.arrays.xy;
-  const now = reader(layer.arrays.xy, look.row, look.from, look.t);
+  const now = placesOf(layer, "xy", look);
   for (let i = 0; i < m; i += 1) {
     const alpha = 0.75 * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     ctx.beginPath();
@@ -373,8 +381,8 @@ function valueImage(layer, row, i, look, strength) {
 }
 
 function drawHeat(ctx, layer, look) {
-  const center = reader(layer.arrays.center, look.row, look.from, look.t);
-  const radius = reader(layer.arrays.radius, look.row, look.from, look.t);
+  const center = placesOf(layer, "center", look);
+  const radius = placesOf(layer, "radius", look);
   const row = layer.arrays.value.shape[0] === 1 ? 0 : look.row;
   for (let i = 0; i < markCount(layer); i += 1) {
     const [x, y] = [look.scale.x(center(i, 0)), look.scale.y(center(i, 1))];
@@ -384,7 +392,7 @@ function drawHeat(ctx, layer, look) {
     ctx.beginPath();
     ctx.ellipse(x, y, rx, ry, 0, 0, 2 * Math.PI);
     ctx.clip();
-    ctx.globalAlpha = look.alpha(i) * look.faint;
+    ctx.globalAlpha = look.there(i) * look.alpha(i) * look.faint;
     ctx.imageSmoothingEnabled = true;
     ctx.imageSmoothingQuality = "high";
     ctx.drawImage(valueImage(layer, row, i, look, 0.72), x - rx, y - ry, 2 * rx, 2 * ry);
@@ -432,10 +440,10 @@ function faceStyle(layer, look, own) {
 function drawLines(ctx, layer, look) {
   if (layer.fill > 0 && layer.arrays.xy_depth) return void drawFaces(ctx, layer, look);
   const [, m, p] = layer.arrays.xy.shape;
-  const xy = reader(layer.arrays.xy, look.row);
+  const xy = placesOf(layer, "xy", { ...look, from: -1 });
   const group = groupReader(layer, look.row);
   for (let i = 0; i < m; i += 1) {
-    ctx.globalAlpha = look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
+    ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
     ctx.beginPath();
     let open = false;
     for (let v = 0; v < p; v += 1) {
@@ -561,7 +569,7 @@ export function drawOrder(layers) {
   return [...layers.slice(0, at), ...rest.filter(isBand), ...rest.filter((layer) => !isBand(layer))];
 }
 
-/** Draw a whole frame; `view` = {frame, from, t, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache}. */
+/** Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache}. */
 export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
   ctx.clearRect(0, 0, view.width, view.height);
@@ -574,15 +582,26 @@ export function drawScene(ctx, scene, view) {
   ctx.beginPath();
   ctx.rect(plot.left, plot.top, plot.width, plot.height);
   ctx.clip();
+  const paint = (layer, own) => {
+    const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
+    ctx.save();
+    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, alpha, ...own }, plot);
+    ctx.restore();
+  };
   for (const layer of drawOrder(scene.layers)) {
     const row = layer.rows[view.frame];
     if (row < 0 || view.hidden.has(layer.name)) continue;
     const from = layer.rows[view.from] ?? -1;
-    const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
-    const faint = from < 0 && view.t < 1 ? view.t : 1; // what was not there a frame ago fades in
-    ctx.save();
-    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, row, from, alpha, faint }, plot);
-    ctx.restore();
+    const way = onTheWay(layer, view.glide, view.glided);
+    const faint = way.fade * (from < 0 && view.t < 1 ? view.t : 1); // what was not there a frame ago fades in
+    paint(layer, { row, from, faint, ...way });
+  }
+  if (view.glided < 1) {
+    for (const gone of view.glide?.leaving ?? []) {
+      if (view.hidden.has(gone.layer.name)) continue;
+      const way = onTheWayOut(gone, view.glided);
+      paint(gone.layer, { row: gone.row, from: -1, faint: way.fade, ...way });
+    }
   }
   ctx.restore();
   return { plot, scale };

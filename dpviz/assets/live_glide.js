@@ -11,7 +11,7 @@ const MOST_POINTS = 6000; // more of them would cost a frame
 const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"] };
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
-const places = (layer) => PLACES[layer.kind] ?? (layer.ids?.length ? NAMED_PLACES[layer.kind] : undefined) ?? [];
+const places = (layer) => PLACES[layer.kind] ?? (layer.ids || layer.glides ? NAMED_PLACES[layer.kind] : undefined) ?? [];
 
 /** A name that stays when the numbers in it change, and which one of them it is. */
 function keyed(layers) {
@@ -50,10 +50,10 @@ function alike(old, layer, oldRow, row) {
 function partners(old, layer, oldRow, row) {
   const count = markCount(layer);
   const was = new Int32Array(count).fill(-1);
-  if (layer.ids?.length) {
+  if (layer.ids) {
     const at = new Map((old.ids ?? []).map((id, i) => [id, i]));
     layer.ids.forEach((id, i) => { was[i] = at.get(id) ?? -1; });
-  } else if (layer.by_place) {
+  } else if (layer.glides === "place") {
     const [from, to] = [reader(old.arrays.xy, oldRow), reader(layer.arrays.xy, row)];
     const apart = (i, j) => Math.hypot(to(i, 0) - from(j, 0), to(i, 1) - from(j, 1));
     const pairs = [];

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from dpviz.core import frozen
 
 PACK_VERSION = 1
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
+
+
+Glides: TypeAlias = Literal["", "index", "place"]
 
 
 class Audience(Enum):
@@ -123,6 +126,8 @@ class Layer:
     hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
     pick: str = ""  # what a click on the layer reports to the page; "": nothing
     total: int = 0  # of points that are an even sample: of how many; 0: nothing was left out
+    glides: Glides = ""  # which mark of the next picture each one is, and glides to; "": by index, curves not at all
+    ids: tuple[int | str, ...] = ()  # instead: one for each mark, the same for the same thing in the next picture
 
     def __post_init__(self) -> None:
         """Raise ValueError for missing arrays or rows that do not exist."""
@@ -294,5 +299,7 @@ def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
         "hue": layer.hue,
         "pick": layer.pick,
         "total": layer.total,
+        **({"glides": layer.glides} if layer.glides else {}),
+        **({"ids": list(layer.ids)} if layer.ids else {}),
         "arrays": arrays,
     }

@@ -121,15 +121,19 @@ def final_layers(
     noise: str = "Noise of the release",
     reference_name: str = "Lloyd's centers, no privacy",
     seen: Seen = RELEASED,
+    ids: tuple[str, ...] = (),
 ) -> list[Layer]:
-    """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers."""
+    """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers.
+
+    `ids` are the centers' where center i of another run is not this one's center i.
+    """
     last = {stage.clock.release: 0}
     cross = {"symbol": "cross", "size": 9.0, "isolate": False}
     layers = [stage.marks(reference_name, SECRET, last, reference[None], **cross)]
     if exact is not None:
-        layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0))
-        layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0))
-    return [*layers, stage.marks("Released center", seen, last, final[None], size=13.0)]
+        layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0, ids=ids))
+        layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0, ids=ids))
+    return [*layers, stage.marks("Released center", seen, last, final[None], size=13.0, ids=ids)]
 
 
 def error_circles(

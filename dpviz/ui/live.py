@@ -18,6 +18,7 @@ PARTS = (
     "live_base",
     "live_turn",
     "live_axes",
+    "live_glide",
     "live_draw",
     "live_hit",
     "live_table",

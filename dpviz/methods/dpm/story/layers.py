@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
-from dpviz.methods.dpm.story.told import Context, about, place, reason, titles
+from dpviz.methods.dpm.story.told import Context, about, paths, place, reason, titles
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.plane import Plane
@@ -73,7 +73,7 @@ def _cut_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     best = _best(told, plane, clock.n_steps)
 
     def add(name: str, seen: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
-        options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, **style}
+        options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": paths(told), **style}
         return stage.layer(name, Kind.LINES, seen.role, seen.audience, rows, {"xy": xy}, **options)
 
     return [
@@ -114,7 +114,7 @@ def _node_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
         during = clock.during("choose", "count")
         names = tuple(_hidden_name(told, node) for node in range(len(cells.axes)))
         found.append(
-            _marks("Cut along a hidden feature", RELEASED, during, hidden, middles, stage, "diamond", 11.0, names)
+            _marks("Cut along a hidden feature", RELEASED, during, hidden, middles, told, stage, "diamond", 11.0, names)
         )
     counted = _sides(told, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
@@ -128,12 +128,13 @@ def _node_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
             symbol="square",
             size=7.0,
             names=sides,
+            ids=tuple(f"{path}{side}" for path in paths(told) for side in (0, 1)),
             isolate=False,
         )
     )
     crossed = {**clock.during("score", "choose", offset=-1), **clock.during("count")}
     why = tuple(f"{about(float(count))} records, {reason(told, i)}" for i, count in enumerate(tree.noisy_counts))
-    found.append(_marks("Refused", REFUSAL, crossed, upto, middles, stage, "cross", 11.0, why))
+    found.append(_marks("Refused", REFUSAL, crossed, upto, middles, told, stage, "cross", 11.0, why))
     if told.node:
         outline = plane.outlines(cells.low[[told.node]], cells.high[[told.node]])[None]
         options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
@@ -149,6 +150,7 @@ def _marks(
     rows: dict[int, int],
     shown: NDArray[np.bool_],
     middles: FloatArray,
+    told: Context,
     stage: Stage,
     symbol: str,
     size: float,
@@ -156,7 +158,14 @@ def _marks(
 ) -> Layer:
     """Make marks in the middle of the nodes that are `shown` (T, m)."""
     xy = np.where(shown[..., None], middles, np.nan)
-    options: dict[str, Any] = {"symbol": symbol, "size": size, "names": names, "pick": PICK, "isolate": False}
+    options: dict[str, Any] = {
+        "symbol": symbol,
+        "size": size,
+        "names": names,
+        "pick": PICK,
+        "isolate": False,
+        "ids": paths(told),
+    }
     return stage.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": xy}, **options)
 
 
@@ -197,10 +206,12 @@ def _release_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
         seen = (Role.CLUSTER, Audience.RELEASED)
         found.append(stage.layer("Cells", Kind.LINES, *seen, last, {"xy": outlines}, size=1.5))
-    found.append(stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0))
+    ways = paths(told)
+    ids = tuple(ways[leaf] for leaf in leaves)
+    found.append(stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0, ids=ids))
     exact = box.to_unit(told.last.nonprivate_centers)
     best = told.reference.run(told.k).nonprivate_centers
-    final = ground.final_layers(told.final, exact, best, stage, reference_name="k-means, same k, no privacy")
+    final = ground.final_layers(told.final, exact, best, stage, reference_name="k-means, same k, no privacy", ids=ids)
     return [*found, *final]
 
 

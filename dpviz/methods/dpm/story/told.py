@@ -182,6 +182,15 @@ def about(count: float) -> str:
     return f"≈ {number(float(round(count)))}"
 
 
+def paths(told: Context) -> tuple[str, ...]:
+    """Name every node by its way from all records, 0 below each cut and 1 above it: the same node of another run."""
+    found: list[str] = []
+    parents = told.result.release.tree.parents.tolist()
+    for node, parent in enumerate(parents):
+        found.append("" if node == 0 else found[parent] + str(int(parents[node - 1] == parent)))
+    return tuple(found)
+
+
 def titles(told: Context) -> tuple[str, ...]:
     """Name every node, in public words."""
     tree = told.result.release.tree

@@ -166,6 +166,7 @@ def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool 
                 symbol="cross",
                 size=6.0,
                 names=words,
+                glides="place",
                 isolate=False,
                 shown=False,
             )
@@ -185,6 +186,7 @@ def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool 
                 everywhere(stage),
                 symbol="diamond",
                 size=10.0,
+                glides="place",
                 names=(name,),
                 isolate=False,
                 pick=f"pair-{pair[0]}-{pair[1]}" if pair else "",
@@ -206,6 +208,7 @@ def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool 
             symbol="star",
             size=12.0,
             names=names,
+            glides="place",
         )
     )
     return layers

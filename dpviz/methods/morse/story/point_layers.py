@@ -28,12 +28,21 @@ def component_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]
         f"component {int(i) + 1}, weight {number(float(w))}"
         for i, w in zip(release.kept, release.mixture.weights, strict=True)
     )
+    ids = tuple(release.kept.tolist())
     if plane.d > 1:
         xy = land.ellipses(land.marginal(release.mixture, plane))[None]
         arrays: Arrays = {"xy": xy, "group": groups[:, told.tree.landscape.component_minima]}
         layers.append(
             Layer(
-                "Components", Kind.LINES, Role.CLUSTER, RELEASED, arrays, rows_of(stage, groups), size=1.5, names=names
+                "Components",
+                Kind.LINES,
+                Role.CLUSTER,
+                RELEASED,
+                arrays,
+                rows_of(stage, groups),
+                size=1.5,
+                names=names,
+                ids=ids,
             )
         )
     start = {"xy": place(release.start)[None]}
@@ -55,7 +64,7 @@ def component_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]
     if exact is not None:
         kept = place(exact)
         move = {"tail": kept[None], "head": place(release.mixture.means)[None]}
-        options: dict[str, Any] = {"isolate": False, "shown": False}
+        options: dict[str, Any] = {"isolate": False, "shown": False, "ids": ids}
         layers += [
             Layer("Noise", Kind.ARROWS, Role.NOISE, SECRET, move, everywhere(stage), size=1.5, **options),
             Layer(

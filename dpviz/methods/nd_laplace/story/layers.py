@@ -71,7 +71,7 @@ def layers(told: Context, plane: Projection, rng: np.random.Generator) -> list[L
 def _crowd(told: Context, stage: Stage) -> list[Layer]:
     """Everybody's records and released points."""
     clock, kept = stage.clock, sample(told.n)
-    style = {"size": 2.5 if told.n > FEW else 4.0, "isolate": False, "total": told.n}
+    style = {"size": 2.5 if told.n > FEW else 4.0, "isolate": False, "total": told.n, "glides": "index"}
     last = {clock.release: 0}
     found = [
         _points("Records", SECRET, clock.always(), told.unit, stage, kept, style),
@@ -101,7 +101,7 @@ def _ways(told: Context, stage: Stage) -> list[Layer]:
     ends = np.stack([np.concatenate([tails, placed(each, plane, rows)], axis=1) for each in heads])
     way = {**clock.during(*clock.phases[1:]), clock.release: 1}
     names = tuple(f"record {int(i)}" for i in rows)
-    shared: dict[str, Any] = {"isolate": False, "names": names}
+    shared: dict[str, Any] = {"isolate": False, "names": names, "ids": tuple(rows.tolist())}
     some = "" if len(rows) == told.n else f" of {len(rows)}"
     noise, exact = SECRET_NOISE, SECRET
     return [
@@ -131,7 +131,7 @@ def _chosen(told: Context, stage: Stage, rng: np.random.Generator) -> list[Layer
     length = outlines(here, told.step.radius[i], told, plane)
     heads = np.stack([before, after])
     arrow = {"tail": np.stack([here, here]), "head": heads}
-    own: dict[str, Any] = {"isolate": False}
+    own: dict[str, Any] = {"isolate": False, "ids": (told.record,)}
     exact, noise, blue = SECRET, SECRET_NOISE, RELEASED
     late = {**clock.during(*clock.phases[1:]), clock.release: 1}
     return [
@@ -204,6 +204,7 @@ def _area(told: Context, stage: Stage, here: FloatArray, rng: np.random.Generato
             always,
             {"xy": rings[None, :1]},
             size=2.5,
+            ids=(told.record,),
             **options,
         ),
         stage.layer(
@@ -215,6 +216,7 @@ def _area(told: Context, stage: Stage, here: FloatArray, rng: np.random.Generato
             {"xy": rings[None, 1:]},
             size=1.25,
             dash=True,
+            ids=tuple(f"{told.record} {level}" for level in area.levels),
             names=names,
             **options,
         ),

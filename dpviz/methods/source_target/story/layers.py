@@ -110,6 +110,7 @@ def release_layers(told: Context, stage: Stage) -> list[Layer]:
     """S' with its noisy counts, and what the threshold refused."""
     counts, released = told.result.release.noisy_counts, told.released
     names: tuple[str, ...] = ()
+    origins = tuple(told.result.release.origins.tolist())
     layers = []
     if counts is not None:
         names = tuple(f"about {number(float(count))} records (noisy)" for count in counts)
@@ -126,6 +127,7 @@ def release_layers(told: Context, stage: Stage) -> list[Layer]:
                 fill=0.12,
                 isolate=False,
                 names=names,
+                ids=origins,
             )
         )
         layers += _refused(told, stage)
@@ -138,6 +140,7 @@ def release_layers(told: Context, stage: Stage) -> list[Layer]:
             symbol="diamond",
             size=9.0,
             names=names,
+            ids=origins,
             isolate=False,
         )
     )
@@ -152,12 +155,14 @@ def choice_layers(told: Context, stage: Stage) -> list[Layer]:
     served = np.bincount(told.servers[new] - told.n_released, minlength=len(told.selected))
     names = tuple(f"new center {i + 1}, serves {int(n)} targets" for i, n in enumerate(served))
     floor = told.targets[told.reference.nonprivate_selected]
-    cross: dict[str, Any] = {"symbol": "cross", "size": 10.0, "isolate": False}
+    cross: dict[str, Any] = {"symbol": "cross", "size": 10.0, "isolate": False, "glides": "place"}
     return [
-        _lines("Served by S′", SERVED, lines[~new], stage, 1.0),
-        _lines("Served by a new center", RELEASED, lines[new], stage, 1.2),
+        _lines("Served by S′", SERVED, lines, ~new, stage, 1.0),
+        _lines("Served by a new center", RELEASED, lines, new, stage, 1.2),
         stage.marks("Choice without privacy", SECRET, last, floor[None], **cross),
-        stage.marks("New center", RELEASED, last, told.selected[None], size=14.0, names=names, isolate=False),
+        stage.marks(
+            "New center", RELEASED, last, told.selected[None], size=14.0, names=names, glides="place", isolate=False
+        ),
     ]
 
 
@@ -211,9 +216,11 @@ def _dots(name: str, seen: Seen, unit: Points, stage: Stage, **style: Any) -> La
     return stage.layer(name, Kind.POINTS, *_seen(seen), _always(), arrays, isolate=False, **style)
 
 
-def _lines(name: str, seen: Seen, ends: FloatArray, stage: Stage, size: float) -> Layer:
-    xy = stage.projection(ends).reshape(1, -1, 4)
-    return stage.layer(name, Kind.SEGMENTS, *_seen(seen), _during(CHOICE), {"ends": xy}, size=size, isolate=False)
+def _lines(name: str, seen: Seen, ends: FloatArray, drawn: NDArray[np.bool_], stage: Stage, size: float) -> Layer:
+    """Draw those of the targets' lines (n, 2, d) that are `drawn` (n,): each glides to its target's next server."""
+    arrays = {"ends": stage.projection(ends[drawn]).reshape(1, -1, 4)}
+    style: dict[str, Any] = {"size": size, "isolate": False, "ids": tuple(np.flatnonzero(drawn).tolist())}
+    return stage.layer(name, Kind.SEGMENTS, *_seen(seen), _during(CHOICE), arrays, **style)
 
 
 def _green(told: Context) -> Seen:
