@@ -352,9 +352,8 @@ class Live extends Tools {
     this.easeStart ??= now;
     const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
     this.easing = t < 1;
+    if (!this.glide) this.root.dataset.dpvizFrames = String(this.counters.frames += 1); // steps: a glide has its own
     this.draw(easeInOut(t), now);
-    this.counters.frames += 1;
-    this.root.dataset.dpvizFrames = String(this.counters.frames);
     if (this.easing || this.glide) this.schedule();
   }
 

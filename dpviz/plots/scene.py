@@ -130,7 +130,7 @@ class Layer:
     ids: tuple[int | str, ...] = ()  # instead: one for each mark, the same for the same thing in the next picture
 
     def __post_init__(self) -> None:
-        """Raise ValueError for missing arrays or rows that do not exist."""
+        """Raise ValueError for missing arrays, ids that do not name each mark, or rows that do not exist."""
         for name, n_axes in _ARRAYS[self.kind]:
             array = self.arrays.get(name)
             if array is None or array.ndim != n_axes:
@@ -138,6 +138,11 @@ class Layer:
                 raise ValueError(
                     f"Layer {self.name!r} ({self.kind.value}) had {found} for {name!r}, but it needs {n_axes} axes."
                 )
+        if self.ids and (len(set(self.ids)), len(self.ids)) != (_n_marks(self), _n_marks(self)):
+            raise ValueError(
+                f"Layer {self.name!r} named {len(set(self.ids))} different things in {len(self.ids)} ids, but it has "
+                f"{_n_marks(self)} marks, and each of them needs an id of its own."
+            )
         n_rows = max(array.shape[0] for array in self.arrays.values())
         if self.rows.ndim != 1 or self.rows.max(initial=-1) >= n_rows or self.rows.min(initial=-1) < -1:
             raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")

@@ -54,6 +54,7 @@ def redrawn(picture: Locator) -> Iterator[None]:
     yield
     expect(picture).not_to_have_attribute("data-dpviz-drawn", drawn, timeout=SLOW)
     expect(picture).not_to_have_attribute("data-dpviz-scene", scene)
+    expect(picture).not_to_have_class(re.compile(r"\bgliding\b"))
 
 
 def behind(page: Page, name: str) -> None:

@@ -149,6 +149,8 @@ OTHER = {  # another value for each field of a layer and of a scene
         "hue": 3,
         "shown": False,
         "total": 7,
+        "glides": "place",
+        "ids": tuple(range(M)),
     },
     "scene": {
         "title": "other",
@@ -205,6 +207,13 @@ def test_a_layer_without_its_arrays_is_refused(kind):
 def test_rows_that_do_not_exist_are_refused(rows):
     with pytest.raises(ValueError, match=f"rows outside -1..{R - 1}"):
         layer(rows=np.array(rows, dtype=np.int16))
+
+
+@pytest.mark.parametrize("ids", [(1,), (1, 2, 3, 3), (1, 2, 3, 4, 5)])
+def test_ids_that_do_not_name_each_mark_are_refused(ids):
+    with pytest.raises(ValueError, match=f"in {len(ids)} ids.*{M} marks"):
+        layer(ids=ids)
+    assert layer(ids=tuple("abcd")).ids == ("a", "b", "c", "d")
 
 
 def test_rows_are_named_by_frame_and_the_rest_is_hidden():
