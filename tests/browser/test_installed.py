@@ -62,7 +62,7 @@ def keep_machine_code(home: Path) -> None:
 
     Machine code is kept for a source of a certain time and size, so that each file takes its time from the checkout.
     """
-    for kept in (ROOT / "dpviz").rglob("*.nb[ci]"):
+    for kept in (ROOT / "dpviz").rglob("__pycache__/*"):
         to = home / kept.relative_to(ROOT)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(kept, to)
