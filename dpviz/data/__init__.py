@@ -5,7 +5,7 @@ from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, Parq
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
-from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, load, size_limits, subsample
+from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.table import Missing, Scaling, Table, read_table
 
@@ -31,6 +31,7 @@ __all__ = [
     "as_chunks",
     "data_knobs",
     "get_ready",
+    "known_groups",
     "load",
     "read_confined",
     "read_table",

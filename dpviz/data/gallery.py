@@ -32,35 +32,40 @@ class _Entry:
     sizes: SizeLimits
     make: Callable[..., Dataset]
     knobs: type[Any] | None = None
+    n_groups: int | None = None  # public; None where there is none, or where a knob says it
 
 
-def _synthetic(make: Callable[..., Dataset], knobs_type: type[Any], default: int = DEFAULT_RECORDS) -> _Entry:
-    return _Entry(SizeLimits(0, default, synthetic.MAX_RECORDS), make, knobs_type)
+def _synthetic(
+    make: Callable[..., Dataset], knobs_type: type[Any], n_groups: int | None = None, default: int = DEFAULT_RECORDS
+) -> _Entry:
+    return _Entry(SizeLimits(0, default, synthetic.MAX_RECORDS), make, knobs_type, n_groups)
 
 
-def _real(make: Callable[[], Dataset], n_records: int) -> _Entry:
-    return _Entry(SizeLimits(0, n_records, n_records), make)
+def _real(make: Callable[[], Dataset], n_records: int, n_groups: int | None = None) -> _Entry:
+    return _Entry(SizeLimits(0, n_records, n_records), make, n_groups=n_groups)
 
 
 _GALLERY: Mapping[str, _Entry] = MappingProxyType(
     {
         "blobs": _synthetic(synthetic.blobs, synthetic.BlobsKnobs),
-        "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs, synthetic.MOONS_RECORDS),
-        "circles": _synthetic(synthetic.circles, synthetic.CirclesKnobs),
-        "spirals": _synthetic(shapes.spirals, shapes.SpiralsKnobs),
-        "anisotropic": _synthetic(shapes.anisotropic, shapes.AnisotropicKnobs),
-        "nested": _synthetic(shapes.nested, shapes.NestedKnobs),
-        "outliers": _synthetic(shapes.outliers, shapes.OutliersKnobs),
-        "imbalanced": _synthetic(shapes.imbalanced, shapes.ImbalancedKnobs),
+        "moons": _synthetic(synthetic.moons, synthetic.MoonsKnobs, 2, synthetic.MOONS_RECORDS),
+        "circles": _synthetic(synthetic.circles, synthetic.CirclesKnobs, 2),
+        "spirals": _synthetic(shapes.spirals, shapes.SpiralsKnobs, shapes.N_ARMS),
+        "anisotropic": _synthetic(shapes.anisotropic, shapes.AnisotropicKnobs, len(shapes.ANISOTROPIC_CENTERS)),
+        "nested": _synthetic(shapes.nested, shapes.NestedKnobs, shapes.N_GROUPS**2),
+        "outliers": _synthetic(shapes.outliers, shapes.OutliersKnobs, len(shapes.OUTLIER_CENTERS)),
+        "imbalanced": _synthetic(
+            shapes.imbalanced, shapes.ImbalancedKnobs, len(shapes.LARGE_CENTERS) + len(shapes.SMALL_CENTERS)
+        ),
         "mixture": _synthetic(shapes.mixture, shapes.MixtureKnobs),
         "null": _synthetic(synthetic.null, synthetic.NullKnobs),
-        "city": _synthetic(city.city, city.CityKnobs),
-        "iris": _real(bundled.iris, bundled.N_IRIS),
-        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER),
-        "wine": _real(bundled.wine, bundled.N_WINE),
-        "digits": _real(bundled.digits, bundled.N_DIGITS),
+        "city": _synthetic(city.city, city.CityKnobs, len(city.DISTRICTS)),
+        "iris": _real(bundled.iris, bundled.N_IRIS, 3),
+        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER, 2),
+        "wine": _real(bundled.wine, bundled.N_WINE, 3),
+        "digits": _real(bundled.digits, bundled.N_DIGITS, 10),
         "diabetes": _real(bundled.diabetes, bundled.N_DIABETES),
-        "gapminder": _real(bundled.gapminder, bundled.N_GAPMINDER),
+        "gapminder": _real(bundled.gapminder, bundled.N_GAPMINDER, 5),
         "carshare": _real(bundled.carshare, bundled.N_CARSHARE),
         "image": _real(bundled.photograph, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
         "flower": _real(bundled.flower, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
@@ -90,6 +95,19 @@ def data_knobs(name: str) -> tuple[Knob, ...]:
     """Return the knobs of the data set `name`, () when nothing can be moved; raises ValueError for an unknown name."""
     made = _entry(name).knobs
     return () if made is None else knobs(made)
+
+
+def known_groups(name: str, **knobs: Any) -> int | None:
+    """Return how many groups the set `name` is known to have, which is public; None where nobody knows.
+
+    `knobs` are those of `load`; without them, it is the set at its defaults. Raises ValueError for an unknown name,
+    KnobError for a knob.
+    """
+    entry = _entry(name)
+    _check_knob_names(name, knobs)
+    if entry.knobs is not None and any(knob.name == "n_clusters" for knob in data_knobs(name)):
+        return int(entry.knobs(**knobs).n_clusters)
+    return entry.n_groups
 
 
 def size_limits(name: str) -> SizeLimits:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import KnobError
-from dpviz.data import DATASETS, data_knobs, load, size_limits
+from dpviz.data import DATASETS, data_knobs, known_groups, load, size_limits
 
 SHAPES = ("spirals", "anisotropic", "nested", "outliers", "imbalanced", "mixture")
 SYNTHETIC = ("blobs", "moons", "circles", *SHAPES, "null", "city")
@@ -39,6 +39,20 @@ def test_every_set_is_well_formed(name):
         assert dataset.labels.dtype == np.intp
         classes = np.unique(dataset.labels)
         np.testing.assert_array_equal(classes, np.arange(len(classes)))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_known_groups_are_those_of_the_classes(name):
+    """Records that are scattered on purpose are a class and no group."""
+    labels = load(name).labels
+    scattered = name in ("city", "outliers")
+    assert known_groups(name) == (None if labels is None else len(np.unique(labels)) - scattered)
+
+
+def test_the_known_groups_follow_the_knob_that_makes_them():
+    assert known_groups("blobs", n_clusters=8, overlap=0.1) == 8
+    with pytest.raises(KnobError, match="none"):
+        known_groups("iris", n_clusters=8)
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -184,3 +184,15 @@ def test_a_session_keeps_its_state_from_page_to_page(open_page):
         assert page.query.get("n_clusters", "9") == "9"
     page.app.switch_page(f"pages/{FIRST}.py")
     assert page.run().hash == before
+
+
+@pytest.mark.parametrize("name", [FIRST, MORSE])
+def test_another_data_set_brings_its_own_number_of_clusters(open_page, name):
+    page = open_page(name, data="blobs", data_n_clusters="3", n="200", n_clusters="7")
+    assert page.query["n_clusters"] == "7"
+    page.set("selectbox", "Data", "moons")
+    assert page.query["n_clusters"] == "2"
+    page.set("slider", "Clusters K" if name == MORSE else "Clusters k", 5).set("selectbox", "Data", "digits")
+    assert page.query["n_clusters"] == "10"
+    again = open_page(name, **page.query)
+    assert (again.query, again.packed()) == (page.query, page.packed())

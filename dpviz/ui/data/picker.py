@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
-from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, load, size_limits
+from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
 from dpviz.data.cards import title
 from dpviz.data.choices import Choices
 from dpviz.ui import controls, hiding, state
@@ -26,6 +26,7 @@ UPLOAD_TITLE = "Upload a file…"
 DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthesised records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
+OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")  # knobs that mean another set's things
 _CHOICE = "dpviz:data"
 
 
@@ -39,6 +40,13 @@ class Source:
     uploaded: bool
     sheet: Sheet | None = None  # of what was drawn by hand
     form: Choices | None = None  # of an upload
+    n_groups: int | None = None  # public; None where nobody knows
+
+    def suited(self, knob: Knob) -> Knob:
+        """Return a knob for a number of clusters that stands, until it is moved, at the groups that the set has."""
+        if self.n_groups is None:
+            return knob
+        return replace(knob, default=min(max(self.n_groups, int(knob.minimum)), int(knob.maximum)))
 
     @property
     def drawn(self) -> bool:
@@ -59,9 +67,10 @@ class Shelf:
     sizes: Callable[[str], SizeLimits]
     knobs: Callable[[str], tuple[Knob, ...]]
     load: Callable[..., Dataset]  # (name, n=, seed=, **knobs)
+    groups: Callable[..., int | None] = lambda _name, **_knobs: None  # (name, **knobs) -> how many are known
 
 
-GALLERY = Shelf({name: title(name) for name in DATASETS}, size_limits, data_knobs, load)
+GALLERY = Shelf({name: title(name) for name in DATASETS}, size_limits, data_knobs, load, known_groups)
 
 
 def pick(
@@ -131,11 +140,11 @@ def _take(own: Shelf | None, name: str) -> None:
 
 
 def _start_again(own: Shelf | None) -> None:
-    """Another data set: its size and knobs start from their own defaults."""
+    """Another data set: its size, its knobs and what is asked of it start from their own defaults."""
     upload.expect_nothing()  # the link asked for another choice
     shelves = [GALLERY] if own is None else [GALLERY, own]
     names = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
-    state.forget(["n", "x", "y", "z", "node", "along", *names])
+    state.forget([*OF_THE_DATA, *names])
 
 
 def _from_shelf(name: str, shelf: Shelf) -> Source:
@@ -160,7 +169,8 @@ def _from_shelf(name: str, shelf: Shelf) -> Source:
     link = [("data", name), ("n", str(n)), ("data_seed", str(seed))]
     link += [(knob.name, knob.format(state.value(knob))) for knob in knobs]
     key = (name, n, seed, tuple(sorted(values.items())))
-    return Source(_load(*key, shelf.load), key, tuple(link), uploaded=False)
+    groups = shelf.groups(name, **values)
+    return Source(_load(*key, shelf.load), key, tuple(link), uploaded=False, n_groups=groups)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -33,7 +33,7 @@ def draw() -> None:
         controls.control(family.METHOD)
     common: dict[str, Any] = {}
     with page.more:
-        common["n_clusters"] = controls.control(KNOBS["n_clusters"])
+        common["n_clusters"] = controls.control(page.source.suited(KNOBS["n_clusters"]))
         drawn = controls.control if chosen in ("published", "both") else state.value
         orientation = drawn(KNOBS["orientation"])
         drawn = controls.control if chosen in family.STARTED else state.value

@@ -27,7 +27,8 @@ def draw() -> None:
     with page.first:
         chosen["base"] = controls.control(KNOBS["base"])
     with page.more:
-        for name in ("n_clusters", "n_components", "n_iterations"):
+        chosen["n_clusters"] = controls.control(page.source.suited(KNOBS["n_clusters"]))
+        for name in ("n_components", "n_iterations"):
             chosen[name] = controls.control(KNOBS[name])
         chosen |= morse.calibration(KNOBS)
         noise = frame.seeds(page, start=False)

@@ -55,7 +55,7 @@ def draw() -> None:
         """What ε moves, and nothing else, so that the picture answers at once."""
         knob = nd_laplace.KNOBS["epsilon"]
         level = controls.log_slider(knob, note=note, hint="")
-        moved = [*nd_laplace.link(), ("epsilon", knob.format(level)), *nd_laplace_tabs.link()]
+        moved = [*nd_laplace.link(), ("epsilon", knob.format(level)), *nd_laplace_tabs.link(page.source)]
         moved += two_worlds.link(page, record=False)
         picture = show(page, Slider(knob, lambda each: (method(each),)), level, noise, view, moved)
         nd_laplace.follow_click(picture, page.source.dataset.n)

@@ -14,6 +14,7 @@ from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.ui import address, asking, controls, panel, state
+from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
@@ -27,14 +28,13 @@ N_RUNS = 10  # specification
 PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
 METHOD = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
-KNOBS = (METHOD, CLUSTERS)
 
 Recall = Callable[[], Context | None]
 
 
-def link() -> list[tuple[str, str]]:
+def link(source: Source) -> list[tuple[str, str]]:
     """Return what this tab adds to the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in KNOBS]
+    return [(knob.name, knob.format(state.value(knob))) for knob in (METHOD, source.suited(CLUSTERS))]
 
 
 @st.fragment
@@ -49,11 +49,12 @@ def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
         method = str(controls.control(METHOD))
-    n_clusters = int(state.value(CLUSTERS))
+    asked = frame.source.suited(CLUSTERS)
+    n_clusters = int(state.value(asked))
     if method == "kmeans":
         with right:
-            n_clusters = int(controls.control(CLUSTERS))
-    address.follow(link(), key="address-clusters")
+            n_clusters = int(controls.control(asked))
+    address.follow(link(frame.source), key="address-clusters")
     note = laplace_clusters.cap_note(told.n, method)
     if note:
         st.caption(note)

@@ -16,6 +16,7 @@ from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import Describe
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import reading, reproduction, state
+from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import Frame
 from dpviz.ui.runs import Noise
 
@@ -43,9 +44,9 @@ TAB = Knob(
 DRAW = "Draw of this record"  # what two worlds are told apart by
 
 
-def link() -> list[tuple[str, str]]:
+def link(source: Source) -> list[tuple[str, str]]:
     """Return which tab is open, and what its clusters are found by, for the link."""
-    return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link()]
+    return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link(source)]
 
 
 def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:

@@ -13,7 +13,7 @@ from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
-from dpviz.tools.compare.page.question import KNOBS, Question, ask, read_at
+from dpviz.tools.compare.page.question import CLUSTERS, KNOBS, Question, ask, read_at
 from dpviz.tools.compare.page.runs import Gathered, gathered
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
@@ -47,7 +47,8 @@ _CLICK = "dpviz:compare-click"
 
 def link(frame: Frame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
-    every = (*KNOBS, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
+    asked = (frame.source.suited(knob) if knob is CLUSTERS else knob for knob in KNOBS)
+    every = (*asked, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
     return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
 
 

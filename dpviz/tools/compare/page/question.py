@@ -87,7 +87,7 @@ def ask(frame: Frame) -> Question:
             key=_PILLS,
             on_change=_switched,
         )
-        n_clusters = int(controls.control(CLUSTERS))
+        n_clusters = int(controls.control(frame.source.suited(CLUSTERS)))
     with frame.more:
         grid = GRIDS[str(controls.control(GRID))]
         runs = int(controls.control(RUNS))
