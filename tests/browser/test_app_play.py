@@ -50,7 +50,7 @@ def test_while_the_slider_moves_nothing_is_sent_again(page: Page, server: Server
 
 def test_the_public_sees_no_release_that_nobody_paid_for(page: Page, server: Server) -> None:
     page.goto(f"{server('app.py')}/convergent_kmeans?n=600&tab=play&audience=public")
-    expect(page.get_by_text("Every ε is one more release")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Each ε is a separate release")).to_be_visible(timeout=30_000)
     expect(page.locator(".dpviz-live[data-dpviz-key=over]")).to_have_count(0)
 
 

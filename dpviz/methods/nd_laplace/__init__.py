@@ -80,7 +80,7 @@ METHOD = Method(
         seed=1,
         frames=(0, 2, -1),
         params={"epsilon": 0.006},
-        hidden=("Scale: 1 m, the distance that ε is per", "Click one to choose it"),
+        hidden=("Scale: 1 m, the distance that ε is per", "Selectable record"),
     ),
     entries=(
         Entry(

@@ -33,7 +33,7 @@ COLUMNS = (
     Column("delta", "δ"),
     Column("neighbors", "One record"),
     Column("measured", "Measured ε, at least"),
-    Column("at_ceiling", "Runs can show more"),
+    Column("at_ceiling", "At ceiling"),
     Column("runs", "Runs per data set"),
     Column("verdict", "Verdict"),
     Column("reason", "Reason"),

@@ -126,7 +126,7 @@ def all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str,
     `epsilons` are its knobs, by `SPEND`'s choice.
     """
     if frame.public:
-        st.info("Costs are exact, and every run is one more release. The curator sees them; you do not.")
+        st.info("Costs are exact, and each run is a separate release. Only the curator sees them.")
         return
     _all_methods(frame, asked, noise, epsilons, chosen)
 

@@ -24,7 +24,7 @@ PHASES = ("exact", "noisy", *STOPS)
 MOST_LINES = 40  # cells along an axis whose walls can still be told apart
 NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 TERMS = (
-    ("Cells", "A public grid. Each record counts in one cell; the more color, the more records."),
+    ("Cells", "A public grid. Each record counts in one cell; darker cells hold more."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )

@@ -120,7 +120,7 @@ def follow_click(picture: LiveState | None) -> None:
 def many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None:
     """Draw many runs, before and after Morse processing. ε is read when they begin: the slider's fragment moves it."""
     if frame.public:
-        st.info("Agreement is exact, and every run is one more release. The curator sees them; you do not.")
+        st.info("Agreement is exact, and each run is a separate release. Only the curator sees it.")
         return
     _many_runs(frame, params, noise, epsilon)
 

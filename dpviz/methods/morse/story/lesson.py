@@ -81,7 +81,7 @@ LESSON = Lesson(
         ),
         lesson.Step(
             "Two moons",
-            "No straight line parts the two moons, so that two centers never find them. Chains of peaks can. ε is 5.",
+            "No straight line separates the two moons, so two centers never find them. Chains of peaks can. ε is 5.",
             question=Question(
                 "In how many of 10 runs are the two clusters the two moons?",
                 MOONS,

@@ -107,7 +107,7 @@ def _ways(told: Context, stage: Stage) -> list[Layer]:
     return [
         stage.layer(f"Moves{some}", Kind.SEGMENTS, noise.role, noise.audience, way, {"ends": ends}, size=1.0, **shared),
         stage.layer(
-            "Click one to choose it",
+            "Selectable record",
             Kind.MARKS,
             exact.role,
             exact.audience,

@@ -95,7 +95,7 @@ LESSON = Lesson(
     (
         Step(
             "No curator",
-            "Everybody moves the own place before sending it. Grey is the true place, known to that person alone. Blue "
+            "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. Blue "
             "was sent. Click a record: orange rings hold 50, 90 and 95 in 100 of the places it could be sent to.",
         ),
         Step(

@@ -96,7 +96,7 @@ def follow_click(frame: Frame, picture: LiveState | None) -> None:
 def costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
     """Draw every method's cost over many runs. The budget is read when they begin: the slider's fragment moves it."""
     if frame.public:
-        st.info("Costs are exact, and every run is one more release. The curator sees them; you do not.")
+        st.info("Costs are exact, and each run is a separate release. Only the curator sees them.")
         return
     _costs(frame, params, noise, budget)
 

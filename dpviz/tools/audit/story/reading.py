@@ -31,7 +31,7 @@ MISREADINGS = (
     Misreading(
         "The worst case is made up; nothing like it will happen to my records.",
         "The promise is for every pair of [[neighbors]]. One pair that breaks it refutes the claim, and whoever lives "
-        "in such a corner was promised the same as everybody.",
+        "in such a corner was promised the same as everyone.",
         "“Two worlds”: the made-up pair, and then one of these records.",
     ),
     Misreading(

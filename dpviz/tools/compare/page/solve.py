@@ -34,7 +34,7 @@ def epsilon(rows: Rows, *, complete: bool, bounds_public: bool) -> None:
     """Say for each method from which ε on it reaches the accuracy, with what the runs allow to say."""
     aim = _drawn_aim()
     if not complete:
-        st.caption("The answers wait for all runs.")
+        st.caption("Answers appear when all runs finish.")
         return
     _say(answers(rows, aim, bounds_public=bounds_public))
     st.caption(
@@ -50,7 +50,7 @@ def people(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: in
     parts = parts_of(entries, at, frame.source.dataset.n, n_clusters, start_seed, seed)
     runs = gathered(frame.source, parts, "people", "Parts of the runs on samples")
     if not runs.complete:
-        st.caption("The answers wait for all runs.")
+        st.caption("Answers appear when all runs finish.")
         return
     _say(answers(runs.rows, aim, bounds_public=not frame.source.dataset.bounds_from_data, solve=solve_n))
     st.caption(

@@ -25,7 +25,7 @@ LEAK = (
     "Curator view: computed on the true records. Choosing ε from exact results leaks information that no guarantee "
     "here covers."
 )
-HIDDEN = "Costs are exact, and every run would be one more release. The curator sees them; you do not."
+HIDDEN = "Costs are exact, and each run would be a separate release. Only the curator sees them."
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
 WITHOUT = "Without privacy: k-means++"

@@ -19,7 +19,7 @@ from dpviz.ui.setup import AnySetup
 
 HEIGHT = 460
 CHART_HEIGHT = 200
-PUBLIC = "Every ε is one more release, and their budgets add up. The curator sees them; you do not."
+PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
 
 Describe = Callable[[float], AnySetup]  # epsilon -> the method at that epsilon
 

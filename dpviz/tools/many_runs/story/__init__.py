@@ -73,7 +73,7 @@ def scene(
         title="",
         alt=f"{words.title}: {centers.shape[1]} cluster centers at {len(states)} values of ε from "
         f"{number(stops[0])} to {number(stops[-1])}, with the same noise.",
-        caption="ε grows, the random numbers stay. Every stop would be one more release.",
+        caption="ε grows, the random numbers stay. Each ε would be a separate release.",
         hint="Play, or drag the slider.",
         x=stage.projection.x,
         y=stage.projection.y,
