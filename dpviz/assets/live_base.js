@@ -90,15 +90,13 @@ export function valueText(axis, at) {
 // One table for both themes. Clusters are Okabe and Ito's hues, softened so that a role's mark stays in front.
 export const THEMES = {
   light: {
-    exact: "#6b7280", released: "#0072b2", noise: "#e07b00", public: "#12875d", violation: "#c8102e",
-    clusters: ["#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#4fb296", "#8f7fc9", "#a98058", "#7b97b8", "#b3597f",
-      "#8fa63a"],
+    exact: "#737984", released: "#0b5cad", noise: "#d9770f", public: "#2f9e6b", violation: "#c8102e",
+    clusters: ["#bf4da8", "#255b68", "#907bf8", "#a17003", "#4d6905", "#9f0c54", "#6f4992"],
     grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78,
   },
   dark: {
-    exact: "#a3aab5", released: "#4aa8e0", noise: "#f5a13d", public: "#3fbf90", violation: "#ff6b73",
-    clusters: ["#b8749a", "#5390b5", "#a3923a", "#ad7654", "#4a947f", "#8377b5", "#8f7355", "#70859f", "#9c5675",
-      "#7b8d3f"],
+    exact: "#a3aab5", released: "#3f95e0", noise: "#f5a13d", public: "#5fdcab", violation: "#f2545f",
+    clusters: ["#f592fe", "#218196", "#8964df", "#e9d401", "#819808", "#c23870", "#d6907d"],
     grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85,
   },
 };

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import FloatArray
+from dpviz.core.palette import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 
@@ -22,10 +23,9 @@ N_DRAWN = 240  # records, drawn with seed 0
 DOT = 3.2
 MOST_UNITS = 3  # that a card lists
 
-# The clusters' colors of the app's two themes (.streamlit/config.toml); the picture follows the page that holds it.
-LIGHT = ("#0072b2", "#e07b00", "#12875d", "#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#8f7fc9", "#a98058", "#6b7280")
-DARK = ("#4aa8e0", "#f5a13d", "#3fbf90", "#d58bb5", "#7cc4ee", "#d9c64f", "#e0a07c", "#a99be0", "#c29b76", "#a3aab5")
-NO_CLASS = len(LIGHT) - 1  # grey
+# The picture follows the theme of the page that holds it; records without a class are grey.
+LIGHT, DARK = (*CLUSTERS_LIGHT, "#737984"), (*CLUSTERS_DARK, "#a3aab5")
+NO_CLASS = len(LIGHT) - 1
 COLOUR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel
 
 
@@ -94,7 +94,7 @@ def _dots(sample: Dataset, places: FloatArray, is_image: bool) -> Iterator[str]:
             here = (digits == colour).all(axis=1)
             yield f'<path stroke="#{"".join(f"{digit:x}" for digit in colour)}" d="{_path(places[here])}"/>'
         return
-    classes = np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % len(LIGHT)
+    classes = np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % NO_CLASS
     for one in np.unique(classes):
         yield f'<path class="c{one}" d="{_path(places[classes == one])}"/>'
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.core.palette import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.plots.scene import Audience, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster
@@ -40,16 +41,13 @@ LIGHT = Theme(
     "#ffffff",
     "#1c2430",
     {
-        Role.EXACT: "#6b7280",
-        Role.RELEASED: "#0072b2",
-        Role.NOISE: "#e07b00",
-        Role.PUBLIC: "#12875d",
+        Role.EXACT: "#737984",
+        Role.RELEASED: "#0b5cad",
+        Role.NOISE: "#d9770f",
+        Role.PUBLIC: "#2f9e6b",
         Role.VIOLATION: "#c8102e",
     },
-    (
-        *("#cc79a7", "#56b4e9", "#c9b22b", "#d98a5f", "#4fb296"),
-        *("#8f7fc9", "#a98058", "#7b97b8", "#b3597f", "#8fa63a"),
-    ),
+    CLUSTERS_LIGHT,
     grid=0.08,
     points=0.78,
 )
@@ -59,15 +57,12 @@ DARK = Theme(
     "#e6e9ee",
     {
         Role.EXACT: "#a3aab5",
-        Role.RELEASED: "#4aa8e0",
+        Role.RELEASED: "#3f95e0",
         Role.NOISE: "#f5a13d",
-        Role.PUBLIC: "#3fbf90",
-        Role.VIOLATION: "#ff6b73",
+        Role.PUBLIC: "#5fdcab",
+        Role.VIOLATION: "#f2545f",
     },
-    (
-        *("#b8749a", "#5390b5", "#a3923a", "#ad7654", "#4a947f"),
-        *("#8377b5", "#8f7355", "#70859f", "#9c5675", "#7b8d3f"),
-    ),
+    CLUSTERS_DARK,
     grid=0.1,
     points=0.85,
 )
