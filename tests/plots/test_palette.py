@@ -10,7 +10,7 @@ from dpviz.assets import FOLDER
 from dpviz.data import cards
 from dpviz.plots.theme import DARK, LIGHT, rgb
 
-# Machado, Oliveira & Fernandes (2009), severity 1: linear red, green, blue as somebody without one kind of cone sees it.
+# Machado, Oliveira & Fernandes (2009), severity 1: linear red, green, blue as seen without one kind of cone.
 EYES = {
     "all cones": np.eye(3),
     "protanopia": np.array(

@@ -95,8 +95,8 @@ LESSON = Lesson(
     (
         Step(
             "No curator",
-            "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. Blue "
-            "was sent. Click a record: orange rings hold 50, 90 and 95 in 100 of the places it could be sent to.",
+            "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. "
+            "Blue was sent. Click a record: orange rings hold 50, 90 and 95 in 100 of the places it could be sent to.",
         ),
         Step(
             "ε needs a distance",
