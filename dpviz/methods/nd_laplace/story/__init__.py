@@ -50,7 +50,7 @@ TERMS = (
     ("Grey", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     ("ε per distance", "Two places that far apart change the chance of any release by a factor of e^ε at most."),
     ("Perturbation area", "Where one record's released point is to be expected: a circle of the mean radius n/ε."),
-    ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record."),
+    ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record. The legend switches them on."),
     ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
     ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),

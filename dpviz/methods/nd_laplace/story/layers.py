@@ -6,6 +6,7 @@ Grey is what one person alone knows, orange is noise, blue is what everybody see
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from dpviz.core import FloatArray, Labels
 from dpviz.mechanisms import nd_laplace_noise
@@ -19,7 +20,10 @@ from dpviz.stories.view import Projection
 
 MOST_MOVES = 100  # records whose displacement is drawn, and that can be clicked
 N_DRAWS = 200  # further draws that show the law
-FEW = 1500  # records up to which a point is drawn larger
+FEW = 1500  # records up to which every released point and some moves are drawn at first; more are a density
+DENSE = (-0.75, 1.75)  # scene coordinates between which the density is drawn
+N_CELLS = 80  # of it, along each axis
+BLUR = 1.2  # cells
 PICK = "record"  # what a click on a record reports
 RINGS = "Perturbation area"
 
@@ -73,16 +77,29 @@ def _crowd(told: Context, stage: Stage) -> list[Layer]:
     clock, kept = stage.clock, sample(told.n)
     style = {"size": 2.5 if told.n > FEW else 4.0, "isolate": False, "total": told.n, "glides": "index"}
     last = {clock.release: 0}
+    dense = told.n > FEW and stage.projection.d == 2
     found = [
+        *([_density(told, stage)] if dense else []),
         _points("Records", SECRET, clock.always(), told.unit, stage, kept, style),
-        _points("Released points", RELEASED, last, told.released, stage, kept, style),
+        _points("Released points", RELEASED, last, told.released, stage, kept, {**style, "shown": not dense}),
     ]
     if "domain" in clock.phases:
         before = told.words.box.to_unit(told.step.before_domain)
-        found.insert(
-            1, _points("Before the box", SECRET_NOISE, {clock.frame(0, "domain"): 0}, before, stage, kept, style)
-        )
+        between = {clock.frame(0, "domain"): 0}
+        found.insert(-1, _points("Before the box", SECRET_NOISE, between, before, stage, kept, style))
     return found
+
+
+def _density(told: Context, stage: Stage) -> Layer:
+    """Where the released points are many: cells of the picture, blurred, so that a crowd does not hide one person."""
+    plane = stage.projection
+    xy = placed(told.released, plane, np.arange(told.n))
+    counts, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=N_CELLS, range=(DENSE, DENSE))  # (y, x)
+    smooth = gaussian_filter(counts, BLUR)
+    value = np.rint(255.0 * np.sqrt(smooth / max(float(smooth.max()), 1e-12))).astype(np.uint8)[None, None]
+    arrays = {"rect": np.array([[[DENSE[0], DENSE[0], DENSE[1], DENSE[1]]]]), "value": value}
+    rows = {stage.clock.release: 0}
+    return stage.layer("Released density", Kind.GRID, RELEASED.role, RELEASED.audience, rows, arrays, isolate=False)
 
 
 def _points(
@@ -105,7 +122,17 @@ def _ways(told: Context, stage: Stage) -> list[Layer]:
     some = "" if len(rows) == told.n else f" of {len(rows)}"
     noise, exact = SECRET_NOISE, SECRET
     return [
-        stage.layer(f"Moves{some}", Kind.SEGMENTS, noise.role, noise.audience, way, {"ends": ends}, size=1.0, **shared),
+        stage.layer(
+            f"Moves{some}",
+            Kind.SEGMENTS,
+            noise.role,
+            noise.audience,
+            way,
+            {"ends": ends},
+            size=1.0,
+            shown=told.n <= FEW,
+            **shared,
+        ),
         stage.layer(
             "Selectable record",
             Kind.MARKS,
@@ -216,6 +243,7 @@ def _area(told: Context, stage: Stage, here: FloatArray, rng: np.random.Generato
             {"xy": rings[None, 1:]},
             size=1.25,
             dash=True,
+            shown=False,
             ids=tuple(f"{told.record} {level}" for level in area.levels),
             names=names,
             **options,

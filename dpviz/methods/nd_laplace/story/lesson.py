@@ -96,7 +96,7 @@ LESSON = Lesson(
         Step(
             "No curator",
             "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. "
-            "Blue was sent. Click a record: orange rings hold 50, 90 and 95 in 100 of the places it could be sent to.",
+            "Blue was sent. Click a record: the orange ring is how far it moves on average.",
         ),
         Step(
             "ε needs a distance",

@@ -14,7 +14,7 @@ MISREADINGS = (
         "The circle is where a person must have been.",
         "No circle holds a place for certain: the noise has no end. The [[perturbation area]] is as wide as the noise "
         "is long on average. In two dimensions 59 in 100 releases fall inside, 41 outside.",
-        "The rings of 50, 90 and 95 in 100, and the 95 % radius among the formulas.",
+        "The rings of 50, 90 and 95 in 100, which the legend switches on, and the 95 % radius among the formulas.",
     ),
     Misreading(
         "ε = 1 here is as private as ε = 1 on the other pages.",

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dpviz.core import Labels
+from dpviz.core import FloatArray, Labels
 from dpviz.methods.source_target.story import charts
 from dpviz.methods.source_target.story import layers as draw
 from dpviz.methods.source_target.story import words as saying
 from dpviz.methods.source_target.story.many import outcome
 from dpviz.methods.source_target.story.told import Context, context, reference, reference_key
 from dpviz.methods.source_target.story.words import TERMS, allowance, contents, risk, sentence, utility
-from dpviz.plots import Frame, Scene
+from dpviz.plots import Axis, Frame, Scene
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import View, project
+from dpviz.stories.view import Projection, View, project
 
 __all__ = [
     "TERMS",
@@ -41,6 +41,7 @@ __all__ = [
     "utility",
     "with_classes",
 ]
+WIDER = (0.0, 0.08, 0.25, 0.6)  # of the frame, on each side; farther out a mark would leave too little of the box
 
 
 def with_classes(told: Context, source: Labels | None, targets: Labels | None) -> Context:
@@ -53,6 +54,7 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     del rng
     plane = project(view, told.words, told.unit)
     stage = Stage(plane, draw.CLOCK)
+    x, y = _widened(plane, stage.projection(np.concatenate([told.released, told.targets])))
     layers = (
         *box_layer(stage, public=told.words.box_public),
         *draw.given_layers(told, stage),
@@ -64,12 +66,30 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
         title=told.words.title,
         alt=saying.alt(told),
         caption=saying.caption(told, plane),
-        x=plane.x,
-        y=plane.y,
+        x=x,
+        y=y,
         axes_public=not plane.nonprivate,
         layers=layers,
         frames=frames(told),
         start_frame=draw.CHOICE,
+    )
+
+
+def _widened(plane: Projection, public: FloatArray) -> tuple[Axis, Axis]:
+    """Return the plane's axes, wide enough for points (n, 2) that anybody may see: noise leads out of the box.
+
+    They grow by one step of WIDER on every side, so that few moves of ε change the frame.
+    """
+    axes = (plane.x, plane.y)
+    views = np.array([axis.view for axis in axes])
+    widths = views[:, 1] - views[:, 0]
+    out = np.maximum(views[:, 0] - public, public - views[:, 1]) / widths  # (n, 2), shares of the frame
+    needed = float(out.max(initial=0.0))
+    more = next((step for step in WIDER if step >= needed), WIDER[-1]) * widths
+    low, high = views[:, 0] - more, views[:, 1] + more
+    return (
+        replace(plane.x, view=(float(low[0]), float(high[0]))),
+        replace(plane.y, view=(float(low[1]), float(high[1]))),
     )
 
 
