@@ -190,3 +190,24 @@ def test_of_many_points_a_sample_is_drawn_and_said():
     assert "Drawing 10,000 of 10,500 points." in drawn.words
     assert "Drawing 10,000 of 10,500 points." in drawn.public().words
     assert "Drawing" not in draw(tell()).words
+
+
+def test_many_released_points_open_as_a_density_and_few_as_points():
+    few, many = draw(tell()), draw(tell(n=2_000))
+    assert "Released density" not in {layer.name for layer in few.layers}
+    assert all(layer.shown for layer in few.layers if layer.name in ("Released points", "Moves of 100"))
+    drawn = {layer.name: layer for layer in many.layers}
+    assert not drawn["Released points"].shown
+    assert not drawn["Moves of 100"].shown
+    density = drawn["Released density"]
+    assert density.shown
+    assert "Released density" in {layer.name for layer in many.public().layers}
+    # Blurring moves no mass and shifts no middle: squared cells weigh as the points do, up to a cell's width.
+    values = density.arrays["value"][0, 0].astype(float) ** 2
+    x0, y0, x1, y1 = density.arrays["rect"][0, 0]
+    side = (x1 - x0) / values.shape[1]
+    middles = np.arange(values.shape[0]) * side + y0 + side / 2
+    xy = drawn["Released points"].arrays["xy"][0]
+    kept = xy[((xy > [x0, y0]) & (xy < [x1, y1])).all(axis=1)]
+    weighed = np.array([values.sum(axis=0) @ middles, values.sum(axis=1) @ middles]) / values.sum()
+    np.testing.assert_allclose(weighed, kept.mean(axis=0), atol=side)

@@ -229,3 +229,23 @@ def test_degenerate_runs_have_a_picture(method, options):
     assert all(each.rows.shape == (draw.CLOCK.n_frames,) for each in scene(told).layers)
     assert story.sentence(told).public
     assert story.utility(told)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_frame_holds_all_that_is_public_in_few_sizes(epsilon, seed):
+    told = tell(epsilon=epsilon, seed=seed)
+    drawn, plain = scene(told), scene(tell(epsilon=400.0))
+    marks = np.concatenate([told.released, told.targets])
+    views = np.array([drawn.x.view, drawn.y.view])
+    usual = np.array([plain.x.view, plain.y.view])
+    grown = (usual[:, 0] - views[:, 0]) / (usual[:, 1] - usual[:, 0])
+    assert np.isclose(grown[0], story.WIDER).any()
+    np.testing.assert_allclose(grown, grown[0])
+    np.testing.assert_allclose(usual.sum(axis=1), views.sum(axis=1))
+    inside = (marks >= views[:, 0]).all() and (marks <= views[:, 1]).all()
+    assert inside or np.isclose(grown[0], story.WIDER[-1])
+    if grown[0] > 0:
+        smaller = max(step for step in story.WIDER if step < grown[0] - 1e-9) * (usual[:, 1] - usual[:, 0])
+        assert (marks < usual[:, 0] - smaller).any() or (marks > usual[:, 1] + smaller).any()
+    assert scene(other_world(told, 300)).x.view == drawn.x.view, "no secret moves the frame"
