@@ -375,6 +375,13 @@ class Live extends Tools {
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
     window.dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: this.options.key } }));
+    if (this.options.arrive) this.arrive();
+  }
+
+  /** Bring the picture onto the screen: what the reader clicked elsewhere has led to it, and not to what stands above. */
+  arrive() {
+    this.options.arrive = false;
+    (this.root.getRootNode().host ?? this.root).scrollIntoView({ block: "center" });
   }
 
   view(t = 1, dpr = 1, glided = 1) {

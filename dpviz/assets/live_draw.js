@@ -38,7 +38,7 @@ function pen(ctx, layer, colour, look, i = -1) {
   ctx.setLineDash(isDashed(layer) ? [Math.max(4, 2.4 * width), Math.max(3, 1.8 * width)] : []);
   ctx.lineJoin = "round";
   ctx.lineCap = "butt";
-  return look.faint * (layer.role === "reference" ? 0.55 : 1);
+  return look.faint * (layer.role === "reference" ? 0.8 : 1);
 }
 
 /** Stroke the current path with a casing in the background's colour, so that it can be followed over points. */

@@ -85,7 +85,7 @@ export function legendSymbol(layer, theme) {
     case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
     case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
     default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
-      "stroke-opacity": layer.role === "reference" ? 0.55 : 1 }]);
+      "stroke-opacity": layer.role === "reference" ? 0.8 : 1 }]);
   }
 }
 

@@ -78,7 +78,7 @@ def _broken(paths: FloatArray) -> FloatArray:
 
 
 def _line(one: Seen, color: str) -> Trace:
-    faint = 0.55 if one.layer.role is Role.REFERENCE else 1.0
+    faint = 0.8 if one.layer.role is Role.REFERENCE else 1.0
     dash = "dash" if is_dashed(one.layer) else "solid"
     return {"mode": "lines", "line": {"color": clear(color, faint), "width": stroke_width(one.layer), "dash": dash}}
 

@@ -75,7 +75,7 @@ def draw(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
 def _pen(layer: Layer, color: str) -> str:
     width = stroke_width(layer)
     dash = f' stroke-dasharray="{max(4.0, 2.4 * width):g} {max(3.0, 1.8 * width):g}"' if is_dashed(layer) else ""
-    faint = ' stroke-opacity="0.55"' if layer.role is Role.REFERENCE else ""
+    faint = ' stroke-opacity="0.8"' if layer.role is Role.REFERENCE else ""
     return f'stroke="{color}" stroke-width="{width:g}" stroke-linejoin="round"{dash}{faint}'
 
 

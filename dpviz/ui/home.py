@@ -16,7 +16,7 @@ from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import panel as lesson_panel
-from dpviz.ui.live import live
+from dpviz.ui.live import arrive, live
 from dpviz.ui.thumbnails import THUMBNAILS, address, last_frame
 
 STYLE = ASSETS / "style.css"
@@ -52,9 +52,9 @@ LESSONS_TITLE, LESSONS_WORDS = (
     "Lessons",
     "Guess first, then let a simulation answer. Five to ten minutes each, on the real controls.",
 )
-ATTACKS = (  # words, page, what its link has
-    ("Find one record in exact centers →", "convergent_kmeans", {"tab": "attack"}),
-    ("Guess who lives where →", "nd_laplace", {"under": "play"}),
+ATTACKS = (  # words, page, what its link has, the picture that it leads to
+    ("Find one record in exact centers →", "convergent_kmeans", {"tab": "attack"}, "attack"),
+    ("Guess who lives where →", "nd_laplace", {"under": "play"}, "game"),
 )
 HEIGHT = 380  # CSS pixels
 N_ACROSS = 3
@@ -87,8 +87,8 @@ def show() -> None:
         _door(QUESTION, QUESTION_WORDS)
         with st.container(horizontal=True, gap="medium"):
             st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
-            for words, page, query in ATTACKS:
-                st.button(words, key=f"home:{page}", type="tertiary", on_click=leap, args=(page, query))
+            for words, page, query, key in ATTACKS:
+                st.button(words, key=f"home:{page}", type="tertiary", on_click=_attack, args=(page, query, key))
     _door(LESSONS_TITLE, LESSONS_WORDS)
     lessons = list(LESSONS.values())
     for begin in range(0, len(lessons), N_ACROSS):
@@ -104,6 +104,11 @@ def _live() -> None:
     said, scene = last_frame(SHOWN, epsilon)
     panel.sentence(said, public=False)
     live(scene, key="home", height=HEIGHT, named=False, fits=True)
+
+
+def _attack(page: str, query: Mapping[str, str], key: str) -> None:
+    leap(page, query)
+    arrive(key)
 
 
 def _doors(pages: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ PARTS = (
 )  # scripts, each after what it imports
 _LIVE = served("live", *PARTS)
 SESSION = "dpviz:session"  # in the session's state: its name, for the browser
+_ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
 
 Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
 
@@ -86,9 +87,17 @@ def live(
             options["inspected"] = {"number": before.region_number, "lines": list(inspect(before.region))}
     if drawing is not None and not audience_public:
         options["drawing"] = drawing
+    if st.session_state.get(_ARRIVING) == key:
+        options["arrive"] = True
+        del st.session_state[_ARRIVING]
     data = wrap(options, pack(shown) if packed is None else packed)
     changes = {f"on_{name}_change": _nothing for name in ("selected", "picked", "region", "drawn", "turned")}
     return read_state(_LIVE(data=data, key=key, **changes), shown)
+
+
+def arrive(key: str) -> None:
+    """Let the browser scroll to the picture `key` when it is drawn first: what led here was about that one."""
+    st.session_state[_ARRIVING] = key
 
 
 def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:

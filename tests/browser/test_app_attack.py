@@ -36,3 +36,18 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     page.get_by_role("slider", name="ε").first.press("ArrowRight")
     expect(page).not_to_have_url(before, timeout=SLOW)
     expect(page).to_have_url(shown)  # and the picture without the tab
+
+
+@pytest.mark.parametrize(("words", "key"), [("Find one record in exact centers", "attack"), ("Guess who", "game")])
+def test_home_leads_to_the_attack_itself(page: Page, server: Server, words: str, key: str) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(server(APP))
+    page.get_by_role("button", name=words).click(timeout=SLOW)
+    canvas = page.locator(f".dpviz-live[data-dpviz-key={key}][data-dpviz-drawn] canvas").first
+    expect(canvas).to_be_in_viewport(ratio=0.9, timeout=SLOW)
+    page.wait_for_timeout(1_000)  # whatever is drawn above it later moves it no more
+    expect(canvas).to_be_in_viewport(ratio=0.9)
+    page.mouse.move(683, 100)
+    page.mouse.wheel(0, -5_000)  # the reader may leave at once
+    page.wait_for_timeout(500)
+    expect(canvas).not_to_be_in_viewport(ratio=0.9)
