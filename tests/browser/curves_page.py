@@ -6,14 +6,16 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from dpviz.plots import Scene, pack
+from dpviz.plots import Role, Scene, pack
+from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
 from dpviz.ui.server.served import script
 
 APP = "tests/browser/apps/curves.py"
 SCRIPT = script("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
-BLUE, ORANGE, RED = (0, 114, 178), (224, 123, 0), (200, 16, 46)
+BLUE, ORANGE, RED = (rgb(LIGHT.roles[role]) for role in (Role.RELEASED, Role.NOISE, Role.VIOLATION))
+BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLIC])
 
 Server = Callable[[str], str]
 

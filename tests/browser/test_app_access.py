@@ -93,7 +93,10 @@ MOVING = """() => {
   walk(document);
   return [...new Set(found)];
 }"""
-ACCENTS = ["rgb(0, 114, 178)", "rgb(0, 98, 154)"]  # primary colors of config.toml: Streamlit's lists get them as border
+ACCENTS = [
+    "rgb(11, 92, 173)",
+    "rgb(10, 82, 153)",
+]  # primary colors of config.toml: borders of lists
 MOST_STOPS = 120
 
 

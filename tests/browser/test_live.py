@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from dpviz.plots import pack, read_header
+from dpviz.plots import Role, pack, read_header
+from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
 from dpviz.ui.server.served import script
 from tests.browser.apps.scenes import everything
@@ -207,12 +208,13 @@ def test_dark_and_light_have_their_own_colours(page: Page, server: Server) -> No
     blue += " const seen = {}; for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255)"
     blue += " seen[[d[i], d[i + 1], d[i + 2]]] = (seen[[d[i], d[i + 1], d[i + 2]]] ?? 0) + 1; return seen; }"
     canvas = picture.locator("canvas")
-    assert canvas.evaluate(blue).get("0,114,178", 0) > 100
+    light, dark = (",".join(map(str, rgb(theme.roles[Role.RELEASED]))) for theme in (LIGHT, DARK))
+    assert canvas.evaluate(blue).get(light, 0) > 100
     page.emulate_media(color_scheme="dark")
     expect(picture).to_have_class(re.compile("dark"))
     colours = canvas.evaluate(blue)
-    assert colours.get("0,114,178", 0) == 0
-    assert colours.get("74,168,224", 0) > 100
+    assert colours.get(light, 0) == 0
+    assert colours.get(dark, 0) > 100
     assert number(picture, "drawn") == 1
 
 

@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.scenes import filled, tradeoff
-from tests.browser.curves_page import BLUE, ORANGE, RED, Server, drawn, evaluate, opened, pixels, place_of, point
+from tests.browser.curves_page import (
+    BLUE,
+    BLUE_ON_DARK,
+    GREEN,
+    ORANGE,
+    RED,
+    Server,
+    drawn,
+    evaluate,
+    opened,
+    pixels,
+    place_of,
+    point,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -79,7 +92,7 @@ def test_cells_are_crisp_and_as_strong_as_their_value(page: Page, server: Server
         theme,
     )
     value = scene.layers[0].arrays["value"][0, 0]
-    color = {"light": BLUE, "dark": (74, 168, 224)}[theme]
+    color = {"light": BLUE, "dark": BLUE_ON_DARK}[theme]
     assert {zoom for zoom, *_ in got} == {1, 3}
     assert len(got) > 200
     for _, row, column, red, green, blue, alpha in got:
@@ -193,7 +206,7 @@ def test_marks_and_bars_are_chosen_and_the_empty_plane_is_not(page: Page, server
     picture = opened(page, server, "grid")
     page.mouse.click(*place_of(picture, RED))
     expect(picture).to_have_attribute("data-dpviz-picked", "stop")
-    x, y = place_of(picture, (18, 135, 93), 0.75)
+    x, y = place_of(picture, GREEN, 0.75)
     page.mouse.click(x, y + 30)
     expect(picture).to_have_attribute("data-dpviz-picked", "bars")
     box = picture.locator("canvas").bounding_box()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.curves_page import APP, BLUE, RED, Server, opened, place_of
+from tests.browser.curves_page import APP, BLUE, BLUE_ON_DARK, RED, Server, opened, place_of
 
 pytestmark = pytest.mark.browser
 
@@ -85,7 +85,7 @@ def test_a_small_screen_has_room_for_all(browser: Browser, server: Server) -> No
     page = context.new_page()
     picture = opened(page, server)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    place_of(picture, (74, 168, 224))
+    place_of(picture, BLUE_ON_DARK)
     context.close()
 
 
