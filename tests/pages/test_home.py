@@ -56,7 +56,7 @@ def test_every_door_is_a_link(opened):
     links = {element.proto.page for element in opened.get("page_link")}
     assert links == {*CATALOGUE, "audit", "compare"}
     labels = [button.label for button in opened.button]
-    assert labels == [home.START, *(words for words, _, _ in home.ATTACKS), *["Start"] * len(LESSONS)]
+    assert labels == [home.START, *(words for words, *_ in home.ATTACKS), *["Start"] * len(LESSONS)]
 
 
 @pytest.mark.parametrize(("index", "page", "knob"), [(0, "convergent_kmeans", "tab"), (1, "nd_laplace", "under")])
