@@ -28,7 +28,7 @@ app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=[ahead.ROUTE, asking.ROUTE],
     lifespan=sessions.lifespan,
-    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.Closed, SessionLimit)],
+    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit)],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -22,7 +22,7 @@ from dpviz.stories.worlds import Cloud
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.two_worlds import story as two_worlds
-from dpviz.tools.two_worlds.story.cloud import Question, run_world
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 from dpviz.tools.two_worlds.story.scene import cloud_scene
 
 RUNS = 500  # the page's own number
@@ -86,7 +86,7 @@ def clouds(name: str) -> Measure:
     operation = two_worlds.MOVE if name == "nd_laplace" else two_worlds.REMOVE
     place = tuple(two_worlds.farthest_corner(dataset.box, dataset.points[0]))
     change = two_worlds.Change(operation, 0, place if operation == two_worlds.MOVE else ())
-    question = Question(algorithm.fit, (), change, params)
+    question = WorldsQuestion(algorithm.fit, (), change, params)
     known: tuple[Cloud, Cloud] = (
         run_world(dataset.points, dataset.box, question, 0, WORLD_RUNS, (0,)),
         run_world(dataset.points, dataset.box, question, 1, WORLD_RUNS, (0,)),

@@ -54,7 +54,7 @@ def cells(unit):
 
 
 def bins(unit):
-    made = _dpm_bins.Candidates.of(np.full(unit.shape[1], 1.0 / 48.0))
+    made = _dpm_bins.SplitCandidates.of(np.full(unit.shape[1], 1.0 / 48.0))
     return _dpm_bins.binned(_dpm_bins.quantised(unit, Box.cube(0.0, 1.0, unit.shape[1])), made).T
 
 

@@ -8,6 +8,7 @@ import ast
 import functools
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path, PurePosixPath
@@ -53,7 +54,7 @@ OUTSIDE = {"tests", "benchmarks", "pages", "app", "pytest", "hypothesis", "playw
 # What numpy.random offers besides its hidden global state.
 NUMPY_RANDOM = {"default_rng", "Generator", "BitGenerator", "SeedSequence", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 NUMPY_RANDOM |= {"MT19937", "bit_generator"}
-
+PROTOCOL = {"Params", "Step"}  # what each algorithm calls its own, so that `Algorithm` and scripts find them by name
 
 METHODS = {path.parent.name for path in ROOT.glob("dpviz/methods/*/__init__.py")}
 
@@ -224,6 +225,13 @@ def test_no_module_has_the_name_of_a_function_in_its_package() -> None:
             names = {node.name for node in parsed(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
             twice += [f"{path}: {name}" for name in sorted(names & known)]
     assert twice == []
+
+
+def test_a_class_name_is_unique_in_the_package() -> None:
+    names = Counter(
+        each.name for source in house().values() for each in parsed(source).body if type(each) is ast.ClassDef
+    )
+    assert {name for name, times in names.items() if times > 1} == PROTOCOL
 
 
 def test_nobody_asks_a_module_what_it_has() -> None:

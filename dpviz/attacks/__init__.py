@@ -25,7 +25,7 @@ from dpviz.attacks.bayes import (
     uniform_prior,
 )
 from dpviz.attacks.differencing import (
-    NoisySums,
+    PartitionSums,
     Segment,
     ZonePath,
     exact_record,
@@ -94,7 +94,7 @@ __all__ = [
     "MembershipRound",
     "MembershipSecret",
     "MembershipTally",
-    "NoisySums",
+    "PartitionSums",
     "Prior",
     "RateBand",
     "Roc",

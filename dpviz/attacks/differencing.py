@@ -28,7 +28,7 @@ N_REFINED = 60  # halvings of an interval: more than a float has digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisySums(Release):
+class PartitionSums(Release):
     """Noisy counts, and sums of x - 1/2, of the clusters of T partitions, each of its released centers. Box units.
 
     Sums are NaN where a release does not tell them.
@@ -88,7 +88,7 @@ def exact_record(
 
 
 def likeliest_record(
-    release: NoisySums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
+    release: PartitionSums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
 ) -> FloatArray:
     """Return the attacker's guess (d,): the likeliest of the places that single noisy sums point at.
 
@@ -109,7 +109,7 @@ def likeliest_record(
 
 
 def expected_record(
-    release: NoisySums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray, prior: Points
+    release: PartitionSums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray, prior: Points
 ) -> FloatArray:
     """Return the mean (d,) of the posterior over equally likely places `prior` (m, d), or `likeliest_record`.
 
@@ -170,7 +170,9 @@ def zone_record(
     return place[0], float(_misfit(place, release, *known)[0])
 
 
-def _likelihood(places: Points, release: NoisySums, count: FloatArray, total: FloatArray) -> tuple[FloatArray, Labels]:
+def _likelihood(
+    places: Points, release: PartitionSums, count: FloatArray, total: FloatArray
+) -> tuple[FloatArray, Labels]:
     """Return the log-likelihood (m,) of places (m, d), and the cluster (m, T) that each would be in."""
     clusters = np.stack([assign(places, partition) for partition in release.partitions], axis=1)
     turns = np.arange(len(count))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
-from dpviz.baselines._lloyd_pass import Problem, one_pass, posed
+from dpviz.baselines._lloyd_pass import LloydProblem, one_pass, posed
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
 from dpviz.core import (
     Adjacency,
@@ -116,7 +116,7 @@ class LloydFamilyRelease(CentersRelease):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpendingPlan:
     """How a private method spends its budget."""
 
     epsilons: tuple[float, ...]  # of each iteration
@@ -146,7 +146,7 @@ def noisy_steps(
     points: Points | Chunks,
     box: Box,
     params: NoisyParams,
-    plan: Callable[[int, np.random.Generator], Plan],
+    plan: Callable[[int, np.random.Generator], SpendingPlan],
     *,
     rng: np.random.Generator,
 ) -> Iterator[LloydStep]:
@@ -216,7 +216,7 @@ def noisy_sums(
     return NoisySums(counts, sums, released, event)
 
 
-def starts(problem: Problem, params: StartParams, *, rng: np.random.Generator) -> Centers:
+def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
     """Return the centers (k, d), box units, that the first iteration starts from.
 
     Raises ValueError for given ones that do not fit, and for a start from records that are not held.

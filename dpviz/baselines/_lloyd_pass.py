@@ -11,7 +11,7 @@ from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class LloydProblem:
     """What stays the same over the iterations."""
 
     records: Chunks  # data units
@@ -36,16 +36,16 @@ class Problem:
             yield unit, squared_norms(unit)
 
 
-def posed(points: Points | Chunks, box: Box) -> Problem:
+def posed(points: Points | Chunks, box: Box) -> LloydProblem:
     """Check the records and, where they are in memory, scale them once. Raises ValueError for bad points."""
     if isinstance(points, Chunks):
-        return Problem(as_chunks(points, n_features=box.d), box, None, None)
+        return LloydProblem(as_chunks(points, n_features=box.d), box, None, None)
     records = ArrayChunks(points, n_features=box.d)
     unit = unit_records(records.points, box)
-    return Problem(records, box, unit, squared_lengths(unit))
+    return LloydProblem(records, box, unit, squared_lengths(unit))
 
 
-def one_pass(problem: Problem, centers: Centers) -> Partition:
+def one_pass(problem: LloydProblem, centers: Centers) -> Partition:
     """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster, block by block.
 
     Where the records come in chunks, nobody's label is held: (0,).

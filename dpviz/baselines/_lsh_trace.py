@@ -9,7 +9,7 @@ from dpviz.core import Centers, CentersRelease, Counts, Event, FloatArray, Label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class LshPlan:
     """What follows from public parameters and the public or noisy number of records."""
 
     n_records: float
@@ -34,7 +34,7 @@ class LshStep(Step):
 class MeanStep(LshStep):
     """The plan, the private mean and the public planes, in box units."""
 
-    plan: Plan
+    plan: LshPlan
     nonprivate_mean: FloatArray  # (d,)
     noisy_mean: FloatArray  # (d,)
     planes: FloatArray  # (depth, d) public normals
@@ -42,7 +42,7 @@ class MeanStep(LshStep):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelStep(LshStep):
+class LshLevelStep(LshStep):
     """The sides of one level's branching nodes: 2 b of them, the far and near side of each in turn."""
 
     level: int  # 1, 2, ...
@@ -80,7 +80,7 @@ class CoresetRelease(CentersRelease):
     planes: FloatArray  # (depth, d) normals in box units
 
 
-class Leaves:
+class LshLeaves:
     """The leaves as they are found: which one each record is in, and their noisy counts and depths."""
 
     def __init__(self, where: Labels) -> None:

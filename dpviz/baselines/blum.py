@@ -12,7 +12,7 @@ from dpviz.baselines._lloyd_family import (
     FixedParams,
     LloydFamilyRelease,
     LloydStep,
-    Plan,
+    SpendingPlan,
     collected,
     joint_split,
     noisy_guarantee,
@@ -44,5 +44,5 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with epsilon / T."""
-    plan = Plan((params.epsilon / params.planned,) * params.planned, joint_split)
+    plan = SpendingPlan((params.epsilon / params.planned,) * params.planned, joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

@@ -12,7 +12,7 @@ from dpviz.baselines._lloyd_family import (
     FixedParams,
     LloydFamilyRelease,
     LloydStep,
-    Plan,
+    SpendingPlan,
     collected,
     joint_split,
     noisy_guarantee,
@@ -44,5 +44,5 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, the t-th with epsilon / 2^t."""
-    plan = Plan(tuple(params.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
+    plan = SpendingPlan(tuple(params.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
     return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)

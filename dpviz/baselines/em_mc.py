@@ -87,9 +87,9 @@ __all__ = [
     "TITLE",
     "AverageStep",
     "CoverRelease",
+    "EmMcShares",
     "Params",
     "ScaleStep",
-    "Shares",
     "fit",
     "shares_of",
     "steps",
@@ -109,7 +109,7 @@ class Params(ApproxParams):
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class EmMcShares:
     """What each mechanism may spend; fixed before the first pick."""
 
     pick_epsilon: float  # of one pick
@@ -187,14 +187,14 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     return _Run.of(points, box, params, rng=rng).steps()
 
 
-def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> Shares:
+def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
     """Share the rho that keeps `budget`: PICK_SHARE for all picks, COUNT_SHARE for the counts, the rest for averages.
 
     epsilon^2/8 a pick; epsilon^2/2 a count, of which REPLACE moves two; mu^2/2.
     """
     rho = zcdp_rho_for(budget)
     moved = 1 if adjacency is Adjacency.ADD_REMOVE else 2
-    return Shares(
+    return EmMcShares(
         pick_epsilon=math.sqrt(8.0 * PICK_SHARE * rho / n_picks),
         count_epsilon=math.sqrt(2.0 * COUNT_SHARE * rho / moved),
         mu=math.sqrt(2.0 * AVERAGE_SHARE * rho),
@@ -212,7 +212,7 @@ class _Run:
     adjacency: Adjacency
     delta: float
     mean_delta: float | None  # where delta follows a noisy number
-    shares: Shares
+    shares: EmMcShares
     size_events: tuple[Event, ...]
     rng: np.random.Generator
 

@@ -38,7 +38,7 @@ from dpviz.baselines._approx import (
     noisy_whole,
     sums_event,
 )
-from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, Leaves, LevelStep, LshStep, MeanStep, Plan
+from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, LshLeaves, LshLevelStep, LshPlan, LshStep, MeanStep
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
@@ -80,11 +80,11 @@ __all__ = [
     "TITLE",
     "CoresetRelease",
     "CoresetStep",
-    "LevelStep",
+    "LshLevelStep",
+    "LshPlan",
     "LshStep",
     "MeanStep",
     "Params",
-    "Plan",
     "Step",
     "fit",
     "make_plan",
@@ -137,7 +137,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:
-    """Yield a `MeanStep`, a `LevelStep` for each level that a node reaches, and a `CoresetStep`."""
+    """Yield a `MeanStep`, a `LshLevelStep` for each level that a node reaches, and a `CoresetStep`."""
     unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
     size_rng, mean_rng, plane_rng, tree_rng, sum_rng = rng.spawn(5)
     plan = make_plan(len(unit), box.d, params, rng=size_rng)
@@ -148,7 +148,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     mean = np.clip(noisy, 0.0, 1.0)
     exact = BOX_MIDDLE + total / max(len(unit), 1)
     yield MeanStep(plan, frozen(exact), frozen(mean), frozen(planes), (*plan.size_events, plan.mean))
-    found = Leaves(np.full(len(unit), -1, dtype=np.intp))
+    found = LshLeaves(np.full(len(unit), -1, dtype=np.intp))
     yield from _grown(unit - mean, planes, plan, found, adjacency, rng=tree_rng)
     unreached = tuple(
         counts_event(f"counts of level {level}, not reached", plan.level_epsilon, adjacency)
@@ -157,7 +157,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     yield _coreset(unit, found, plan, params, unreached, rng=sum_rng)
 
 
-def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Plan:
+def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> LshPlan:
     """Fix delta, noise and minima, counting the `n` records with noise where their number is not public."""
     adjacency = adjacency_of(params.adjacency)
     size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
@@ -168,7 +168,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Pl
     mu = joint_mu(times * params.max_depth, COUNT_RATIO, *rest)
     low_noise = math.floor(LOW_NOISE * math.sqrt(d) / mu)
     leaf_minimum = max(1.0, min(low_noise, math.floor(size.n_records / (2.0 * params.n_clusters))))
-    return Plan(
+    return LshPlan(
         n_records=size.n_records,
         delta=delta,
         mean_delta=mean_delta(params, size),
@@ -187,8 +187,8 @@ def sides(gaps: Points, plane: FloatArray) -> Labels:
 
 
 def _grown(
-    gaps: Points, planes: FloatArray, plan: Plan, found: Leaves, adjacency: Adjacency, *, rng: np.random.Generator
-) -> Iterator[LevelStep]:
+    gaps: Points, planes: FloatArray, plan: LshPlan, found: LshLeaves, adjacency: Adjacency, *, rng: np.random.Generator
+) -> Iterator[LshLevelStep]:
     """Yield level after level and fill `found`; the records are the rows of `gaps`."""
     nodes = np.zeros(len(gaps), dtype=np.intp)  # all in the root
     counts = np.array([plan.n_records])
@@ -214,15 +214,15 @@ def _grown(
         found.n_levels = level
         event = counts_event(f"counts of level {level}", plan.level_epsilon, adjacency)
         above = np.repeat(branching, 2)
-        yield LevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(kept), frozen(nodes), (event,))
+        yield LshLevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(kept), frozen(nodes), (event,))
         counts = noisy[kept]
     found.add(nodes, np.arange(len(counts)), counts, found.n_levels)
 
 
 def _coreset(
     unit: Points,
-    found: Leaves,
-    plan: Plan,
+    found: LshLeaves,
+    plan: LshPlan,
     params: Params,
     unreached: tuple[Event, ...],
     *,

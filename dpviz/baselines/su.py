@@ -14,7 +14,7 @@ from dpviz.baselines._lloyd_family import (
     LloydFamilyRelease,
     LloydStep,
     NoisyParams,
-    Plan,
+    SpendingPlan,
     collected,
     noisy_guarantee,
     noisy_steps,
@@ -59,7 +59,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     return noisy_steps(points, box, params, functools.partial(_plan, params, box.d), rng=rng)
 
 
-def _plan(params: Params, d: int, n_records: int, rng: np.random.Generator) -> Plan:
+def _plan(params: Params, d: int, n_records: int, rng: np.random.Generator) -> SpendingPlan:
     """Fix T and the budgets; without a public number of records a noisy one is paid for first."""
     if params.n_iterations is not None:
         return _even(params.epsilon, params.n_iterations)
@@ -68,5 +68,5 @@ def _plan(params: Params, d: int, n_records: int, rng: np.random.Generator) -> P
     return _even(size.epsilon, n_iterations, *size.events)
 
 
-def _even(epsilon: float, n_iterations: int, *events: Event) -> Plan:
-    return Plan((epsilon / n_iterations,) * n_iterations, su_split, events)
+def _even(epsilon: float, n_iterations: int, *events: Event) -> SpendingPlan:
+    return SpendingPlan((epsilon / n_iterations,) * n_iterations, su_split, events)

@@ -72,7 +72,7 @@ class Targets(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundClusters:
     """What a release says of the records. Curator only."""
 
     centers: Centers  # (k, d)
@@ -91,7 +91,7 @@ class Algorithm(Generic[P, R, S]):
     steps: Steps[P, S]
     audit: AuditPlan = field(default_factory=AuditPlan)
     # How records are clustered by a release where that is not by the nearest released center: (release, records, box).
-    clustered: Callable[[R, Points, Box], Found] | None = None
+    clustered: Callable[[R, Points, Box], FoundClusters] | None = None
     targets: Targets[R] | None = None
     entries: tuple[Entry, ...] = ()  # of a comparison
 

@@ -41,7 +41,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenFile:
     """A file as it was given, curator only."""
 
     name: str  # of the file, without folder, shortened
@@ -55,10 +55,10 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
 
 
-def read_bytes(file_or_path: Any) -> Given:
+def read_bytes(file_or_path: Any) -> GivenFile:
     """Read a path (str, Path) or a binary file object to the end, at most MAX_BYTES; raises TableError."""
     name, data = _read(file_or_path)
-    return Given(name, hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH], data)
+    return GivenFile(name, hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH], data)
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Quartiles:
     """Quartiles and average of a sample."""
 
     lower: float  # 25 % lie below
@@ -51,11 +51,11 @@ def share_estimate(n_hits: int, n_runs: int) -> Estimate:
     return Estimate(n_hits / n_runs, float(interval.low), float(interval.high))
 
 
-def spread(values: ArrayLike) -> Spread:
+def spread(values: ArrayLike) -> Quartiles:
     """Return the quartiles of `values` (R,), between order statistics as NumPy interpolates them, and the mean."""
     sample = np.asarray(values, dtype=np.float64)
     lower, median, upper = np.quantile(sample, [0.25, 0.5, 0.75])
-    return Spread(float(lower), float(median), float(upper), float(sample.mean()))
+    return Quartiles(float(lower), float(median), float(upper), float(sample.mean()))
 
 
 def _around(value: float, errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Estimate:

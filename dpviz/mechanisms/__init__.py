@@ -10,8 +10,8 @@ from dpviz.mechanisms.additive import gaussian, laplace
 from dpviz.mechanisms.caveats import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT
 from dpviz.mechanisms.laplace_density import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.mechanisms.nd_laplace import (
-    Noise,
     PerturbationArea,
+    PolarNoise,
     epsilon_of_level,
     nd_laplace,
     nd_laplace_noise,
@@ -36,9 +36,9 @@ __all__ = [
     "SUMS_CAVEAT",
     "GridCells",
     "Indices",
-    "Noise",
     "OsBits",
     "PerturbationArea",
+    "PolarNoise",
     "PublicGenerator",
     "Redrawn",
     "ReleaseLaw",

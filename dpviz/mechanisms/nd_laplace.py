@@ -26,7 +26,7 @@ AREA_LEVELS = (0.5, 0.9, 0.95)  # of the circles drawn around a record; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Noise:
+class PolarNoise:
     """Displacements in polar form, for the record's owner only: z - x = radius * direction."""
 
     radius: FloatArray  # (n,) >= 0, unit of the points
@@ -67,7 +67,7 @@ def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -
     return moved
 
 
-def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> Noise:
+def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> PolarNoise:
     """Draw the displacements of `n` records in `d` dimensions: a Gamma radius and a uniform direction.
 
     Raises ValueError for an epsilon that is not positive, or so small that the noise overflows.
@@ -76,7 +76,7 @@ def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator
     for block, drawn in _blocks(n, d, epsilon=epsilon, rng=rng):
         radius[block] = drawn
         direction[block] = _directions(len(drawn), d, rng=rng).T
-    return Noise(radius, direction)
+    return PolarNoise(radius, direction)
 
 
 def planar_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import Box, FloatArray, Points, as_points, squared_norms
 from dpviz.mechanisms.laplace_density import corner_probability
-from dpviz.mechanisms.nd_laplace import Noise, nd_laplace
+from dpviz.mechanisms.nd_laplace import PolarNoise, nd_laplace
 
 LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
 TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
@@ -26,12 +26,12 @@ class Redrawn:
     rejected_points: Points  # (m, d) at most `keep` of each record, in the order they were drawn
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> PolarNoise:
         """The displacements in polar form; the direction of a record that stayed where it was is 0."""
         displacement = self.points - self.start
         radius = np.sqrt(squared_norms(displacement))
         displacement /= np.where(radius == 0.0, 1.0, radius)[:, None]
-        return Noise(radius, displacement)
+        return PolarNoise(radius, displacement)
 
 
 def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:

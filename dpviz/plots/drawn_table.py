@@ -9,7 +9,7 @@ import numpy as np
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Kind, Scene
-from dpviz.plots.seen import Seen, seen, to_data
+from dpviz.plots.seen import SeenLayer, seen, to_data
 from dpviz.plots.theme import NO_GROUP
 
 COLUMNS = ("picture", "layer", "kind", "index", "vertex", "name", "group", "x", "y", "x_end", "y_end", "value")
@@ -39,7 +39,7 @@ def defused(text: str) -> str:
     return f"'{plain}" if starts and text else plain
 
 
-def _rows(picture: int, scene: Scene, one: Seen) -> Iterator[Sequence[Any]]:
+def _rows(picture: int, scene: Scene, one: SeenLayer) -> Iterator[Sequence[Any]]:
     """Yield a layer's rows; marks that are not drawn have none."""
     found = _TABLES[one.layer.kind](scene, one)
     n = max(np.size(values) for values in found.values())
@@ -71,19 +71,19 @@ def _xy(scene: Scene, places: FloatArray, x: str = "x", y: str = "y") -> Columns
     return {x: to_data(scene.x, places[..., 0].ravel()), y: to_data(scene.y, places[..., 1].ravel())}
 
 
-def _places(scene: Scene, one: Seen) -> Columns:
+def _places(scene: Scene, one: SeenLayer) -> Columns:
     has_group = "group" in one.layer.arrays
     return {**_xy(scene, one.array("xy")), **({"group": one.groups} if has_group else {})}
 
 
-def _circles(scene: Scene, one: Seen) -> Columns:
+def _circles(scene: Scene, one: SeenLayer) -> Columns:
     """Give radii as lengths along either axis."""
     radius = one.array("radius")
     spans = [abs(axis.values[1] - axis.values[0]) for axis in (scene.x, scene.y)]
     return {**_xy(scene, one.array("center")), "x_end": radius * spans[0], "y_end": radius * spans[1]}
 
 
-def _arrows(scene: Scene, one: Seen) -> Columns:
+def _arrows(scene: Scene, one: SeenLayer) -> Columns:
     return {**_xy(scene, one.array("tail")), **_xy(scene, one.array("head"), "x_end", "y_end")}
 
 
@@ -91,23 +91,23 @@ def _corners(scene: Scene, corners: FloatArray) -> Columns:
     return {**_xy(scene, corners[:, :2]), **_xy(scene, corners[:, 2:], "x_end", "y_end")}
 
 
-def _trails(scene: Scene, one: Seen) -> Columns:
+def _trails(scene: Scene, one: SeenLayer) -> Columns:
     paths = np.swapaxes(np.asarray(one.layer.arrays["xy"][: one.row + 1], dtype=np.float64), 0, 1)
     return {**_xy(scene, paths), **_vertices(paths)}
 
 
-def _lines(scene: Scene, one: Seen) -> Columns:
+def _lines(scene: Scene, one: SeenLayer) -> Columns:
     curves = one.array("xy")
     return {**_xy(scene, curves), **_vertices(curves), **_own_groups(one, curves.shape[1])}
 
 
-def _bands(scene: Scene, one: Seen) -> Columns:
+def _bands(scene: Scene, one: SeenLayer) -> Columns:
     edges = one.array("edges")
     found = {**_xy(scene, edges[..., :2]), "y_end": to_data(scene.y, edges[..., 2].ravel())}
     return {**found, **_vertices(edges), **_own_groups(one, edges.shape[1])}
 
 
-def _own_groups(one: Seen, repeats: int) -> Columns:
+def _own_groups(one: SeenLayer, repeats: int) -> Columns:
     return {"group": np.repeat(one.groups, repeats)} if "group" in one.layer.arrays else {}
 
 
@@ -116,7 +116,7 @@ def _vertices(paths: FloatArray) -> Columns:
     return {"index": np.repeat(np.arange(m), p), "vertex": np.tile(np.arange(1, p + 1), m)}
 
 
-def _cells(scene: Scene, one: Seen) -> Columns:
+def _cells(scene: Scene, one: SeenLayer) -> Columns:
     """Give each cell that is not empty its corners and its value, of 255."""
     value, rect = one.array("value"), one.array("rect")
     m, rows, columns = value.shape
@@ -131,7 +131,7 @@ def _cells(scene: Scene, one: Seen) -> Columns:
     return {**found, **_corners(scene, corners[filled])}
 
 
-_TABLES: dict[Kind, Callable[[Scene, Seen], Columns]] = {
+_TABLES: dict[Kind, Callable[[Scene, SeenLayer], Columns]] = {
     Kind.POINTS: _places,
     Kind.MARKS: _places,
     Kind.CIRCLES: _circles,

@@ -10,7 +10,7 @@ import plotly.io as pio  # type: ignore[import-untyped]
 
 from dpviz.plots.figure_traces import Trace, clear, plain, traces
 from dpviz.plots.scene import Axis, Layer, Scene
-from dpviz.plots.seen import Seen, axis_title, in_order, switched_off, to_data
+from dpviz.plots.seen import SeenLayer, axis_title, in_order, switched_off, to_data
 from dpviz.plots.theme import LIGHT, Theme
 
 HEIGHT = 620  # pixels
@@ -103,7 +103,7 @@ def _stop_words(scene: Scene, at: int, theme: Theme) -> dict[str, Any]:
 def _at(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Trace]:
     """Return a layer's traces at a stop; where it is hidden they are there, with nothing in them."""
     row = int(layer.rows[frame])
-    found = traces(scene, Seen(layer, max(row, 0)), theme)
+    found = traces(scene, SeenLayer(layer, max(row, 0)), theme)
     return found if row >= 0 else [_emptied(trace) for trace in found]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Kind, Role, Scene
-from dpviz.plots.seen import Seen, to_data
+from dpviz.plots.seen import SeenLayer, to_data
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     NO_GROUP,
@@ -47,7 +47,7 @@ def plain(text: str) -> str:
     return escape(text, quote=False)
 
 
-def traces(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def traces(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     """Return a layer's traces at its row; the first stands in the legend, the others go with it."""
     made = _TRACES[one.layer.kind](scene, one, theme)
     layer = one.layer
@@ -77,20 +77,20 @@ def _broken(paths: FloatArray) -> FloatArray:
     return np.concatenate([paths, np.full((len(paths), 1, 2), np.nan)], axis=1).reshape(-1, 2)
 
 
-def _line(one: Seen, color: str) -> Trace:
+def _line(one: SeenLayer, color: str) -> Trace:
     faint = 0.8 if one.layer.role is Role.REFERENCE else 1.0
     dash = "dash" if is_dashed(one.layer) else "solid"
     return {"mode": "lines", "line": {"color": clear(color, faint), "width": stroke_width(one.layer), "dash": dash}}
 
 
-def _palette(one: Seen, theme: Theme) -> list[str]:
+def _palette(one: SeenLayer, theme: Theme) -> list[str]:
     """Return every color that marks of the layer can wear: the role's, or all clusters' and the one of none."""
     if one.layer.role is not Role.CLUSTER:
         return [theme.color(one.layer, 0)]
     return [*theme.clusters, theme.color(one.layer, NO_GROUP)]
 
 
-def _worn(one: Seen, theme: Theme) -> list[tuple[str, Any]]:
+def _worn(one: SeenLayer, theme: Theme) -> list[tuple[str, Any]]:
     """Return each color of the palette with the marks (m,) that wear it; the same colors at every stop."""
     groups = one.groups
     if one.layer.role is not Role.CLUSTER:
@@ -100,11 +100,11 @@ def _worn(one: Seen, theme: Theme) -> list[tuple[str, Any]]:
     return [(color, worn == i) for i, color in enumerate(_palette(one, theme))]
 
 
-def _names(scene: Scene, one: Seen, n: int) -> list[str]:
+def _names(scene: Scene, one: SeenLayer, n: int) -> list[str]:
     return ["<br>".join(filter(None, [plain(one.layer.name), plain(one.name(i, scene.group_names))])) for i in range(n)]
 
 
-def _points(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _points(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     n, groups, layer = one.n_marks, one.groups, one.layer
     used = np.unique(groups) if n else np.array([0])
     table = np.array([theme.color(layer, group) for group in range(256)])
@@ -121,7 +121,7 @@ def _points(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return [{**trace, **_xy(_data(scene, one.array("xy"))), "hoverinfo": "x+y"}]
 
 
-def _marks(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _marks(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     places, layer = _data(scene, one.array("xy")), one.layer
     symbol = PLOTLY_SYMBOLS[layer.symbol]
     if layer.role is Role.EXACT and layer.symbol not in ("lock", "ring", "cross", "plus"):
@@ -133,7 +133,7 @@ def _marks(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return [{"mode": "markers", "marker": marker, **_xy(places), "hovertext": _names(scene, one, len(places))}]
 
 
-def _circles(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _circles(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     angles = np.linspace(0.0, 2.0 * np.pi, CORNERS)
     around = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     outlines = one.array("center")[:, None] + np.abs(one.array("radius"))[:, None, None] * around
@@ -144,7 +144,7 @@ def _circles(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return made
 
 
-def _arrows(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _arrows(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     ends = _data(scene, np.stack([one.array("tail"), one.array("head")], axis=1))
     made = []
     for color, mine in _worn(one, theme):
@@ -155,23 +155,23 @@ def _arrows(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return made
 
 
-def _segments(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _segments(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     ends = _data(scene, one.array("ends").reshape(-1, 2, 2))
     return [{**_line(one, color), **_xy(_broken(ends[mine]))} for color, mine in _worn(one, theme)]
 
 
-def _trails(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _trails(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     rows = np.asarray(one.layer.arrays["xy"][: one.row + 1], dtype=np.float64)
     paths = _data(scene, np.swapaxes(rows, 0, 1))
     return [{**_line(one, color), "opacity": 0.75, **_xy(_broken(paths[mine]))} for color, mine in _worn(one, theme)]
 
 
-def _lines(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _lines(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     curves = _data(scene, one.array("xy"))
     return [{**_line(one, color), **_xy(_broken(curves[mine]))} for color, mine in _worn(one, theme)]
 
 
-def _bands(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _bands(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     """Draw areas between low and high; each unbroken run of vertices is one polygon."""
     edges, made = one.array("edges"), []
     for color, mine in _worn(one, theme):
@@ -186,7 +186,7 @@ def _bands(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return made
 
 
-def _bars(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _bars(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     x0, y0, x1, y1 = one.array("rect").T
     outlines = _data(
         scene, np.stack([np.stack(c, axis=-1) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0))], 1)
@@ -207,7 +207,7 @@ def _values(scene: Scene, boxes: FloatArray, z: NDArray[np.float32], colors: Seq
     return {"type": "heatmap", "x": x, "y": y, "z": z, "colorscale": colors, "showscale": False, "hoverinfo": "skip"}
 
 
-def _heat(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _heat(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     centers, radius, values = one.array("center"), one.array("radius")[:, None], one.array("value")
     boxes = np.hstack([centers - radius, centers + radius])
     side = (np.arange(values.shape[2]) + 0.5) / values.shape[2] * 2.0 - 1.0
@@ -220,7 +220,7 @@ def _heat(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
     return made
 
 
-def _grid(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _grid(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     """Draw each rectangle's cells; cells with groups as steps of one scale: hue by group, as opaque as their value."""
     rects, values = one.array("rect"), one.array("value").astype(np.float32)
     if "group" not in one.layer.arrays:
@@ -245,13 +245,13 @@ def _scale(color: str, most: float) -> list[list[Any]]:
     return [[0.0, clear(color, 0.0)], [1.0, clear(color, most)]]
 
 
-def _cursor(scene: Scene, one: Seen, theme: Theme) -> list[Trace]:
+def _cursor(scene: Scene, one: SeenLayer, theme: Theme) -> list[Trace]:
     at = float(one.array("x"))
     ends = np.array([[at, scene.y.view[0]], [at, scene.y.view[1]]]) if math.isfinite(at) else np.full((2, 2), np.nan)
     return [{**_line(one, theme.color(one.layer, 0)), **_xy(_data(scene, ends))}]
 
 
-_TRACES: dict[Kind, Callable[[Scene, Seen, Theme], list[Trace]]] = {
+_TRACES: dict[Kind, Callable[[Scene, SeenLayer, Theme], list[Trace]]] = {
     Kind.POINTS: _points,
     Kind.MARKS: _marks,
     Kind.CIRCLES: _circles,

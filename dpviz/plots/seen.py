@@ -12,7 +12,7 @@ from dpviz.plots.scene import Axis, Kind, Layer, Scene
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class SeenLayer:
     """A layer with the row that is shown of it."""
 
     layer: Layer
@@ -51,7 +51,7 @@ def switched_off(scene: Scene) -> frozenset[str]:
     return frozenset(layer.name for layer in scene.layers if not layer.shown)
 
 
-def seen(scene: Scene, frame: int | None = None, hidden: Collection[str] | None = None) -> tuple[Seen, ...]:
+def seen(scene: Scene, frame: int | None = None, hidden: Collection[str] | None = None) -> tuple[SeenLayer, ...]:
     """Return what is drawn, from back to front; `frame` None is the scene's first, `hidden` None what begins hidden.
 
     Raises ValueError for a frame that the scene has not.
@@ -60,7 +60,7 @@ def seen(scene: Scene, frame: int | None = None, hidden: Collection[str] | None 
     if not 0 <= at < len(scene.frames):
         raise ValueError(f"frame was {at}, but the scene has frames 0 to {len(scene.frames) - 1}.")
     off = switched_off(scene) if hidden is None else hidden
-    shown = [Seen(layer, int(layer.rows[at])) for layer in in_order(scene.layers) if layer.name not in off]
+    shown = [SeenLayer(layer, int(layer.rows[at])) for layer in in_order(scene.layers) if layer.name not in off]
     return tuple(one for one in shown if one.row >= 0)
 
 

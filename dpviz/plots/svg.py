@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 from dpviz.plots.scene import Kind, Layer, Role, Scene
-from dpviz.plots.seen import Seen, axis_title, seen
-from dpviz.plots.svg_marks import Plane, draw
+from dpviz.plots.seen import SeenLayer, axis_title, seen
+from dpviz.plots.svg_marks import PixelPlane, draw
 from dpviz.plots.symbols import symbol_path
 from dpviz.plots.theme import GROUP_SYMBOLS, LIGHT, STROKED, Theme, is_dashed, legend_words
 from dpviz.plots.ticks import Tick, axis_ticks
@@ -70,7 +70,7 @@ def text_width(text: str, size: float = FONT) -> float:
     return size * sum(1.0 if unicodedata.east_asian_width(each) in "WF" else WIDE for each in text)
 
 
-def _panel(scene: Scene, layers: tuple[Seen, ...], theme: Theme, key: str) -> tuple[str, int]:
+def _panel(scene: Scene, layers: tuple[SeenLayer, ...], theme: Theme, key: str) -> tuple[str, int]:
     """Return one picture with its legend, and how high it is."""
     width, height = SQUARE if scene.equal else FLAT
     plane, ys = _plane(scene, width, height)
@@ -90,7 +90,7 @@ def _panel(scene: Scene, layers: tuple[Seen, ...], theme: Theme, key: str) -> tu
     return (title if scene.title else "") + body, max(height, bottom + 24)
 
 
-def _plane(scene: Scene, width: float, height: float) -> tuple[Plane, tuple[Tick, ...]]:
+def _plane(scene: Scene, width: float, height: float) -> tuple[PixelPlane, tuple[Tick, ...]]:
     """Leave room for words around the picture, and let units be equal where the scene asks for it."""
     ys = axis_ticks(scene.y, *scene.y.view, max(2.6, height / 60))
     labels = max([text_width(tick.text) for tick in ys], default=0.0)
@@ -103,10 +103,10 @@ def _plane(scene: Scene, width: float, height: float) -> tuple[Plane, tuple[Tick
         unit = min(room[0] / (x1 - x0), room[1] / (y1 - y0))
         across, up = (room[0] / unit - (x1 - x0)) / 2, (room[1] / unit - (y1 - y0)) / 2
         x0, x1, y0, y1 = x0 - across, x1 + across, y0 - up, y1 + up
-    return Plane(left, top, *room, x0, x1, y0, y1), axis_ticks(scene.y, y0, y1, max(2.6, height / 60))
+    return PixelPlane(left, top, *room, x0, x1, y0, y1), axis_ticks(scene.y, y0, y1, max(2.6, height / 60))
 
 
-def _axes(scene: Scene, plane: Plane, xs: Sequence[Tick], ys: Sequence[Tick], theme: Theme) -> Iterator[str]:
+def _axes(scene: Scene, plane: PixelPlane, xs: Sequence[Tick], ys: Sequence[Tick], theme: Theme) -> Iterator[str]:
     bottom, right = plane.top + plane.height, plane.left + plane.width
     lines = [f"M{float(plane.x(tick.at)):.1f} {plane.top:.1f}V{bottom:.1f}" for tick in xs if tick.line]
     lines += [f"M{plane.left:.1f} {float(plane.y(tick.at)):.1f}H{right:.1f}" for tick in ys if tick.line]
@@ -130,7 +130,7 @@ def _axes(scene: Scene, plane: Plane, xs: Sequence[Tick], ys: Sequence[Tick], th
         yield f'<text x="2" y="14">{clean(_cut(axis_title(scene.y), plane.width))}</text>'
 
 
-def _legend(scene: Scene, layers: tuple[Seen, ...], theme: Theme) -> tuple[str, int]:
+def _legend(scene: Scene, layers: tuple[SeenLayer, ...], theme: Theme) -> tuple[str, int]:
     """Return one line for each name, then the clusters; and how far down it goes."""
     entries: dict[str, Layer] = {}
     for one in layers:

@@ -10,7 +10,7 @@ import numpy as np
 from dpviz.core import FloatArray
 from dpviz.plots.png import data_address
 from dpviz.plots.scene import Kind, Layer, Role
-from dpviz.plots.seen import Seen
+from dpviz.plots.seen import SeenLayer
 from dpviz.plots.symbols import fill_rows, symbol_path
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
@@ -32,7 +32,7 @@ HEAT, GRID = 0.72, 0.75  # opacity of the highest value
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class PixelPlane:
     """A rectangle of pixels and the scene coordinates that it shows."""
 
     left: float
@@ -67,7 +67,7 @@ class Plane:
         return np.stack([self.x(places[..., 0]), self.y(places[..., 1])], axis=-1)
 
 
-def draw(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def draw(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield a layer's elements; `key` makes its ids its own."""
     yield from _DRAW[one.layer.kind](one, plane, theme, key)
 
@@ -91,7 +91,7 @@ def _cased(d: str, layer: Layer, color: str, theme: Theme, fill: str = 'fill="no
     yield _path(d, f"{fill} {_pen(layer, color)}")
 
 
-def _colored(one: Seen, theme: Theme) -> Iterator[tuple[str, Any]]:
+def _colored(one: SeenLayer, theme: Theme) -> Iterator[tuple[str, Any]]:
     """Yield each color with the marks (m,) that wear it."""
     groups = one.groups
     colors = np.array([theme.color(one.layer, int(group)) for group in range(256)])
@@ -107,7 +107,7 @@ def _joined(places: FloatArray) -> str:
     return "".join("M" + fill_rows("%.1f %.1f ", places[run]).rstrip() for run in runs if len(run) > 1)
 
 
-def _points(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _points(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     layer, n = one.layer, one.n_marks
     places, groups, size = plane.xy(one.array("xy")), one.groups, point_size(layer, n)
     faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
@@ -127,7 +127,7 @@ def _points(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield fill_rows(f'<use href="#{name}" x="%.1f" y="%.1f"/>', mine) + "</g>"
 
 
-def _marks(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _marks(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     layer, places = one.layer, plane.xy(one.array("xy"))
     radius = mark_size(layer) / 2
     stroked, hollow = layer.symbol in STROKED, layer.role is Role.EXACT and layer.symbol != "lock"
@@ -142,7 +142,7 @@ def _marks(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield fill_rows(f'<use href="#{key}m{i}" x="%.1f" y="%.1f"/>', places[mine])
 
 
-def _circles(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _circles(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     radius = np.abs(one.array("radius"))
     centers = plane.xy(one.array("center"))
@@ -155,7 +155,7 @@ def _circles(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield from _cased(d, one.layer, color, theme, fill)
 
 
-def _arrows(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _arrows(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     tails, heads = plane.xy(one.array("tail")), plane.xy(one.array("head"))
     way = heads - tails
@@ -170,14 +170,14 @@ def _arrows(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path(fill_rows("M%.1f %.1fL%.1f %.1fL%.1f %.1fZ", corners), f'fill="{color}"')
 
 
-def _segments(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _segments(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     ends = plane.xy(one.array("ends").reshape(-1, 2, 2)).reshape(-1, 4)
     for color, mine in _colored(one, theme):
         yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", ends[mine]), f'fill="none" {_pen(one.layer, color)}')
 
 
-def _trails(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _trails(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     paths = plane.xy(np.asarray(one.layer.arrays["xy"][: one.row + 1], dtype=np.float64))  # (rows, m, 2)
     yield '<g opacity="0.75">'
@@ -187,7 +187,7 @@ def _trails(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
     yield "</g>"
 
 
-def _lines(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _lines(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     curves = plane.xy(one.array("xy"))
     if one.layer.fill:
@@ -198,7 +198,7 @@ def _lines(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path(d, f'fill="none" {_pen(one.layer, color)}')
 
 
-def _faces(one: Seen, curves: FloatArray, theme: Theme) -> Iterator[str]:
+def _faces(one: SeenLayer, curves: FloatArray, theme: Theme) -> Iterator[str]:
     """Draw closed curves of a solid picture one by one: they come from far to near, and near ones hide far ones."""
     layer, worn = one.layer, one.groups if "group" in one.layer.arrays else np.zeros(one.n_marks, dtype=np.intp)
     styles = {}
@@ -212,7 +212,7 @@ def _faces(one: Seen, curves: FloatArray, theme: Theme) -> Iterator[str]:
         yield _path(_joined(curve), styles[group])
 
 
-def _bands(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _bands(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     edges = one.array("edges")
     for color, mine in _colored(one, theme):
@@ -226,7 +226,7 @@ def _bands(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path("".join(outlines), f'fill="{color}" fill-opacity="{one.layer.fill or DEFAULT_FILL:g}"')
 
 
-def _bars(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _bars(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     corners = plane.xy(one.array("rect").reshape(-1, 2, 2)).reshape(-1, 4)
     width = min(stroke_width(one.layer), 1.25)
@@ -237,7 +237,9 @@ def _bars(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path(fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes), f"{fill} {pen}")
 
 
-def _images(one: Seen, boxes: FloatArray, theme: Theme, key: str, strength: float, *, smooth: bool) -> Iterator[str]:
+def _images(
+    one: SeenLayer, boxes: FloatArray, theme: Theme, key: str, strength: float, *, smooth: bool
+) -> Iterator[str]:
     """Yield an image for every mark, over its box (m, 4): left, top, width, height, pixels; ovals where it is heat."""
     values, own = one.array("value"), "group" in one.layer.arrays
     groups = one.array("group") if own else None
@@ -256,13 +258,13 @@ def _images(one: Seen, boxes: FloatArray, theme: Theme, key: str, strength: floa
         )
 
 
-def _heat(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _heat(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     centers, radius = plane.xy(one.array("center")), one.array("radius")
     reach = np.column_stack([radius * plane.kx, radius * plane.ky])
     yield from _images(one, np.hstack([centers - reach, 2 * reach]), theme, key, HEAT, smooth=True)
 
 
-def _grid(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _grid(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     corners = plane.xy(one.array("rect").reshape(-1, 2, 2))  # (m, 2, 2)
     low, high = corners.min(axis=1), corners.max(axis=1)
     smooth = "group" in one.layer.arrays
@@ -276,7 +278,7 @@ def _grid(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path(d, f'fill="none" stroke="{theme.text}" stroke-opacity="{theme.grid:g}"')
 
 
-def _cursor(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
+def _cursor(one: SeenLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     del key
     at = float(plane.x(one.array("x")))
     if math.isfinite(at):
@@ -284,7 +286,7 @@ def _cursor(one: Seen, plane: Plane, theme: Theme, key: str) -> Iterator[str]:
         yield _path(d, f'fill="none" {_pen(one.layer, theme.color(one.layer, 0))}')
 
 
-_DRAW: dict[Kind, Callable[[Seen, Plane, Theme, str], Iterator[str]]] = {
+_DRAW: dict[Kind, Callable[[SeenLayer, PixelPlane, Theme, str], Iterator[str]]] = {
     Kind.POINTS: _points,
     Kind.MARKS: _marks,
     Kind.CIRCLES: _circles,

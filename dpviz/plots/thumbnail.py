@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dpviz.plots.scene import Kind, Layer, Scene
-from dpviz.plots.seen import Seen, in_order, switched_off
+from dpviz.plots.seen import SeenLayer, in_order, switched_off
 from dpviz.plots.svg import clean
-from dpviz.plots.svg_marks import Plane, draw
+from dpviz.plots.svg_marks import PixelPlane, draw
 from dpviz.plots.theme import LIGHT, Theme
 
 SECONDS = 1.1  # that one stop is shown; ours
@@ -40,7 +40,7 @@ def thumbnail(
         rows = [int(layer.rows[frame]) for frame in frames]
         for row in dict.fromkeys(row for row in rows if row >= 0):
             shown = tuple(each == row for each in rows)
-            marks = "".join(draw(Seen(layer, row), _plane(scene, width, height), theme, f"t{place}r{row}"))
+            marks = "".join(draw(SeenLayer(layer, row), _plane(scene, width, height), theme, f"t{place}r{row}"))
             if all(shown):
                 parts.append(marks)
             else:
@@ -61,14 +61,14 @@ def _thinned(layer: Layer) -> Layer:
     return replace(layer, arrays={name: array[:, ::step] for name, array in layer.arrays.items()})
 
 
-def _plane(scene: Scene, width: int, height: int) -> Plane:
+def _plane(scene: Scene, width: int, height: int) -> PixelPlane:
     """Show the whole view; where units are equal the view grows along the longer side."""
     (x0, x1), (y0, y1) = scene.x.view, scene.y.view
     if scene.equal:
         unit = min(width / (x1 - x0), height / (y1 - y0))
         across, up = (width / unit - (x1 - x0)) / 2, (height / unit - (y1 - y0)) / 2
         x0, x1, y0, y1 = x0 - across, x1 + across, y0 - up, y1 + up
-    return Plane(0.0, 0.0, width, height, x0, x1, y0, y1)
+    return PixelPlane(0.0, 0.0, width, height, x0, x1, y0, y1)
 
 
 def _name(shown: tuple[bool, ...]) -> str:

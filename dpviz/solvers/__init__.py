@@ -19,7 +19,7 @@ from dpviz.solvers.landscapes.saddles import (
 from dpviz.solvers.landscapes.strings import Strings
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.moments import (
-    Records,
+    MomentRecords,
     features,
     hard_moments,
     label_moments,
@@ -73,9 +73,9 @@ __all__ = [
     "Members",
     "MergeTree",
     "Mixture",
+    "MomentRecords",
     "Nearest",
     "Partition",
-    "Records",
     "Strings",
     "TransitionPoint",
     "ZoneDraw",

@@ -25,7 +25,7 @@ def moment_length(d: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class MomentRecords:
     """Records in [-1, 1]^D, in portions, with phi where it fits."""
 
     blocks: Callable[[], Iterable[Points]]  # of (rows, D); all but the last have a multiple of MOMENT_ROWS rows
@@ -46,20 +46,20 @@ class Records:
         return np.concatenate(labels) if self.labelled and labels else np.empty(0, dtype=np.intp)
 
 
-def records(signed: Points) -> Records:
+def records(signed: Points) -> MomentRecords:
     """Prepare records (n, D) in [-1, 1]^D for many passes."""
-    bare = Records(lambda: (signed,), labelled=True, kept=None)
+    bare = MomentRecords(lambda: (signed,), labelled=True, kept=None)
     if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
         return bare
-    return Records(bare.blocks, labelled=True, kept=tuple(frozen(portion) for portion in bare.portions()))
+    return MomentRecords(bare.blocks, labelled=True, kept=tuple(frozen(portion) for portion in bare.portions()))
 
 
-def streamed(blocks: Callable[[], Iterable[Points]]) -> Records:
+def streamed(blocks: Callable[[], Iterable[Points]]) -> MomentRecords:
     """Take records in [-1, 1]^D that are read anew for each pass; the same statistics, to the bit, and no labels.
 
     All but the last block must have a multiple of MOMENT_ROWS rows.
     """
-    return Records(blocks, labelled=False, kept=None)
+    return MomentRecords(blocks, labelled=False, kept=None)
 
 
 @lru_cache(maxsize=KEPT)
@@ -86,7 +86,7 @@ def score_slopes(mixture: Mixture) -> FloatArray:
     return np.concatenate([constant[:, None], slopes, squares], axis=1)
 
 
-def hard_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
+def hard_moments(data: MomentRecords, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
     slopes = score_slopes(mixture)
     total = np.zeros_like(slopes)
@@ -110,7 +110,7 @@ def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> Float
     return total
 
 
-def soft_moments(data: Records, mixture: Mixture) -> tuple[FloatArray, Labels]:
+def soft_moments(data: MomentRecords, mixture: Mixture) -> tuple[FloatArray, Labels]:
     """Return the exact statistics (K, F) weighted by responsibilities, and the likeliest components (n,)."""
     slopes = score_slopes(mixture)
     total = np.zeros_like(slopes)

@@ -4,10 +4,10 @@ import math
 
 from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_odds
 from dpviz.metrics import matched_distance
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, attacker, number
-from dpviz.stories.telling import Telling
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
@@ -30,7 +30,7 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
+def sentence(told: CentersContext[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
     """Say the run in one sentence; `spent` is its budget in words. What ε allows stands beside the slider."""
     off = number(100.0 * distance_share(told))
     return Sentence(
@@ -39,12 +39,12 @@ def sentence(told: Telling[CentersRelease, Step], spent: str, n_clusters: int) -
     )
 
 
-def distance_share(told: Telling[CentersRelease, Step]) -> float:
+def distance_share(told: CentersContext[CentersRelease, Step]) -> float:
     """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
     return matched_distance(told.final, told.reference.nonprivate_centers) / math.sqrt(told.words.box.d)
 
 
-def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
+def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
     """Return cost and distance beside Lloyd's: exact, so the curator's; `start` says where Lloyd starts."""
     cost = told.nonprivate_cost
     best = float(told.reference.nonprivate_costs[-1])
@@ -57,7 +57,7 @@ def cost_facts(told: Telling[CentersRelease, Step], start: str) -> tuple[Fact, F
     )
 
 
-def lloyd_fact(told: Telling[CentersRelease, Step]) -> Fact:
+def lloyd_fact(told: CentersContext[CentersRelease, Step]) -> Fact:
     """Return how long Lloyd's algorithm took: exact, so the curator's."""
     rounds = str(told.reference.n_iterations)
     return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
@@ -72,7 +72,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
 
 
-def contents(told: Telling[CentersRelease, Step]) -> Contents:
+def contents(told: CentersContext[CentersRelease, Step]) -> Contents:
     """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
     public = [box_words(told.words), "k, ε and every other knob"]
     secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
@@ -83,7 +83,7 @@ def contents(told: Telling[CentersRelease, Step]) -> Contents:
     return Contents(RECORD, tuple(public), tuple(secret))
 
 
-def outcome(told: Telling[CentersRelease, Step], _classes: Labels | None, _look: object) -> Outcome:
+def outcome(told: CentersContext[CentersRelease, Step], _classes: Labels | None, _look: object) -> Outcome:
     """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
     best, cost = float(told.reference.nonprivate_costs[-1]), told.nonprivate_cost
     return Outcome(told.final, cost / best if best > 0 else math.nan, COST)

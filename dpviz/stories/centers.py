@@ -10,14 +10,14 @@ from dpviz.plots import Frame, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.centers_context import CentersContext, drawable
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.stage import RELEASED, Clock, Stage
 from dpviz.stories.story import Charts, Story
-from dpviz.stories.telling import Telling, drawable
 from dpviz.stories.view import View, Words, project
 
-Told: TypeAlias = Telling[CentersRelease, Step]
+AnyCentersContext: TypeAlias = CentersContext[CentersRelease, Step]
 
 TERMS = (
     ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
@@ -29,7 +29,9 @@ CAPTION = "Colors are clusters. Grey is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
 
-def centers_story(name: str, terms: Sequence[tuple[str, str]] = ()) -> Story[Any, Any, Any, LloydRun, Told]:
+def centers_story(
+    name: str, terms: Sequence[tuple[str, str]] = ()
+) -> Story[Any, Any, Any, LloydRun, AnyCentersContext]:
     """Return the story of a method called `name`, whose Params have `epsilon`."""
     return Story(
         name=name,
@@ -63,12 +65,12 @@ def reference(points: Points, words: Words, result: Result[CentersRelease, Step]
 
 def context(
     result: Result[CentersRelease, Step], params: Any, points: Points, words: Words, lloyd_run: LloydRun
-) -> Told:
-    """Prepare the telling of a run on `points` (n, d), data units."""
-    return Telling(result, params, drawable(points, words, len(result.release.centers)), words, lloyd_run)
+) -> AnyCentersContext:
+    """Prepare the context of a run on `points` (n, d), data units."""
+    return CentersContext(result, params, drawable(points, words, len(result.release.centers)), words, lloyd_run)
 
 
-def scene(told: Told, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: AnyCentersContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng  # other stories illustrate a law with draws
     plane = project(view, told.words, told.unit)
@@ -96,26 +98,26 @@ def scene(told: Told, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def side_charts(told: Told) -> Charts:
+def side_charts(told: AnyCentersContext) -> Charts:
     """Return what the run spends, from its events."""
     return (("ledger", charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit="step")),)
 
 
-def sentence(told: Told) -> Sentence:
+def sentence(told: AnyCentersContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", len(told.final))
 
 
-def utility(told: Told) -> tuple[Fact, ...]:
+def utility(told: AnyCentersContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     return center_facts.cost_facts(told, center_facts.PACKED_START)
 
 
-def risk(told: Told) -> tuple[Fact, ...]:
+def risk(told: AnyCentersContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def recolored(told: Told, shape: tuple[int, int, int]) -> Any:
+def recolored(told: AnyCentersContext, shape: tuple[int, int, int]) -> Any:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
     return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)

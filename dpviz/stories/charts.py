@@ -7,10 +7,10 @@ import numpy as np
 
 from dpviz.core import CentersRelease, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stops
-from dpviz.stories.telling import Telling
 
 BAR = 0.72  # of a column's width
 FILLS = {  # opacity; of anything else FULL
@@ -34,7 +34,7 @@ class CostLine:
     unit: str = "iteration"
 
 
-def cost_chart(told: Telling[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
+def cost_chart(told: CentersContext[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
     """Return cost against iteration, beside Lloyd's: exact costs, so the curator's only."""
     lloyds = told.reference.nonprivate_costs
     longest = max(len(line.iteration), len(lloyds))

@@ -15,7 +15,7 @@ LEAST_VIEW = (-0.05, 0.18)  # decades around Lloyd's cost: a smaller spread is n
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class CostSpread:
     """One method's runs along an axis: all exact costs, the curator's."""
 
     key: str  # what a click reports
@@ -26,7 +26,7 @@ class Spread:
     exact: bool = False  # the method has no privacy: grey and dashed
 
 
-def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, longest: float, chosen: str = "") -> Scene:
+def cost_by_iteration(spreads: Sequence[CostSpread], floor: float, *, longest: float, chosen: str = "") -> Scene:
     """Return the cost after each iteration up to `longest`, as multiples of `floor`: Lloyd's from the same start."""
     return _chart(
         spreads,
@@ -39,7 +39,9 @@ def cost_by_iteration(spreads: Sequence[Spread], floor: float, *, longest: float
     )
 
 
-def cost_by_epsilon(spreads: Sequence[Spread], floor: float, *, epsilon: float, label: str, chosen: str = "") -> Scene:
+def cost_by_epsilon(
+    spreads: Sequence[CostSpread], floor: float, *, epsilon: float, label: str, chosen: str = ""
+) -> Scene:
     """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
     logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
     low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
@@ -56,7 +58,7 @@ def cost_by_epsilon(spreads: Sequence[Spread], floor: float, *, epsilon: float, 
 
 
 def _chart(
-    spreads: Sequence[Spread],
+    spreads: Sequence[CostSpread],
     floor: float,
     chosen: str,
     *,
@@ -84,7 +86,7 @@ def _chart(
     )
 
 
-def _curve(spread: Spread, floor: float, *, chosen: bool) -> Curve:
+def _curve(spread: CostSpread, floor: float, *, chosen: bool) -> Curve:
     low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
     return Curve(spread.name, spread.hue, spread.x, low, middle, high, spread.key, spread.exact, chosen)
 

@@ -57,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LessonStep:
     """Words, the state that the page is put into beside the lesson's own, and perhaps a question.
 
     `after` is the state once the guess is made: before it, the page must not give the answer away.
@@ -79,7 +79,7 @@ class Lesson:
     title: str
     about: str
     query: Mapping[str, str]
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
 
     def state(self, index: int, *, answered: bool = False) -> dict[str, str]:
         """Return the page's state at a step, before its question is answered or after, as a link has it."""

@@ -10,14 +10,14 @@ from dpviz.data import Dataset
 from dpviz.experiments.tables import ResultTable
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import AnyStory, Story, Told
+from dpviz.stories.story import AnyStory, RunContext, Story
 from dpviz.stories.worlds import Worlds
 
 P = TypeVar("P")
 R = TypeVar("R", bound=Release)
 S = TypeVar("S", bound=Step)
 F = TypeVar("F")
-C = TypeVar("C", bound=Told)
+C = TypeVar("C", bound=RunContext)
 
 # (folder of the data sets, runs of each setting, seed, processes) -> tables
 Maker: TypeAlias = Callable[[Path, int, int, int], tuple[ResultTable, ...]]

@@ -79,7 +79,7 @@ class Reading:
 
 
 def known(told: Any, params: Any) -> Known:
-    """Return what the public knows of a telling."""
+    """Return what the public knows of a run."""
     result = told.result
     look = getattr(told, "look", None)
     return Known(params, result.release, result.events, result.guarantee, told.words.box, look)

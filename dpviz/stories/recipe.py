@@ -30,7 +30,7 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class TargetSpread:
     """How targets were spread over the source's box."""
 
     n: int
@@ -39,15 +39,15 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One run: which module with which parameters, and what its page adds to the telling."""
+class RecipeRun:
+    """One run: which module with which parameters, and what its page adds to its context."""
 
     module: str  # where an algorithm is: "dpviz.methods.dpm"
     story: str  # and its story: "dpviz.methods.dpm.story"
     params: Any
     title: str = ""  # instead of the data's, where two pictures stand beside each other
     trail: tuple[Any, ...] = ()  # the same parameters at other budgets
-    spread: Spread | None = None  # of targets that did not come with their source
+    spread: TargetSpread | None = None  # of targets that did not come with their source
     from_page: tuple[tuple[str, Any], ...] = ()  # what only the page knows of the picture: fields, as they print
 
 
@@ -56,7 +56,7 @@ class Recipe:
     """Everything that a picture follows from."""
 
     data: Data
-    runs: tuple[Run, ...]  # one, or two beside each other
+    runs: tuple[RecipeRun, ...]  # one, or two beside each other
     noise_seed: int | None  # None: secret, so that the script draws other noise
     view: View
     public: bool
@@ -226,7 +226,7 @@ def _draw(recipe: Recipe) -> list[str]:
     return lines
 
 
-def _targets(data: Data, spread: Spread | None) -> tuple[list[str], dict[str, str]]:
+def _targets(data: Data, spread: TargetSpread | None) -> tuple[list[str], dict[str, str]]:
     """Return the lines that make the targets, and by which names parameters then go that are too long to write down."""
     if data.pair:
         return [], {"targets": "problem.targets", "ball": "problem.ball"}
@@ -237,7 +237,7 @@ def _targets(data: Data, spread: Spread | None) -> tuple[list[str], dict[str, st
     return [line], {"targets": "targets"}
 
 
-def _run(recipe: Recipe, run: Run) -> list[str]:
+def _run(recipe: Recipe, run: RecipeRun) -> list[str]:
     module, story = _alias(run.module), _alias(run.story)
     targets, known = _targets(recipe.data, run.spread)
     lines = [

@@ -16,7 +16,7 @@ from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words
 
 
-class Told(Protocol):
+class RunContext(Protocol):
     """A run with what its picture and numbers need; each story has a class of its own. Curator only."""
 
     @property
@@ -40,7 +40,7 @@ P = TypeVar("P")
 R = TypeVar("R", bound=Release)
 S = TypeVar("S", bound=Step)
 F = TypeVar("F")
-C = TypeVar("C", bound=Told)
+C = TypeVar("C", bound=RunContext)
 C_contra = TypeVar("C_contra", contravariant=True)
 
 Charts: TypeAlias = tuple[tuple[str, Scene], ...]  # (key, chart)

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dpviz.ui.data.picker import Source
-from dpviz.ui.server.background import Answers, Job, workshop
+from dpviz.ui.server.background import Answers, Job, background
 from dpviz.ui.wait import wait
 
 _FOLDER = "dpviz-asking"
@@ -56,13 +56,13 @@ def ask(
     """
     if secret:
         jobs = [replace(job, secret=True) for job in jobs]
-    asking, shop = _of_session(key), workshop()
+    asking, process = _of_session(key), background()
     own = asking.own  # not `asking`: what holds itself would outlive its session
 
     def progress() -> int:
-        return _done(shop.ask(source, jobs, own)) + known
+        return _done(process.ask(source, jobs, own)) + known
 
-    answers = shop.ask(source, jobs, own)
+    answers = process.ask(source, jobs, own)
     asking.progress = progress
     peek = f"{_FOLDER}/{asking.token}"
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
@@ -74,7 +74,7 @@ def drop(source: Source, key: str) -> None:
     """Ask for nothing more: what has not begun never begins."""
     asking = _of_session(key)
     asking.progress = None
-    workshop().ask(source, [], asking.own)
+    background().ask(source, [], asking.own)
 
 
 async def answer(request: Request) -> Response:

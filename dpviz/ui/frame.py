@@ -13,7 +13,7 @@ from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.ui import controls, hiding, panel, state
-from dpviz.ui.data.picker import DEFAULT, Shelf, Source, pick
+from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export import share
 from dpviz.ui.lessons import panel as lesson_panel
@@ -61,7 +61,7 @@ PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class PageFrame:
     """Places on the page. Knobs stand around the slider; the slider's fragment fills the other places again and again.
 
     A fragment sends every element it draws with each move, so that what ε does not change is drawn outside of it.
@@ -88,10 +88,10 @@ def start(
     terms: Sequence[tuple[str, str]],
     *,
     data: str = DEFAULT,
-    own: Shelf | None = None,
+    own: DataCatalog | None = None,
     insider: str = "Curator",
     what: str = "",
-) -> Frame:
+) -> PageFrame:
     """Draw the row of data, method, audience and menus, and make the places; stops while there is no data.
 
     `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever sees
@@ -134,10 +134,10 @@ def start(
     charts, card = st.columns([2, 1], gap="medium")
     more_pictures, more = st.container(), st.sidebar.container()
     places = (problems, lead, slider, picture, side, charts, card, more_pictures)
-    return Frame(source, public, first, choices, again, more, *places)
+    return PageFrame(source, public, first, choices, again, more, *places)
 
 
-def seeds(frame: Frame, *, start: bool = True) -> Noise:
+def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
     """Draw the seeds, the button for new noise and the switch to secret noise; returns where noise comes from.
 
     `start` says whether the method has a start to be seeded.
@@ -156,7 +156,7 @@ def seeds(frame: Frame, *, start: bool = True) -> Noise:
         return Noise(None if secret else int(controls.control(NOISE_SEED)))
 
 
-def view(frame: Frame, *, solid: bool = False) -> View:
+def view(frame: PageFrame, *, solid: bool = False) -> View:
     """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
     d = frame.source.dataset.d
     if d == 1:
@@ -206,7 +206,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
     st.caption(f"{', '.join(parts)}. {dataset.note}")
 
 
-def link(frame: Frame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
+def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
     pairs += [*lesson_panel.link(), ("audience", str(state.value(AUDIENCE)))]

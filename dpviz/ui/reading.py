@@ -37,16 +37,16 @@ def read(name: str) -> None:
     shown, page = latest(), CATALOGUE[name].reading
     if page is None:
         return
-    parts: list[Part] = []
+    parts: list[FormulaPart] = []
     if shown is not None:
         for method, told in zip(shown.methods, shown.told, strict=True):
             it = known(told, method.params)
-            parts.append(Part(method.name if len(shown.methods) > 1 else "", page.formulas(it), page.words(it)))
+            parts.append(FormulaPart(method.name if len(shown.methods) > 1 else "", page.formulas(it), page.words(it)))
     article(page.misreadings, page.papers, parts, "" if shown is None else _code(shown), CODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormulaPart:
     """The formulas of one method, with its name where there are several."""
 
     title: str
@@ -55,7 +55,7 @@ class Part:
 
 
 def article(
-    misreadings: Iterable[Misreading], papers: Iterable[Paper], parts: Sequence[Part], code: str, about_code: str
+    misreadings: Iterable[Misreading], papers: Iterable[Paper], parts: Sequence[FormulaPart], code: str, about_code: str
 ) -> None:
     """Draw how the picture is misread, its formulas, its code, its papers, and the glossary.
 
@@ -102,7 +102,7 @@ def _misreadings(found: Iterable[Misreading]) -> None:
     )
 
 
-def _formulas(part: Part) -> None:
+def _formulas(part: FormulaPart) -> None:
     if part.title:
         st.markdown(f"**{state.plain(part.title)}**")
     if not part.formulas:

@@ -14,11 +14,11 @@ import streamlit as st
 from dpviz.core import Algorithm, AnyAlgorithm, Ball, FloatArray, Guarantee, Result, fingerprint, frozen
 from dpviz.mechanisms import SecretGenerator, public_rng
 from dpviz.stories import Words
-from dpviz.stories.story import AnyStory, Story, Told
+from dpviz.stories.story import AnyStory, RunContext, Story
 from dpviz.ui.data.picker import Source
 
 MOST_RUNS = 256  # remembered over all sessions
-MOST_TELLINGS = 64
+MOST_CONTEXTS = 64
 MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
 SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
@@ -34,7 +34,7 @@ SECRET = "Noise came from the operating system and is not stored: this picture c
 
 
 P = TypeVar("P")
-C = TypeVar("C", bound=Told)
+C = TypeVar("C", bound=RunContext)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class _Trail:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Telling:
+class _ContextJob:
     """A story of a run; the picture that comes ahead of the page and the page itself tell the same one."""
 
     key: tuple[Any, ...]
@@ -188,8 +188,8 @@ def tell(
     lloyd_run = _private_reference(start) if source.own else _reference(start)
     shared = not noise.secret and not source.own
     told = dataclasses.replace(result, guarantee=honest(result.guarantee, source, noise))
-    telling = _Telling((story.name, *run_key), job, told, lloyd_run)
-    return Run(_context(telling) if shared else telling.context(), n_releases)
+    context_job = _ContextJob((story.name, *run_key), job, told, lloyd_run)
+    return Run(_context(context_job) if shared else context_job.context(), n_releases)
 
 
 def centers_over(
@@ -251,13 +251,13 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job | _Telling | _Trail) -> str:
+def _key(job: _Job | _ContextJob | _Trail) -> str:
     return repr(job.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
 
 
-@st.cache_resource(max_entries=MOST_TELLINGS, show_spinner=False, hash_funcs={_Telling: _key})
-def _context(telling: _Telling) -> Any:
-    return telling.context()
+@st.cache_resource(max_entries=MOST_CONTEXTS, show_spinner=False, hash_funcs={_ContextJob: _key})
+def _context(context_job: _ContextJob) -> Any:
+    return context_job.context()
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
@@ -280,7 +280,7 @@ def _private_reference(job: _Job) -> Any:
     return job.reference()
 
 
-@st.cache_resource(max_entries=MOST_TELLINGS, show_spinner=False, hash_funcs={_Trail: _key})
+@st.cache_resource(max_entries=MOST_CONTEXTS, show_spinner=False, hash_funcs={_Trail: _key})
 def _centers(trail: _Trail) -> FloatArray:
     return trail.centers()
 

@@ -9,9 +9,9 @@ import numpy as np
 from dpviz.core import Algorithm, FloatArray
 from dpviz.plots import Scene
 from dpviz.stories import View, pair, solid
-from dpviz.stories.recipe import Spread
+from dpviz.stories.recipe import TargetSpread
 from dpviz.stories.stage import Stops
-from dpviz.stories.story import Story, Told
+from dpviz.stories.story import RunContext, Story
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, Run, centers_over
 
@@ -20,7 +20,7 @@ TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose relea
 MOST_TRAIL_RECORDS = 20_000
 
 P = TypeVar("P")
-C = TypeVar("C", bound=Told)
+C = TypeVar("C", bound=RunContext)
 
 
 def as_it_is(scene: Scene) -> Scene:
@@ -39,7 +39,7 @@ class Setup(Generic[P, C]):
     trail: tuple[P, ...] = ()  # the same parameters over `TRAIL`
     prepare: Callable[[C], C] | None = None  # puts into the story's context what only the page knows
     adds: Hashable = ()  # what of that neither the data nor the parameters decide
-    spread: Spread | None = None  # of targets that the page has spread
+    spread: TargetSpread | None = None  # of targets that the page has spread
     adapt: Callable[[Scene], Scene] = as_it_is  # what only the page knows of the picture
 
 

@@ -11,17 +11,17 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories import View, inspecting, pair
 from dpviz.stories.label import Label, label_of
-from dpviz.stories.story import AnyStory, Told
+from dpviz.stories.story import AnyStory, RunContext
 from dpviz.ui import controls, panel, state, turning
 from dpviz.ui.data import drawing
-from dpviz.ui.easel import Drawn, easel, name_of
 from dpviz.ui.epsilon import last_move
 from dpviz.ui.export.shown import Shown, keep
-from dpviz.ui.frame import Frame, link, show_problems
+from dpviz.ui.frame import PageFrame, link, show_problems
+from dpviz.ui.last_picture import DrawnPicture, last_picture, name_of
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import Noise, Run, notices, tell
 from dpviz.ui.server import ahead
-from dpviz.ui.server.background import workshop
+from dpviz.ui.server.background import background
 from dpviz.ui.setup import AnySetup, Runs, Setup, alone, together, trail_of
 
 PICTURE_HEIGHT = 560  # CSS pixels
@@ -35,7 +35,7 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 
 P = TypeVar("P")
-C = TypeVar("C", bound=Told)
+C = TypeVar("C", bound=RunContext)
 
 KEYS = ("picture", "other")  # of the live pictures
 Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
@@ -53,7 +53,7 @@ class Slider:
 
 
 def show(
-    frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
 ) -> LiveState | None:
     """Run one method at the slider's value and fill every place; `pairs` are the page's part of the link.
 
@@ -104,19 +104,19 @@ def show(
     return done
 
 
-def _inspecting(frame: Frame, story: AnyStory, run: Run[Any], shown: View) -> Callable[[Region], Sequence[str]]:
+def _inspecting(frame: PageFrame, story: AnyStory, run: Run[Any], shown: View) -> Callable[[Region], Sequence[str]]:
     told, classes = run.told, frame.source.dataset.labels
     plane = None if story.plane is None else story.plane(told, shown)
     return lambda region: inspecting.facts(region, told.unit, told.words, shown, classes, plane)
 
 
-def recalled(frame: Frame, method: Setup[P, C], noise: Noise) -> C:
-    """Return the telling of the run that `show` has just drawn; raises ValueError where it cannot run."""
+def recalled(frame: PageFrame, method: Setup[P, C], noise: Noise) -> C:
+    """Return the context of the run that `show` has just drawn; raises ValueError where it cannot run."""
     run = tell(method.algorithm, method.story, frame.source, method.params, noise)
     return run.told if method.prepare is None else method.prepare(run.told)
 
 
-def impossible(frame: Frame, why: str) -> None:
+def impossible(frame: PageFrame, why: str) -> None:
     """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
     frame.picture.error(state.plain(why))
     _reserve(frame)
@@ -124,7 +124,7 @@ def impossible(frame: Frame, why: str) -> None:
 
 
 def show_pair(
-    frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
 ) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
 
@@ -167,26 +167,28 @@ def show_pair(
     _finish(frame)
 
 
-def _refuse(frame: Frame, error: ValueError) -> None:
+def _refuse(frame: PageFrame, error: ValueError) -> None:
     frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
     _reserve(frame)
 
 
-def _drawn(frame: Frame, slider: Slider, epsilon: float, noise: Noise, shown: View, draw: Draw) -> Drawn | None:
+def _drawn(
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, draw: Draw
+) -> DrawnPicture | None:
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
-        found = easel().recall(name)
+        found = last_picture().recall(name)
         runs = _told(frame, methods, noise) if found is None else found.runs
     except ValueError as error:
         _refuse(frame, error)
         return None
-    *_, drawn = [found] if found else easel().paint(name, runs, draw(runs), public=frame.public)
+    *_, drawn = [found] if found else last_picture().pack(name, runs, draw(runs), public=frame.public)
     return drawn
 
 
-def _told(frame: Frame, methods: Sequence[AnySetup], noise: Noise) -> Runs:
+def _told(frame: PageFrame, methods: Sequence[AnySetup], noise: Noise) -> Runs:
     runs = [
         tell(method.algorithm, method.story, frame.source, method.params, noise, place=place)
         for place, method in enumerate(methods)
@@ -197,17 +199,19 @@ def _told(frame: Frame, methods: Sequence[AnySetup], noise: Noise) -> Runs:
     )
 
 
-def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View, draw: Draw) -> dict[str, Any] | None:
+def _offer(
+    frame: PageFrame, slider: Slider, drawn: DrawnPicture, noise: Noise, shown: View, draw: Draw
+) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
     hidden = frame.public and not all(scene.axes_public for scene in drawn.scenes)
     if noise.secret or frame.source.own or hidden:
         ahead.withdraw()
         return None
 
-    kept = easel()  # the other thread has no session
+    kept = last_picture()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
-        workshop().give_way()
+        background().give_way()
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
         found = kept.recall(name)
@@ -215,27 +219,29 @@ def _offer(frame: Frame, slider: Slider, drawn: Drawn, noise: Noise, shown: View
             yield from zip(KEYS, found.packed, strict=False)
             return
         runs = _told(frame, methods, noise)
-        for made, key in zip(kept.paint(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
+        for made, key in zip(kept.pack(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
             yield key, made.packed[-1]
 
     key = state.widget_key(slider.knob.name)
     return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}
 
 
-def _reserve(frame: Frame) -> None:
+def _reserve(frame: PageFrame) -> None:
     """Hold the other places: a fragment may only write where the last whole run has written."""
     keep(None)
     for place in (frame.lead, frame.side, frame.charts, frame.card):
         place.empty()
 
 
-def _finish(frame: Frame) -> None:
+def _finish(frame: PageFrame) -> None:
     if frame.public and frame.source.dataset.bounds_from_data:
         state.report("These axes end at bounds taken from the data: they are not private.")
     show_problems(frame.problems)
 
 
-def _address(frame: Frame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True) -> str:
+def _address(
+    frame: PageFrame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True
+) -> str:
     return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
 
 
@@ -243,7 +249,7 @@ def _label(method: AnySetup, run: Run[Any]) -> Label:
     return label_of(run.told.result.guarantee, method.story.contents(run.told), run.told.result.events)
 
 
-def _picture(frame: Frame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
+def _picture(frame: PageFrame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
     blank = frame.public and not scene.axes_public
     if blank:
         st.info(NO_PUBLIC_PLANE)
@@ -262,7 +268,7 @@ def _count_releases(run: Run[Any]) -> None:
         st.caption(f"Releases of these records in this session: {run.n_releases}. Their budgets add up.")
 
 
-def _recolored(frame: Frame, method: AnySetup, run: Run[Any]) -> None:
+def _recolored(frame: PageFrame, method: AnySetup, run: Run[Any]) -> None:
     """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
     image, recolored = frame.source.dataset.image, method.story.recolored
     if image is None or recolored is None or frame.public:

@@ -56,7 +56,7 @@ def draw(method: AnyMethod, *, dark: bool = False) -> str:
 
 
 def _drawn(method: AnyMethod, other: Choices) -> tuple[Any, Scene]:
-    """Run a method as its thumbnail says, with `other` parameters, and draw it; returns the telling, too."""
+    """Run a method as its thumbnail says, with `other` parameters, and draw it; returns its context, too."""
     shown, story = method.thumbnail, method.story
     assert shown is not None
     dataset, given = shown.made()

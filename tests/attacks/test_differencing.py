@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace
 
-from dpviz.attacks import NoisySums, ZonePath, exact_record, expected_record, likeliest_record, ray_segment, zone_record
+from dpviz.attacks import (
+    PartitionSums,
+    ZonePath,
+    exact_record,
+    expected_record,
+    likeliest_record,
+    ray_segment,
+    zone_record,
+)
 
 K = 3
 
@@ -56,7 +64,7 @@ def noisy(seed, epsilon, d=2, t=4):
     own = [totals(np.delete(points, row, axis=0), each) for each in partitions]
     centered = [np.stack([sums - 0.5 * counts[:, None] for counts, sums in part]) for part in (exact, own)]
     counts = [np.stack([counts for counts, _ in part]) for part in (exact, own)]
-    release = NoisySums(
+    release = PartitionSums(
         partitions,
         counts[0] + rng.laplace(scale=count_scale, size=counts[0].shape),
         centered[0] + rng.laplace(scale=sum_scale, size=centered[0].shape),
@@ -116,7 +124,7 @@ def test_sums_that_are_not_told_are_left_out():
     release, counts, sums, record = noisy(3, 1e6)
     lost = release.sums.copy()
     lost[1:] = np.nan
-    one = NoisySums(release.partitions, release.counts, lost, release.count_scale, release.sum_scale)
+    one = PartitionSums(release.partitions, release.counts, lost, release.count_scale, release.sum_scale)
     assert np.linalg.norm(likeliest_record(one, counts, sums) - record) < 1e-4
 
 

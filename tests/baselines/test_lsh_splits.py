@@ -14,7 +14,7 @@ from dpviz.baselines.lsh_splits import (
     CENTER_SHARE,
     COUNT_RATIO,
     CoresetStep,
-    LevelStep,
+    LshLevelStep,
     MeanStep,
     Params,
     fit,
@@ -162,7 +162,7 @@ def test_the_minima_are_the_librarys():
 def test_the_trace_is_one_tree():
     points = generator(3).random((3000, 4))
     result = run(points, epsilon=20.0)
-    levels = [step for step in result.trace if isinstance(step, LevelStep)]
+    levels = [step for step in result.trace if isinstance(step, LshLevelStep)]
     last = result.trace[-1]
     assert [step.level for step in levels] == list(range(1, len(levels) + 1))
     for step in levels:

@@ -24,7 +24,7 @@ from dpviz.ui.server.background import Answers
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
-    monkeypatch.setattr(asking, "workshop", lambda: idle)
+    monkeypatch.setattr(asking, "background", lambda: idle)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -62,7 +62,7 @@ def at_once(monkeypatch, tasks):
                 known[job] = _DONE[key]
         return Answers(tuple(known.get(job) for job in jobs))
 
-    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
     return known
 
 

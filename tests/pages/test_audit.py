@@ -24,7 +24,7 @@ def at_once(monkeypatch):
         dataset = source.dataset
         return Answers(tuple(job.task(dataset.points, dataset.box, *job.arguments) for job in jobs))
 
-    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
     return asked
 
 

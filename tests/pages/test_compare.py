@@ -14,7 +14,7 @@ from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.story import reading as compare_reading
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from tests.pages.conftest import at_once, clicking
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
@@ -81,7 +81,7 @@ def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
 def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     """Every page must take the link's every word, and release what the row was measured on."""
     data = load("blobs", n=200)
-    part = Part(key, 1.0, 4, 5, 3, 1, 200)
+    part = TrialPart(key, 1.0, 4, 5, 3, 1, 200)
     (run,) = compare_tasks.trials(data.points, data.box, data.labels, part)
     (row,) = compare_tasks.rows(data.points, data.box, data.labels, part)
     again = (

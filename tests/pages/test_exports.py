@@ -12,12 +12,12 @@ from dpviz.core import frozen
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame
-from dpviz.ui.data import sheet as sheet_file
+from dpviz.ui.data import drawn_points
 from dpviz.ui.data.drawing import Drawing
-from dpviz.ui.data.sheet import Sheet
+from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.export import config
 from dpviz.ui.export import menu as exports
-from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
 from tests.another_process import another_process
 from tests.pages.conftest import DPM, FIRST, MORSE, TARGET
@@ -57,7 +57,7 @@ def hashes(page):
 
 
 def file_of(page, name, kind):
-    return make(on_screen(page), name, Wish(kind)).content
+    return make(on_screen(page), name, ExportRequest(kind)).content
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def sheet():
     rng = np.random.default_rng(3)
     places = np.concatenate([rng.normal(middle, 0.05, (60, 2)).clip(0, 1) for middle in (0.2, 0.5, 0.8)])
     places[:4] = [[0.0, 0.3], [1.0, 0.3], [0.3, 0.0], [0.3, 1.0]]
-    return Sheet(frozen(places), frozen(np.repeat(np.arange(3), 60).astype(np.intp)))
+    return DrawnPoints(frozen(places), frozen(np.repeat(np.arange(3), 60).astype(np.intp)))
 
 
 def test_a_drawing_comes_back_with_its_settings(open_page, take_over, name, sheet):
@@ -171,7 +171,7 @@ def test_undo_brings_back_what_an_import_took_the_place_of(open_page, take_over,
 def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, take_over, name, sheet):
     page = draw(open_page(name, data="draw", drawing="one", epsilon="2.0", audience="public"), "one", sheet)
     data = file_of(page, name, "json")
-    assert sheet_file.NOT_HERE in data.decode()
+    assert drawn_points.NOT_HERE in data.decode()
     assert "points" not in json.loads(data)["drawing"]
     again = take_over(open_page(name, data="iris"), data)
     (said,) = again.warnings
@@ -250,4 +250,4 @@ def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
     page = open_page(DPM, **SMALL)
     assert make(on_screen(page), DPM, wish).content
     with pytest.raises(ValueError, match="format was"):
-        make(on_screen(page), DPM, Wish("exe"))
+        make(on_screen(page), DPM, ExportRequest("exe"))

@@ -4,7 +4,7 @@ import pytest
 import streamlit as st
 
 from dpviz.ui import frame
-from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import profile
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import FIRST
@@ -36,11 +36,11 @@ def test_an_export_needs_no_disk(open_page, name):
     """Files are made in memory and saved by the browser, so that a full disk of the server is in nobody's way."""
     page = open_page(name, n="200")
     shown = page.app.session_state["dpviz:shown"]
-    make(shown, name, Wish("html"))  # imports what the others need
+    make(shown, name, ExportRequest("html"))  # imports what the others need
     written = []
     watch(written)
     try:
-        files = [make(shown, name, Wish(kind)) for kind in FORMATS]
+        files = [make(shown, name, ExportRequest(kind)) for kind in FORMATS]
     finally:
         watch(None)
     assert all(file.content for file in files)

@@ -105,13 +105,13 @@ def test_projector_type_is_larger_and_the_picture_is_the_same(open_page, name):
 
 
 def test_what_is_hidden_is_not_in_exported_settings(open_page):
-    from dpviz.ui.export.files import Wish, make
+    from dpviz.ui.export.files import ExportRequest, make
 
     page = open_page(DPM, n="300", hide="seeds", size="projector")
     shown = page.app.session_state["dpviz:shown"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state, "staying", lambda: {"hide": "seeds", "size": "projector"})
-        file = json.loads(make(shown, DPM, Wish("json")).content)
+        file = json.loads(make(shown, DPM, ExportRequest("json")).content)
     knobs = {name for group in ("data", "seeds", "view", "knobs") for name in file[group]}
     assert not knobs & {"hide", "size"}
     assert "epsilon" in knobs

@@ -35,7 +35,7 @@ def ready(monkeypatch):
                 known[source.key, job] = job.task(data.points, data.box, *given)
         return Answers(tuple(known[source.key, job] for job in jobs))
 
-    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
     monkeypatch.setattr(attack_record, "RUNS", {"noisy": 10, "published": 10})
     return known
 

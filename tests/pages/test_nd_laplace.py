@@ -80,7 +80,7 @@ def test_every_tab_is_drawn_and_tells_the_public_no_secret(open_page, ready, tab
     page = open_page(PAGE, **{**SMALL, **link, "n": "100"}, under=tab, audience=audience, record="2")
     assert not page.app.error
     packed = page.packed()
-    # Many runs wait for the idle workshop, and both tabs have nothing for the public.
+    # Many runs wait for the idle background, and both tabs have nothing for the public.
     assert tab in ("runs", "worlds", "read") or len(packed) > 2, "more than the picture and its chart"
     assert page.query["under"] == tab
     if audience == "public":

@@ -9,7 +9,7 @@ from dpviz.methods.source_target.page import tabs as source_target
 from dpviz.methods.source_target.story import batches as source_target_tasks
 from dpviz.ui import show
 from dpviz.ui.export import config
-from dpviz.ui.export.files import Wish, make
+from dpviz.ui.export.files import ExportRequest, make
 from tests.pages.conftest import FIRST, at_once, clicking
 
 PAGE = "source_target"
@@ -85,7 +85,7 @@ def test_a_set_of_the_gallery_is_a_source_with_spread_targets(open_page):
 
 def test_settings_bring_the_picture_back_and_a_script_is_offered(open_page):
     page = open_page(PAGE, **SMALL, data="synthetic_3", method="nas", budget="rho", noise="gaussian")
-    made = make(page.app.session_state["dpviz:shown"], PAGE, Wish("json")).content
+    made = make(page.app.session_state["dpviz:shown"], PAGE, ExportRequest("json")).content
     wanted = config.read(made)
     again = open_page(wanted.page, **dict(wanted.query))
     assert again.warnings == []

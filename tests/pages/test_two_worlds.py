@@ -38,7 +38,7 @@ def ready(monkeypatch):
             answers.append(job.task(data.points, data.box, *arguments))
         return Answers(tuple(answers))
 
-    monkeypatch.setattr(asking, "workshop", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
     monkeypatch.setattr(two_worlds_runs, "BATCH", 50)
     return asked
 
@@ -133,7 +133,7 @@ def test_a_stated_place_and_a_record_that_is_not_there(open_page, ready):
 
 
 def test_runs_can_be_stopped_and_go_on(open_page):
-    page = opened(open_page, "convergent_kmeans")  # the idle workshop never answers
+    page = opened(open_page, "convergent_kmeans")  # the idle background never answers
     assert "on their way" in captions(page)
     page.widget("button", "Stop").click()
     page.run()

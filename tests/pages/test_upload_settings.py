@@ -9,7 +9,7 @@ import numpy as np
 from dpviz.ui import frame
 from dpviz.ui.export import config
 from dpviz.ui.export import menu as exports
-from dpviz.ui.export.files import Wish, make
+from dpviz.ui.export.files import ExportRequest, make
 from dpviz.ui.server import ahead
 from tests.pages.conftest import typed
 
@@ -26,7 +26,7 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     page.set("multiselect", "From the data (not private)", ["age"])
     page = typed(page, {"note from": (-0.5, 2.0)})
     shown = page.app.session_state["dpviz:shown"]
-    written = make(shown, name, Wish("json")).content
+    written = make(shown, name, ExportRequest("json")).content
     described = shown.source.form
     assert described.bounds == ((-0.5, 2.0), None)
 
@@ -44,7 +44,7 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     assert found.form == described
     assert fingerprint_of(found.dataset) == fingerprint_of(shown.source.dataset)
     assert found.key == shown.source.key
-    public = json.loads(make(replace(shown, public=True), name, Wish("json")).content)["upload"]
+    public = json.loads(make(replace(shown, public=True), name, ExportRequest("json")).content)["upload"]
     assert "label" not in public
     assert public["bounds"] == [[-0.5, 2.0], None]
 

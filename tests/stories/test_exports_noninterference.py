@@ -11,9 +11,9 @@ from dpviz.methods import CATALOGUE, story_of
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
+from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.picker import Source
-from dpviz.ui.data.sheet import Sheet
-from dpviz.ui.export.files import FORMATS, Wish, make
+from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.export.shown import Shown
 from dpviz.ui.runs import Noise
 from dpviz.ui.setup import Setup
@@ -59,7 +59,7 @@ def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False
     )
     link = (("data", "upload" if public else "upload:0123456789abcdef"),) if uploaded else LINK
     link = (("data", "draw"), ("drawing", "one")) if drawn else link
-    sheet = Sheet(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
+    sheet = DrawnPoints(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
     dataset = dataclasses.replace(dataset, labels=sheet.classes if sheet else None)
     source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
     setup = Setup(method, story, told.params)
@@ -68,7 +68,7 @@ def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False
 
 
 def files(shown, frame, *, formats=tuple(FORMATS)):
-    return {kind: make(shown, "dpm", Wish(kind, frame)).content for kind in formats}
+    return {kind: make(shown, "dpm", ExportRequest(kind, frame)).content for kind in formats}
 
 
 @pytest.mark.parametrize("uploaded", [False, True])

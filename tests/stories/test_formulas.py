@@ -14,7 +14,7 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
-from dpviz.methods.nd_laplace.story.told import Look
+from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves
@@ -154,7 +154,7 @@ def test_morse(epsilon, base, calibration, adjacency):
 @given(epsilon=st.floats(0.01, 20.0), radius=st.floats(0.1, 15.0), domain=st.sampled_from(["none", "clamp", "remap"]))
 def test_nd_laplace(epsilon, radius, domain):
     module = CATALOGUE["nd_laplace"]
-    it, result = known("nd_laplace", module.Params(epsilon=epsilon, domain=domain), look=Look(radius, "m"))
+    it, result = known("nd_laplace", module.Params(epsilon=epsilon, domain=domain), look=PointsLook(radius, "m"))
     found = filled("nd_laplace", it)
     assert found["Budget per unit of distance"].value == result.guarantee.proved.epsilon
     apart = found["Two places a radius apart: how much likelier one may make a release"]

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
-from dpviz.methods.nd_laplace.story.told import Look
+from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words, outcomes, quantile_dots
 from dpviz.stories.outcomes import Draws, Figure, Outcome
@@ -35,7 +35,7 @@ def params_of(name):
 
 def runs_of(name, draws, points=None, classes=None):
     points = records() if points is None else points
-    look = Look(1.0, "m", False, 4) if name == "nd_laplace" else None
+    look = PointsLook(1.0, "m", False, 4) if name == "nd_laplace" else None
     module, story = CATALOGUE[name], CATALOGUE[name].story
     params = params_of(name)
     return outcomes.run_many(module, story, points, BOX, classes, params, draws, ("m", "m"), look)

@@ -12,7 +12,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.attacks.two_points import laplace_total_variation
 from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
-from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
+from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import GLOSSARY, pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
@@ -159,7 +159,7 @@ def test_moons_agreement_is_the_committed_one():
 
 def test_morse_noises_are_those_of_the_formulas():
     def sigma(published, adjacency):
-        return noise_scale(Scheme("dpmog_hard", published, adjacency, Budget(1.0, 1e-4), 2, 8, 10))
+        return noise_scale(MorseScheme("dpmog_hard", published, adjacency, Budget(1.0, 1e-4), 2, 8, 10))
 
     said = why("morse", "Tight noise")
     for value in (sigma(True, Adjacency.REPLACE), sigma(False, Adjacency.REPLACE), sigma(False, Adjacency.ADD_REMOVE)):

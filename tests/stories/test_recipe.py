@@ -19,7 +19,7 @@ from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import UPLOAD, Data, Recipe, Run, Spread, script
+from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, script
 from tests.another_process import another_process
 
 EVIL = [
@@ -35,7 +35,7 @@ TARGET = ("dpviz.methods.source_target", "dpviz.methods.source_target.story")
 
 
 def made(data, params=None, **changes):
-    run = Run(MODULE, STORY, params or dpm.Params())
+    run = RecipeRun(MODULE, STORY, params or dpm.Params())
     return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
 
 
@@ -85,7 +85,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     reference = target_story.reference(dataset.points, words, result, params)
     told = target_story.context(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
-    run = Run(*TARGET, params, spread=Spread(40, "even", 5), from_page=(("record", 0),))
+    run = RecipeRun(*TARGET, params, spread=TargetSpread(40, "even", 5), from_page=(("record", 0),))
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
     scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
@@ -99,7 +99,7 @@ def test_no_word_is_ever_code(evil):
             hashes=(word,),
             notes=(word,),
             hidden=(word,),
-            runs=(Run(MODULE, STORY, dpm.Params(), title=word),) * 2,
+            runs=(RecipeRun(MODULE, STORY, dpm.Params(), title=word),) * 2,
         )
         for word in ("word", evil)
     )
@@ -116,7 +116,11 @@ def test_no_word_of_a_pair_or_its_targets_is_ever_code(evil, pair):
         script(
             made(
                 Data(word, 300, 1, (("n_targets", word),), pair=pair),
-                runs=(Run(*TARGET, params, spread=None if pair else Spread(60, word, 0), from_page=(("record", 0),)),),
+                runs=(
+                    RecipeRun(
+                        *TARGET, params, spread=None if pair else TargetSpread(60, word, 0), from_page=(("record", 0),)
+                    ),
+                ),
             )
         )
         for word in ("word", evil)

@@ -13,7 +13,7 @@ from dpviz.ui.server.background import Answers, Job
 JOBS = tuple("abcd")
 
 
-class Workshop:
+class FakeBackground:
     """Finishes one more job whenever it is asked."""
 
     def __init__(self, *, fails_after=99):
@@ -34,9 +34,9 @@ def session(monkeypatch):
     return SimpleNamespace(state=state, lines=lines)
 
 
-def use(monkeypatch, workshop):
-    monkeypatch.setattr(asking, "workshop", lambda: workshop)
-    return workshop
+def use(monkeypatch, shared):
+    monkeypatch.setattr(asking, "background", lambda: shared)
+    return shared
 
 
 def peek(address):
@@ -47,17 +47,17 @@ def peek(address):
 
 
 def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
-    workshop = use(monkeypatch, Workshop())
+    shared = use(monkeypatch, FakeBackground())
     answers = asking.ask(None, JOBS, what="parts", key="one", secret=False)
     (line,) = session.lines
     assert answers.n_done == line["done"] == 1
     assert line["all"] == len(JOBS)
     assert [peek(line["peek"]) for _ in range(4)] == [2, 3, 4, 4]
-    assert set(workshop.asked) == {JOBS}
+    assert set(shared.asked) == {JOBS}
 
 
 def test_what_is_there_besides_counts_too(session, monkeypatch):
-    use(monkeypatch, Workshop())
+    use(monkeypatch, FakeBackground())
     asking.ask(None, JOBS, what="parts", key="one", known=10, secret=False)
     (line,) = session.lines
     assert (line["done"], line["all"]) == (11, 14)
@@ -65,22 +65,22 @@ def test_what_is_there_besides_counts_too(session, monkeypatch):
 
 
 def test_after_a_failure_there_is_nothing_to_wait_for(session, monkeypatch):
-    use(monkeypatch, Workshop(fails_after=1))
+    use(monkeypatch, FakeBackground(fails_after=1))
     asking.ask(None, JOBS, what="parts", key="one", secret=False)
     assert peek(session.lines[0]["peek"]) == len(JOBS)
 
 
 def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
-    workshop = use(monkeypatch, Workshop())
+    shared = use(monkeypatch, FakeBackground())
     asking.ask(None, JOBS, what="parts", key="one", secret=False)
     asking.drop(None, "one")
-    assert workshop.asked == [JOBS, ()]
+    assert shared.asked == [JOBS, ()]
     assert peek(session.lines[0]["peek"]) is None
-    assert workshop.asked == [JOBS, ()]
+    assert shared.asked == [JOBS, ()]
 
 
 def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monkeypatch):
-    use(monkeypatch, Workshop())
+    use(monkeypatch, FakeBackground())
     for key in ("one", "other", "one"):
         asking.ask(None, JOBS, what="parts", key=key, secret=False)
     one, other, again = (line["peek"] for line in session.lines)
@@ -89,7 +89,7 @@ def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monk
 
 
 def test_it_ends_with_its_session(session, monkeypatch):
-    use(monkeypatch, Workshop())
+    use(monkeypatch, FakeBackground())
     asking.ask(None, JOBS, what="parts", key="one", secret=False)
     session.state.clear()
     assert peek(session.lines[0]["peek"]) is None
@@ -97,9 +97,9 @@ def test_it_ends_with_its_session(session, monkeypatch):
 
 @pytest.mark.parametrize("secret", [False, True])
 def test_jobs_on_secret_noise_are_marked_as_such(session, monkeypatch, secret):
-    workshop = use(monkeypatch, Workshop())
+    shared = use(monkeypatch, FakeBackground())
     asking.ask(None, [Job(len, ("a",)), Job(len, ("b",))], what="parts", key="one", secret=secret)
     (line,) = session.lines
     peek(line["peek"])
-    assert len(workshop.asked) == 2, "the line's own way asks, too"
-    assert all(job.secret is secret for jobs in workshop.asked for job in jobs)
+    assert len(shared.asked) == 2, "the line's own way asks, too"
+    assert all(job.secret is secret for jobs in shared.asked for job in jobs)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.ui.export.config import FORMAT, VERSION, Config, ConfigError, Step, read, write
+from dpviz.ui.export.config import FORMAT, VERSION, Config, ConfigError, ScrubberStep, read, write
 
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "knobs": {"epsilon": 1.0}}
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,40}", fullmatch=True)
@@ -53,7 +53,7 @@ WRONG = {
 def test_what_is_written_is_read_again(query, frame):
     if len(query) > 100:
         return
-    made = Config("dpm", tuple(query.items()), Step(frame, "", ("a", "=b")), ("0" * 64,))
+    made = Config("dpm", tuple(query.items()), ScrubberStep(frame, "", ("a", "=b")), ("0" * 64,))
     try:
         text = write(made, guarantees=[]).encode()
     except UnicodeEncodeError:
@@ -93,7 +93,7 @@ def test_a_number_that_is_too_large_for_a_float_is_refused():
 
 @pytest.mark.parametrize("step", [None, 3, [], {"frame": -1}, {"frame": "x", "layers_off": [1, {}]}, {"frame": True}])
 def test_a_step_that_makes_no_sense_is_none(step):
-    assert read(json.dumps({**GOOD, "step": step}).encode()).step == Step()
+    assert read(json.dumps({**GOOD, "step": step}).encode()).step == ScrubberStep()
 
 
 @given(

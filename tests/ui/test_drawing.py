@@ -5,7 +5,7 @@ import pytest
 
 from dpviz.ui.data import drawing
 from dpviz.ui.data.drawing import Drawing, read, started
-from dpviz.ui.data.sheet import CLASSES, MOST_POINTS
+from dpviz.ui.data.drawn_points import CLASSES, MOST_POINTS
 
 FIRST = Drawing("one", started("one"), number=5)
 POINTS = [0.25, 0.5, 0, 0.75, 1.0, 3]

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpviz.ui.export.report import SECRET, Report, written
+from dpviz.ui.export.report import SECRET, PageReport, written
 
 EVIL = "<script>alert(1)</script>\"'&<img src=https://example.org/x onerror=y>"
-PLAIN = Report(
+PLAIN = PageReport(
     "Title",
     "Question",
     ("Found",),

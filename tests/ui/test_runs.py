@@ -41,14 +41,14 @@ def tell(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is
 
     method = CATALOGUE["convergent_kmeans"]
     counting = replace(method, fit=counted("fit", algorithm.fit))
-    telling = replace(method.story, reference=counted("reference", story.reference))
+    story_told = replace(method.story, reference=counted("reference", story.reference))
     # A session's own cache needs a running session; here it is one that never remembers.
     monkeypatch.setattr(runs, "_private_reference", lambda job: job.reference())
     monkeypatch.setattr(runs, "_private_fit", lambda job: job.run(np.random.default_rng(job.key[-1])))
 
     def make(given=None, noise=SEEDED, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
-        return runs.tell(counting, telling, given or source(), params, noise)
+        return runs.tell(counting, story_told, given or source(), params, noise)
 
     make.calls = calls
     return make

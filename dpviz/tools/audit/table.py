@@ -57,7 +57,7 @@ NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class RunCounts:
     """How many runs per data set: of a mode that is proved, and of one that is not. Ten times as many where cheap."""
 
     proved: int
@@ -76,7 +76,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     the same command goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs that
     are too few, a negative seed, and lines beside `out` that another command left.
     """
-    counts = Runs(runs, runs if runs_unproved is None else runs_unproved)
+    counts = RunCounts(runs, runs if runs_unproved is None else runs_unproved)
     least = {"runs": (runs, 20), "runs_unproved": (counts.unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
     for option, (value, fewest) in least.items():
         if value < fewest:
@@ -178,7 +178,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _kept_rows(out: Path, runs: Runs, seed: int, jobs: int) -> list[dict[str, Cell]]:
+def _kept_rows(out: Path, runs: RunCounts, seed: int, jobs: int) -> list[dict[str, Cell]]:
     """Return all lines in order: those that are kept beside `out`, and the others, made and kept now."""
     kept = KeptLines(out, {"runs": runs.proved, "runs_unproved": runs.unproved, "seed": seed, **_versions()})
     found = kept.read()
@@ -190,7 +190,7 @@ def _kept_rows(out: Path, runs: Runs, seed: int, jobs: int) -> list[dict[str, Ce
     return [found[key] for key in cases()]
 
 
-def _rows(keys: Sequence[str], runs: Runs, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
+def _rows(keys: Sequence[str], runs: RunCounts, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
     work: Callable[[str], dict[str, Cell]] = _Line(runs, seed)
     # One thread of the matrix library for each process: more only get in each other's way on products this small.
     with threadpool_limits(1, user_api="blas"), parallel_config("loky", inner_max_num_threads=1):
@@ -203,7 +203,7 @@ def _rows(keys: Sequence[str], runs: Runs, seed: int, jobs: int) -> Iterator[dic
 class _Line:
     """Make one line from a case's key; a name can be sent to another process, a module cannot."""
 
-    def __init__(self, runs: Runs, seed: int) -> None:
+    def __init__(self, runs: RunCounts, seed: int) -> None:
         self.runs, self.seed = runs, seed
 
     def __call__(self, key: str) -> dict[str, Cell]:

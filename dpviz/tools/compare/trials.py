@@ -17,7 +17,7 @@ HERE = "here"  # what a grid calls the records on screen
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TrialPart:
     """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples."""
 
     entry: str
@@ -32,7 +32,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looked:
+class RepeatedRun:
     """One run again: its promise, its centers, and the nearest of them for each record. Curator only."""
 
     guarantee: Guarantee
@@ -40,22 +40,22 @@ class Looked:
     nonprivate_labels: Labels  # (n,)
 
 
-def rows(points: Points, box: Box, classes: Labels | None, part: Part) -> list[dict[str, Any]]:
+def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
     """Make the runs, one row each. Raises GridError for parameters that the method refuses."""
     return [dict(row) for row in run_trials(trials(points, box, classes, part))]
 
 
-def look(points: Points, box: Box, classes: Labels | None, part: Part) -> Looked:
+def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> RepeatedRun:
     """Make the first run of `part` again and return what it released. Raises ValueError as the method does."""
     trial = trials(points, box, classes, part)[0]
     rng = np.random.default_rng(trial.noise_key)
     algorithm = ALGORITHMS[trial.method]
     result = algorithm.fit(points, box, trial.params(), rng=rng)
     found = nonprivate_found(algorithm, result.release, points, box, trial.n_clusters)
-    return Looked(result.guarantee, found.centers, found.nonprivate_labels)
+    return RepeatedRun(result.guarantee, found.centers, found.nonprivate_labels)
 
 
-def trials(points: Points, box: Box, classes: Labels | None, part: Part) -> tuple[Trial, ...]:
+def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:
     """Return the runs of a part by their coordinates: these alone decide what each run's noise is."""
     names = tuple(f"x{i}" for i in range(points.shape[1]))
     seeds = list(range(part.first, part.first + part.n_runs))

@@ -10,7 +10,7 @@ from dpviz.stories.outcomes import Draws, Outcome, run_many
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunsQuestion:
     """A method with its parameters. Equal questions have equal answers on the same source: `key` names parameters."""
 
     algorithm: str  # of `ALGORITHMS`
@@ -20,7 +20,9 @@ class Asked:
     params: Any = field(compare=False)
 
 
-def outcomes(points: Points, box: Box, classes: Labels | None, asked: Asked, draws: Draws) -> tuple[Outcome, ...]:
+def outcomes(
+    points: Points, box: Box, classes: Labels | None, asked: RunsQuestion, draws: Draws
+) -> tuple[Outcome, ...]:
     """Run a method once for each of `draws`."""
     algorithm, story = ALGORITHMS[asked.algorithm], story_of(asked.algorithm)
     return run_many(algorithm, story, points, box, classes, asked.params, draws, asked.units, asked.look)

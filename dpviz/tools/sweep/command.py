@@ -8,7 +8,7 @@ from pathlib import Path
 from dpviz.experiments.progress import Bar
 from dpviz.tools.sweep.grids import read_grid
 from dpviz.tools.sweep.row_files import TABLE, TEXT
-from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, Answer, solve_epsilon, solve_n
+from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, Solution, solve_epsilon, solve_n
 from dpviz.tools.sweep.sweeping import WorkersError, run_grid
 from dpviz.tools.sweep.trial_runs import OK, Row
 
@@ -58,7 +58,7 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _say(answers: Sequence[Answer], rows: Sequence[Row]) -> None:
+def _say(answers: Sequence[Solution], rows: Sequence[Row]) -> None:
     """Print each answer under what its setting has of its own."""
     shared = set.intersection(*(set(answer.setting) for answer in answers)) if len(answers) > 1 else set()
     for answer in answers:

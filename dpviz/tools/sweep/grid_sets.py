@@ -9,14 +9,14 @@ from dpviz.core import Box, Points
 from dpviz.data import DATASETS, Dataset, Table, TableError, data_knobs, load, read_table, size_limits
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
-from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, Given, Source, Targets
+from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSource, TrialTargets
 
 DEFAULT_K = 5  # as the methods' own knob
 MOST_TARGETS = 20_000  # ours
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
 FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing")
 Entry = Mapping[str, Any]
-Made = tuple[Source, int, Targets | None]  # records, number of clusters that is asked for, public targets
+Made = tuple[TrialSource, int, TrialTargets | None]  # records, number of clusters that is asked for, public targets
 
 
 def sets_of(entry: Entry, seeds: Sequence[int], given: Mapping[str, Dataset], folder: Path) -> Iterator[Made]:
@@ -48,7 +48,7 @@ def _named(entry: Entry, seeds: Sequence[int], name: str, folder: Path) -> Itera
     sizes, counts = wholes(place, "n", entry.get("n", default), 0), wholes(place, "k", entry.get("k", DEFAULT_K), 1)
     for n, k, chosen, seed in itertools.product(sizes, counts, products(axes), seeds):
         checked = tried(place, lambda n=n, chosen=chosen: _checked_knobs(name, n, chosen))
-        source = Source(name, n, checked, seed)
+        source = TrialSource(name, n, checked, seed)
         yield source, k, PAIR_TARGETS if is_pair else _targets(place, entry, source, folder)
 
 
@@ -56,13 +56,13 @@ def _given(
     entry: Entry, seeds: Sequence[int], name: str, own: Dataset, keys: Sequence[str], folder: Path
 ) -> Iterator[Made]:
     """Yield samples of records that are handed over."""
-    place, handed = f"data set {name}", Given.of(own)
+    place, handed = f"data set {name}", GivenRecords.of(own)
     known(place, entry, keys)
     sizes, counts = wholes(place, "n", entry.get("n", own.n), 0), wholes(place, "k", entry.get("k", DEFAULT_K), 1)
     for n, k, seed in itertools.product(sizes, counts, seeds):
         if n > own.n:
             raise GridError(f"n was {n} for {place}, but it has {own.n} records. Ask for as many, or fewer.")
-        source = Source(name, n, (), seed, handed)
+        source = TrialSource(name, n, (), seed, handed)
         yield source, k, _targets(place, entry, source, folder)
 
 
@@ -90,19 +90,19 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
     return name, made
 
 
-def _targets(place: str, entry: Entry, source: Source, folder: Path) -> Targets | None:
+def _targets(place: str, entry: Entry, source: TrialSource, folder: Path) -> TrialTargets | None:
     """Return the public targets of an entry: a number of them, even over the box, or a file with the same columns."""
     asked = entry.get("targets")
     if asked is None:
         return None
     if isinstance(asked, int) and not isinstance(asked, bool) and 1 <= asked <= MOST_TARGETS:
-        return Targets(asked)
+        return TrialTargets(asked)
     if not isinstance(asked, str) or not asked:
         raise GridError(
             f"targets of {place} was {asked!r:.40}, but it must be a number from 1 to {MOST_TARGETS:,} (so many, even "
             "over the box) or the name of a file with the same columns."
         )
-    return Targets.of(tried(place, lambda: _points(folder / asked, source.dataset())))
+    return TrialTargets.of(tried(place, lambda: _points(folder / asked, source.dataset())))
 
 
 def _points(path: Path, records: Dataset) -> Points:

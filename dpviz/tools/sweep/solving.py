@@ -94,7 +94,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Solution:
     """What the runs of one setting say."""
 
     axis: str  # "epsilon" or "n"
@@ -159,17 +159,17 @@ class Answer:
         )
 
 
-def solve_epsilon(rows: Sequence[Row], aim: Aim) -> tuple[Answer, ...]:
+def solve_epsilon(rows: Sequence[Row], aim: Aim) -> tuple[Solution, ...]:
     """Return the smallest epsilon that reaches `aim`, for every method, parameters, data and n among `rows`."""
     return _solve(rows, aim, "epsilon")
 
 
-def solve_n(rows: Sequence[Row], aim: Aim) -> tuple[Answer, ...]:
+def solve_n(rows: Sequence[Row], aim: Aim) -> tuple[Solution, ...]:
     """Return the fewest people that reach `aim`, for every method, parameters, data and epsilon among `rows`."""
     return _solve(rows, aim, "n")
 
 
-def _solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Answer, ...]:
+def _solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Solution, ...]:
     groups: dict[tuple[tuple[str, Value], ...], list[Row]] = {}
     for row in rows:
         setting = tuple((name, value) for name, value in row.items() if name not in LEFT_OUT and name != axis)
@@ -181,7 +181,7 @@ def _solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Answer, ...]:
     )
 
 
-def _answer(setting: tuple[tuple[str, Value], ...], rows: Sequence[Row], aim: Aim, axis: str) -> Answer:
+def _answer(setting: tuple[tuple[str, Value], ...], rows: Sequence[Row], aim: Aim, axis: str) -> Solution:
     seed = _independent(rows)
     chosen: dict[float, dict[Value, Row]] = {}
     for row in rows:  # of runs that share it, the first: they are not independent
@@ -190,7 +190,7 @@ def _answer(setting: tuple[tuple[str, Value], ...], rows: Sequence[Row], aim: Ai
         Tried.of(value, sum(map(aim.met, runs.values())), len(runs), aim.confidence)
         for value, runs in sorted(chosen.items())
     )
-    return Answer(axis, setting, aim, tried, SEEDS[seed])
+    return Solution(axis, setting, aim, tried, SEEDS[seed])
 
 
 def _independent(rows: Sequence[Row]) -> str:

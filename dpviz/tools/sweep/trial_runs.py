@@ -15,13 +15,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.core import AnyAlgorithm, Box, Centers, CentersRelease, Claim, Found, Points, PointsRelease, Release
-from dpviz.core import Targets as TargetMeasure
+from dpviz.core import AnyAlgorithm, Box, Centers, CentersRelease, Claim, FoundClusters, Points, PointsRelease, Release
+from dpviz.core import TrialTargets as TargetMeasure
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.tools.sweep.trials import Source, Targets, Trial
+from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -107,13 +107,13 @@ def versions() -> Mapping[str, Value]:
 
 
 @functools.lru_cache(maxsize=4)
-def prepared(source: Source) -> Dataset:
+def prepared(source: TrialSource) -> Dataset:
     """Return a data set; the last few are remembered, because neighbouring runs read the same."""
     return source.dataset()
 
 
 @functools.lru_cache(maxsize=64)
-def floor_inertia(source: Source, n_clusters: int) -> float:
+def floor_inertia(source: TrialSource, n_clusters: int) -> float:
     """Return the least inertia of FLOOR_STARTS runs of KMeans++, its seed following from the data alone."""
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load, needed here alone; no types
 
@@ -127,7 +127,7 @@ def floor_inertia(source: Source, n_clusters: int) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def floor_cost(method: str, source: Source, targets: Targets, n_centers: int, solver: str) -> float:
+def floor_cost(method: str, source: TrialSource, targets: TrialTargets, n_centers: int, solver: str) -> float:
     """Return the cost of centers that are chosen beside the true records, its seed following from the data alone."""
     data = prepared(source)
     places = targets.public(source, data.box)["targets"]
@@ -203,7 +203,9 @@ def _claim(name: str, claim: Claim | None) -> dict[str, Value]:
     return {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
 
 
-def nonprivate_found(algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int) -> Found:
+def nonprivate_found(
+    algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int
+) -> FoundClusters:
     """Return the centers that a release stands for and which one each of `points` (n, d) belongs to.
 
     As the method says, where it says it. Released centers: the nearest. Released points: centers of KMeans++ on them,
@@ -213,12 +215,12 @@ def nonprivate_found(algorithm: AnyAlgorithm, release: Release, points: Points, 
         return algorithm.clustered(release, points, box)
     if isinstance(release, PointsRelease):
         centers = _kmeans_centers(release.points, n_clusters)
-        return Found(centers, assign(points, centers))
+        return FoundClusters(centers, assign(points, centers))
     if isinstance(release, CentersRelease):
         centers = np.ascontiguousarray(release.centers)
         if not len(centers):
             raise ValueError("The run released no center. Raise epsilon, or n.")
-        return Found(centers, assign(points, centers))
+        return FoundClusters(centers, assign(points, centers))
     raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
 
 

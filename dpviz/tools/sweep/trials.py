@@ -22,7 +22,7 @@ SEED_BITS = 31  # of a run's own noise seed: as many as a page's address takes
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenRecords:
     """Records that are handed over and not in the gallery; two are the same if all bits are."""
 
     digest: str
@@ -37,14 +37,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TrialSource:
     """Which records a run reads."""
 
     name: str  # of the gallery, or what given records are called
     n: int
     knobs: Fields
     seed: int  # of a made-up set's draw, or of a real set's sample
-    given: Given | None = None
+    given: GivenRecords | None = None
 
     def dataset(self) -> Dataset:
         """Return the records; the same arguments give the same bits. Raises ValueError as `load` does."""
@@ -60,7 +60,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Targets:
+class TrialTargets:
     """Public targets; given ones are the same if all bits are."""
 
     number: int = 0  # so many, even over the box
@@ -72,7 +72,7 @@ class Targets:
         """Take given targets (t, d)."""
         return cls(len(points), fingerprint(points), points)
 
-    def public(self, source: Source, box: Box) -> dict[str, Any]:
+    def public(self, source: TrialSource, box: Box) -> dict[str, Any]:
         """Return the fields of Params that they are for the records of `source`, which lie in the public `box`."""
         if self.number == 0:
             pair = source.pair()
@@ -82,14 +82,14 @@ class Targets:
         return {"targets": spread_targets(box, self.number, "even", rng=np.random.default_rng(source.seed))}
 
 
-PAIR_TARGETS = Targets()  # those that come with the source
+PAIR_TARGETS = TrialTargets()  # those that come with the source
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One run: its coordinates in the grid, and nothing that depends on the other runs or on their order."""
 
-    source: Source
+    source: TrialSource
     n_clusters: int  # of the non-private floor
     method: str  # of ALGORITHMS
     fields: Fields  # of the method's Params, without its budget and its start seed
@@ -97,7 +97,7 @@ class Trial:
     epsilon: float  # infinite where the method spends none
     start_seed: int
     noise_seed: int
-    targets: Targets | None = None  # of methods that choose among targets alone
+    targets: TrialTargets | None = None  # of methods that choose among targets alone
 
     @property
     def key(self) -> str:

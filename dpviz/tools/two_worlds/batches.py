@@ -3,11 +3,13 @@
 from dpviz.core import Box, Event, Points
 from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import story as two_worlds
-from dpviz.tools.two_worlds.story.cloud import Question
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion
 from dpviz.tools.two_worlds.story.cloud import run_world as _run_world
 
 
-def run_world(points: Points, box: Box, question: Question, world: int, n_runs: int, seed: tuple[int, ...]) -> Cloud:
+def run_world(
+    points: Points, box: Box, question: WorldsQuestion, world: int, n_runs: int, seed: tuple[int, ...]
+) -> Cloud:
     """Run a mechanism many times in one of the two worlds."""
     return _run_world(points, box, question, world, n_runs, seed)
 

@@ -14,7 +14,7 @@ import streamlit as st
 from dpviz.core import Box, Knob, KnobError, frozen
 from dpviz.data import Dataset
 from dpviz.ui import controls
-from dpviz.ui.data.sheet import MOST_POINTS, Sheet, is_class, made
+from dpviz.ui.data.drawn_points import MOST_POINTS, DrawnPoints, is_class, made
 
 DRAW = "draw"  # the name in the picker and in links
 TITLE = "Draw your own"
@@ -44,12 +44,12 @@ class Drawing:
     """A session's drawing: the sheet, those before it, and the number of the browser's last edit."""
 
     id: str  # of this start; edits of an earlier one do not count
-    sheet: Sheet
+    sheet: DrawnPoints
     number: int = 0
-    before: tuple[Sheet, ...] = field(default=())
+    before: tuple[DrawnPoints, ...] = field(default=())
 
 
-def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], Sheet]:
+def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], DrawnPoints]:
     """Draw the sidebar's part and return the drawn data set, its key, what a link says of it, and the sheet."""
     wanted = str(controls.control(START))
     _catch_up()
@@ -75,7 +75,7 @@ def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], She
     return dataset, (DRAW, sheet.digest), (("data", DRAW), (START.name, wanted)), sheet
 
 
-def restore(start: str | None, sheet: Sheet | None) -> str:
+def restore(start: str | None, sheet: DrawnPoints | None) -> str:
     """Take over a drawing of a file, and return the start that its link must name; Undo brings back what was here.
 
     `sheet` None: the file has no points, so that what is drawn here stays.
@@ -144,7 +144,7 @@ def _undone(drawing: Drawing, *, number: int | None = None) -> Drawing:
     return replace(drawing, sheet=sheet, before=tuple(before), number=number or drawing.number + 1)
 
 
-def started(name: str) -> Sheet:
+def started(name: str) -> DrawnPoints:
     """Return a start set by name: the same one every time."""
     rng = np.random.default_rng(0)
     if name == "ring":
@@ -164,7 +164,7 @@ def started(name: str) -> Sheet:
         groups = [home + rng.normal(0.0, 0.055, (90, 2)) for home in homes]
     classes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     places = np.round(np.clip(np.concatenate(groups), 0.0, 1.0), 4).astype(np.float64)  # as a browser would send them
-    return Sheet(frozen(places), frozen(classes.astype(np.intp)))
+    return DrawnPoints(frozen(places), frozen(classes.astype(np.intp)))
 
 
 def _started(name: str) -> Drawing:

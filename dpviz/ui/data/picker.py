@@ -14,8 +14,8 @@ from dpviz.data.cards import title
 from dpviz.data.choices import Choices
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.data import drawing, upload
+from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.gallery import gallery_button
-from dpviz.ui.data.sheet import Sheet
 from dpviz.ui.server.profile import REFUSED, takes_files
 
 UPLOAD = "upload"
@@ -38,7 +38,7 @@ class Source:
     key: tuple[Any, ...]
     link: tuple[tuple[str, str], ...]  # what the URL says of it
     uploaded: bool
-    sheet: Sheet | None = None  # of what was drawn by hand
+    sheet: DrawnPoints | None = None  # of what was drawn by hand
     form: Choices | None = None  # of an upload
     n_groups: int | None = None  # public; None where nobody knows
 
@@ -60,7 +60,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class DataCatalog:
     """Sets with a size and knobs, by name: the gallery, or what one page has beside it."""
 
     titles: Mapping[str, str]  # name -> what to call it
@@ -70,11 +70,11 @@ class Shelf:
     groups: Callable[..., int | None] = lambda _name, **_knobs: None  # (name, **knobs) -> how many are known
 
 
-GALLERY = Shelf({name: title(name) for name in DATASETS}, size_limits, data_knobs, load, known_groups)
+GALLERY = DataCatalog({name: title(name) for name in DATASETS}, size_limits, data_knobs, load, known_groups)
 
 
 def pick(
-    row: DeltaGenerator, *, public: bool, default: str = DEFAULT, own: Shelf | None = None
+    row: DeltaGenerator, *, public: bool, default: str = DEFAULT, own: DataCatalog | None = None
 ) -> tuple[Source | None, DeltaGenerator]:
     """Draw the picker behind a button in the row; return the chosen data, at first `default`, and where to describe it.
 
@@ -96,7 +96,7 @@ def pick(
         return _source(name, shelves, public=public), st.container()
 
 
-def _source(name: str, shelves: Mapping[str, Shelf], *, public: bool) -> Source | None:
+def _source(name: str, shelves: Mapping[str, DataCatalog], *, public: bool) -> Source | None:
     """Draw the knobs of a set and return it."""
     if name == UPLOAD:
         return _uploaded(public=public)
@@ -107,7 +107,7 @@ def _source(name: str, shelves: Mapping[str, Shelf], *, public: bool) -> Source 
     return _from_shelf(name, shelves[name])
 
 
-def choose(name: str, own: Shelf | None = None) -> None:
+def choose(name: str, own: DataCatalog | None = None) -> None:
     """Choose another set, as a preset does before the page runs again."""
     _take(own, name)
 
@@ -133,13 +133,13 @@ def _open(default: str, names: list[str]) -> None:
     st.session_state[_CHOICE] = wanted
 
 
-def _take(own: Shelf | None, name: str) -> None:
+def _take(own: DataCatalog | None, name: str) -> None:
     """Choose a set of the gallery, as if from the list."""
     st.session_state[_CHOICE] = name
     _start_again(own)
 
 
-def _start_again(own: Shelf | None) -> None:
+def _start_again(own: DataCatalog | None) -> None:
     """Another data set: its size, its knobs and what is asked of it start from their own defaults."""
     upload.expect_nothing()  # the link asked for another choice
     shelves = [GALLERY] if own is None else [GALLERY, own]
@@ -147,7 +147,7 @@ def _start_again(own: Shelf | None) -> None:
     state.forget([*OF_THE_DATA, *names])
 
 
-def _from_shelf(name: str, shelf: Shelf) -> Source:
+def _from_shelf(name: str, shelf: DataCatalog) -> Source:
     limits = shelf.sizes(name)
     size = Knob(
         "n",

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from dpviz.data.choices import Choices
 from dpviz.methods import CATALOGUE
-from dpviz.ui.data.sheet import Sheet, from_file, to_file
+from dpviz.ui.data.drawn_points import DrawnPoints, from_file, to_file
 from dpviz.ui.data.upload_form import from_file as form_from_file
 
 FORMAT = "dpviz picture"
@@ -34,7 +34,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScrubberStep:
     """Where the scrubber stood, and which layers were off."""
 
     frame: int = 0
@@ -48,10 +48,10 @@ class Config:
 
     page: str
     query: tuple[tuple[str, str], ...]
-    step: Step = Step()
+    step: ScrubberStep = ScrubberStep()
     hashes: tuple[str, ...] = ()
     form: Choices | None = None  # of an upload, whose columns no link names
-    sheet: Sheet | None = None  # what was drawn by hand
+    sheet: DrawnPoints | None = None  # what was drawn by hand
 
     @property
     def is_drawn(self) -> bool:
@@ -172,15 +172,15 @@ def _typed(text: str) -> int | float | str:
     return text
 
 
-def _step(step: Any) -> Step:
+def _step(step: Any) -> ScrubberStep:
     """Return the step; what makes no sense in it is nothing, as it changes no number of the picture."""
     if not isinstance(step, dict):
-        return Step()
+        return ScrubberStep()
     frame, off = step.get("frame"), step.get("layers_off")
     at = frame if isinstance(frame, int) and not isinstance(frame, bool) and 0 <= frame < MOST_FRAMES else 0
     names = off if isinstance(off, list) else []
     kept = tuple(name for name in names[:200] if isinstance(name, str) and len(name) <= 200)
-    return Step(at, "", kept)
+    return ScrubberStep(at, "", kept)
 
 
 def _hashes(hashes: Any) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ def _hashes(hashes: Any) -> tuple[str, ...]:
     return tuple(one for one in given[:2] if isinstance(one, str) and _HASH.fullmatch(one))
 
 
-def _sheet(whole: Mapping[str, Any], data: str | None) -> Sheet | None:
+def _sheet(whole: Mapping[str, Any], data: str | None) -> DrawnPoints | None:
     """Return what was drawn, every number of it checked."""
     if "drawing" not in whole:
         return None

@@ -14,7 +14,7 @@ from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import Data, Recipe, Run, script
+from dpviz.stories.recipe import Data, Recipe, RecipeRun, script
 from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
@@ -28,7 +28,7 @@ PUBLIC = "What the public sees."
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportRequest:
     """What the reader asked for, and how the picture stood in the browser."""
 
     format: str
@@ -47,7 +47,7 @@ class File:
     raster: bool = False
 
 
-def make(shown: Shown, page: str, wish: Wish) -> File:
+def make(shown: Shown, page: str, wish: ExportRequest) -> File:
     """Make the file; raises ValueError for a format that there is not."""
     if wish.format not in FORMATS:
         raise ValueError(f"format was {wish.format!r:.20}, but it must be one of {', '.join(FORMATS)}.")
@@ -61,7 +61,7 @@ def make(shown: Shown, page: str, wish: Wish) -> File:
 class _Picture:
     shown: Shown
     page: str
-    wish: Wish
+    wish: ExportRequest
 
     @property
     def frame(self) -> int:
@@ -112,7 +112,7 @@ def _csv(it: _Picture) -> str:
 
 def _json(it: _Picture) -> str:
     shown = it.shown
-    step = config.Step(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
+    step = config.ScrubberStep(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
     pairs = parse_qsl(shown.address, keep_blank_values=True)
     query = tuple(pair for pair in pairs if pair[0] not in state.staying())  # what is no part of the picture
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
@@ -153,7 +153,7 @@ def recipe(
     seed = shown.noise.of(shown.source).seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
     runs = tuple(
-        Run(
+        RecipeRun(
             method.algorithm.place,
             method.story.place,
             method.params,

@@ -11,7 +11,7 @@ import streamlit as st
 from dpviz.ui import hiding, state
 from dpviz.ui.data import drawing, upload_form
 from dpviz.ui.export import config
-from dpviz.ui.export.files import FORMATS, File, Wish, make
+from dpviz.ui.export.files import FORMATS, ExportRequest, File, make
 from dpviz.ui.export.shown import latest
 from dpviz.ui.live import wrap
 from dpviz.ui.server.profile import takes_files
@@ -119,7 +119,7 @@ def _menu() -> None:
         _import()
 
 
-def read_wish(sent: Any) -> tuple[int, Wish] | None:
+def read_wish(sent: Any) -> tuple[int, ExportRequest] | None:
     """Return the number of a click and what it asked for, None for none; a browser can send anything."""
     want = sent.get("want") if isinstance(sent, Mapping) else None
     if not isinstance(want, Mapping) or want.get("format") not in tuple(FORMATS):
@@ -128,10 +128,10 @@ def read_wish(sent: Any) -> tuple[int, Wish] | None:
     numbers = [each if isinstance(each, int) and not isinstance(each, bool) else 0 for each in (number, frame)]
     names = off if isinstance(off, list | tuple) else ()
     kept = frozenset(name for name in names[:500] if isinstance(name, str))
-    return numbers[0], Wish(want["format"], numbers[1], kept, want.get("dark") is True)
+    return numbers[0], ExportRequest(want["format"], numbers[1], kept, want.get("dark") is True)
 
 
-def _made(wish: Wish) -> tuple[File | None, str]:
+def _made(wish: ExportRequest) -> tuple[File | None, str]:
     shown = latest()
     if shown is None:
         return None, NOTHING

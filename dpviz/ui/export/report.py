@@ -41,7 +41,7 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class PageReport:
     """Everything that the report says, in the order it is read; `pictures` and `cards` are finished, escaped markup."""
 
     title: str
@@ -57,7 +57,7 @@ class Report:
     link: str  # the query that brings the page back
 
 
-def written(report: Report, *, now: datetime | None = None) -> str:
+def written(report: PageReport, *, now: datetime | None = None) -> str:
     """Return the report as one HTML page; `now` is the day on it, by default today."""
     day = (now or datetime.now(UTC)).date().isoformat()
     body = (

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import estimated_share, randomized_response
-from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.stories.panel import limit
 
 COIN = math.log(3.0)  # ε of two tosses: the truth three times as likely as its opposite
@@ -41,13 +41,13 @@ LESSON = Lesson(
     "A coin that protects you, and what an attacker can still tell at ε = 0.1, 1 and 5.",
     {"data": "blobs", "n": "2000", "mode": "repaired", "epsilon": "0.5", "start_seed": "5", "noise_seed": "112"},
     (
-        Step(
+        LessonStep(
             "A coin before the answer",
             "You are asked something embarrassing. Toss a coin where nobody sees it. Heads: tell the truth. Tails: "
             "toss again and say yes for heads, no for tails. Whatever you said, the coin may have said it. That is "
             "differential privacy. The picture can wait.",
         ),
-        Step(
+        LessonStep(
             "What the crowd still tells",
             "1,000 people answer with the coin. In truth, 300 of them would have to say yes.",
             question=Question(
@@ -59,7 +59,7 @@ LESSON = Lesson(
                 "nobody in it is.",
             ),
         ),
-        Step(
+        LessonStep(
             "One answer",
             "You hear one person say yes. Before that, yes and no were equally likely to you. You believe what you "
             "hear.",
@@ -71,7 +71,7 @@ LESSON = Lesson(
                 "as likely as its opposite. ε is the logarithm of that factor: ln 3 = 1.1.",
             ),
         ),
-        Step(
+        LessonStep(
             "The same promise for clusters",
             "The slider at the left promises ε for a whole picture: with or without one record, no result may become "
             "more than e^ε times as likely. Before any release, an attacker is right 50 times in 100. Say ε is 1.",
@@ -84,7 +84,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "1.0"},
         ),
-        Step(
+        LessonStep(
             "More accuracy",
             "Now raise ε to 5. Noise shrinks to a fifth, and the centers come closer to the truth.",
             {"epsilon": "1.0"},
@@ -97,7 +97,7 @@ LESSON = Lesson(
             ),
             {"epsilon": "5.0"},
         ),
-        Step(
+        LessonStep(
             "More privacy",
             "Now lower ε to 0.1. Noise grows until it hides any single record.",
             {"epsilon": "5.0"},
@@ -110,7 +110,7 @@ LESSON = Lesson(
             ),
             {"epsilon": "0.1"},
         ),
-        Step(
+        LessonStep(
             "Now you",
             "Move ε yourself and read the line beside it. Remember these: "
             f"{REMEMBER}. Then open Data and raise Records: the centers get more accurate, the promise stays the same.",

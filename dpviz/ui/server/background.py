@@ -61,7 +61,7 @@ class Answers:
         return bool(self.problem) or self.n_done == len(self.found)
 
 
-class Workshop:
+class Background:
     """One low-priority process, started when it is first needed; safe to call from every session's thread."""
 
     def __init__(self) -> None:
@@ -182,9 +182,9 @@ class Workshop:
 
 
 @st.cache_resource
-def workshop() -> Workshop:
+def background() -> Background:
     """Return the one that all sessions share."""
-    return Workshop()
+    return Background()
 
 
 def _broke(future: Future[Any]) -> bool:

@@ -26,7 +26,7 @@ def takes_files() -> bool:
     return os.environ.get(VARIABLE, LOCAL) == LOCAL
 
 
-class Closed:
+class RequestFilter:
     """ASGI middleware that refuses uploads and the server's counts in public, whoever sends what no page asks for."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -21,7 +21,7 @@ MOST_REST_SECONDS = 10.0  # in a row; then at least half of the time is for work
 _held: OrderedDict[Hashable, tuple[Points, Box, Labels | None]] = OrderedDict()
 
 
-class Way:
+class Pause:
     """Gives way to readers: the work rests while one moves a slider.
 
     The lowest priority is not enough: on Linux it takes milliseconds until somebody else gets the processor.
@@ -59,13 +59,13 @@ class Way:
         self._resting = False
 
 
-_way = Way()
+_pause = Pause()
 
 
 def settle(moves: Connection) -> None:
     """Give way to everybody, above all to a reader whose `moves` are reported, and end with the server."""
-    signal.signal(signal.SIGINT, _way.give)  # the keyboard's interrupt means the server: here it is no move
-    threading.Thread(target=_way.listen, args=(moves,), daemon=True).start()
+    signal.signal(signal.SIGINT, _pause.give)  # the keyboard's interrupt means the server: here it is no move
+    threading.Thread(target=_pause.listen, args=(moves,), daemon=True).start()
     if os.name == "posix":
         os.nice(LOWEST_PRIORITY)
     threading.Thread(target=_outlive_nobody, daemon=True).start()
@@ -86,8 +86,8 @@ def work(
     """
     points, box, classes = _held[key]
     given = (classes, *arguments) if classified else arguments
-    start = time.perf_counter() - _way.rested
-    return task(points, box, *given), time.perf_counter() - _way.rested - start
+    start = time.perf_counter() - _pause.rested
+    return task(points, box, *given), time.perf_counter() - _pause.rested - start
 
 
 def forget(held: OrderedDict[Hashable, Any]) -> None:

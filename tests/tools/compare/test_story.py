@@ -50,13 +50,13 @@ def test_lines_are_medians_and_bands_hold_the_middle_ninety_percent(data):
 @pytest.mark.parametrize(
     ("runs", "adjacency", "bounds_public", "wanted"),
     [
-        ({}, "add_remove", True, story.Standing.SAME),
-        ({"delta": 1e-5}, "add_remove", True, story.Standing.SAME),
-        ({}, "replace", True, story.Standing.OTHER),
-        ({"adjacency": "replace"}, "replace", True, story.Standing.SAME),
-        ({"adjacency": "replace", "per_distance": True}, "replace", True, story.Standing.DISTANCE),
-        ({"proved": None}, "add_remove", True, story.Standing.CLAIMED),
-        ({}, "add_remove", False, story.Standing.CLAIMED),
+        ({}, "add_remove", True, story.EpsilonMeaning.SAME),
+        ({"delta": 1e-5}, "add_remove", True, story.EpsilonMeaning.SAME),
+        ({}, "replace", True, story.EpsilonMeaning.OTHER),
+        ({"adjacency": "replace"}, "replace", True, story.EpsilonMeaning.SAME),
+        ({"adjacency": "replace", "per_distance": True}, "replace", True, story.EpsilonMeaning.DISTANCE),
+        ({"proved": None}, "add_remove", True, story.EpsilonMeaning.CLAIMED),
+        ({}, "add_remove", False, story.EpsilonMeaning.CLAIMED),
     ],
 )
 def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bounds_public, wanted):
@@ -64,11 +64,11 @@ def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bo
     assert one.standing is wanted
     scene = story.frontier([one], adjacency)
     line = layer(scene, one.legend, Kind.LINES)
-    assert line.dash == (wanted is not story.Standing.SAME)
+    assert line.dash == (wanted is not story.EpsilonMeaning.SAME)
     assert wanted.words in line.name
-    assert (line.name == "Method a") == (wanted is story.Standing.SAME)
+    assert (line.name == "Method a") == (wanted is story.EpsilonMeaning.SAME)
     assert layer(scene, one.legend, Kind.MARKS).symbol == wanted.symbol
-    assert len({each.symbol for each in story.Standing}) == len(story.Standing)
+    assert len({each.symbol for each in story.EpsilonMeaning}) == len(story.EpsilonMeaning)
 
 
 def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():

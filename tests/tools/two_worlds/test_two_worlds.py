@@ -21,7 +21,7 @@ from dpviz.stories import View, Words
 from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import story
 from dpviz.tools.two_worlds.story import Change, neighbors
-from dpviz.tools.two_worlds.story.cloud import Question, run_world
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_of
 
 BOX = Box([-1.0, 0.0], [3.0, 2.0])
@@ -43,7 +43,7 @@ METHODS = {
 def asked(name, change):
     module, params = METHODS[name]
     (method,) = [each for each in CATALOGUE.values() if each.fit is module.fit]
-    return Question(method.name, (name,), change, params)
+    return WorldsQuestion(method.name, (name,), change, params)
 
 
 def covered(name):
@@ -134,7 +134,7 @@ def test_peaks_are_the_landscapes_minima():
 def test_the_published_release_gives_the_record_away():
     """With one cluster the released center lies on the ray of the true sum: without noise, another in each world."""
     params = convergent_kmeans.Params(n_clusters=1, mode="published", max_iterations=3, start_seed=1)
-    question = Question("convergent_kmeans", ("one",), Change("remove", 3), params)
+    question = WorldsQuestion("convergent_kmeans", ("one",), Change("remove", 3), params)
     first, second = (run_world(RECORDS, BOX, question, world, 24, (5,)).statistics for world in (0, 1))
     assert held_out_score(first, second).rate > 0.95
     repaired = dataclasses.replace(question, params=dataclasses.replace(params, mode="repaired", epsilon=0.2))
@@ -211,13 +211,13 @@ def test_clouds_are_drawn_from_releases_alone():
 def test_one_feature_and_principal_directions_are_drawn():
     line = Box([0.0], [1.0])
     records = np.linspace(0.1, 0.9, 12)[:, None]
-    question = Question("dpm", (), Change("move", 2, (1.0,)), dpm.Params(epsilon=8.0))
+    question = WorldsQuestion("dpm", (), Change("move", 2, (1.0,)), dpm.Params(epsilon=8.0))
     clouds = tuple(run_world(records, line, question, world, 4, (1,)) for world in (0, 1))
     pair = neighbors(records, line, question.change)
     pack(cloud_scene(clouds, pair, question.change, "Center", Words("s", line, ("a",), ("",)), View(), near=True))
     cube = Box.cube(0.0, 1.0, 3)
     records = np.random.default_rng(2).random((30, 3))
-    question = Question("dpm", (), Change("remove", 2), dpm.Params(epsilon=8.0))
+    question = WorldsQuestion("dpm", (), Change("remove", 2), dpm.Params(epsilon=8.0))
     clouds = tuple(run_world(records, cube, question, world, 4, (1,)) for world in (0, 1))
     words = Words("s", cube, ("a", "b", "c"), ("",) * 3)
     for view in (View(principal=True), View(0, 2, z=1)):

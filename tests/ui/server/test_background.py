@@ -13,7 +13,7 @@ from dpviz.data import Dataset
 from dpviz.ui.data.drawing import started
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server import background
-from dpviz.ui.server.background import Job, Workshop
+from dpviz.ui.server.background import Background, Job
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
 
@@ -45,24 +45,24 @@ def killed(points, box):  # noqa: ARG001
 
 
 @pytest.fixture(scope="module")
-def workshop():
-    made = Workshop()
+def shared():
+    made = Background()
     yield made
     made.close()
 
 
-def finished(workshop, asked, jobs, own):
+def finished(shared, asked, jobs, own):
     until = time.monotonic() + WAIT
-    while not (answers := workshop.ask(asked, jobs, own)).complete:
+    while not (answers := shared.ask(asked, jobs, own)).complete:
         assert time.monotonic() < until
         time.sleep(0.02)
     return answers
 
 
-def test_the_answer_is_that_of_the_task_and_comes_from_another_process(workshop):
+def test_the_answer_is_that_of_the_task_and_comes_from_another_process(shared):
     asked = source()
     jobs = [Job(total, (float(factor),)) for factor in range(4)]
-    answers = finished(workshop, asked, jobs, {})
+    answers = finished(shared, asked, jobs, {})
     for factor, (value, d, process) in enumerate(answers.found):
         assert value == factor * float(asked.dataset.points.sum())
         assert d == 2
@@ -71,75 +71,75 @@ def test_the_answer_is_that_of_the_task_and_comes_from_another_process(workshop)
     assert not answers.problem
 
 
-def test_answers_on_drawn_records_stay_in_their_session(workshop):
+def test_answers_on_drawn_records_stay_in_their_session(shared):
     mine = {}
     drawn = dataclasses.replace(source("drawn"), sheet=started("one"))
     jobs = [Job(total, (2.0,))]
-    finished(workshop, drawn, jobs, mine)
+    finished(shared, drawn, jobs, mine)
     assert len(mine) == 1
     theirs = {}
-    workshop.ask(drawn, jobs, theirs)  # another piece of work, which may be done at once
+    shared.ask(drawn, jobs, theirs)  # another piece of work, which may be done at once
     assert [*mine.values()] != [*theirs.values()]
 
 
-def test_public_answers_are_shared_and_uploaded_ones_are_not(workshop):
+def test_public_answers_are_shared_and_uploaded_ones_are_not(shared):
     jobs = [Job(total, (2.0,))]
     one, other = {}, {}
-    finished(workshop, source("shared"), jobs, one)
-    workshop.ask(source("shared"), jobs, other)
+    finished(shared, source("shared"), jobs, one)
+    shared.ask(source("shared"), jobs, other)
     assert list(one.values()) == list(other.values())
     mine, theirs = {}, {}
-    finished(workshop, source("secret", uploaded=True), jobs, mine)
-    finished(workshop, source("secret", uploaded=True), jobs, theirs)
+    finished(shared, source("secret", uploaded=True), jobs, mine)
+    finished(shared, source("secret", uploaded=True), jobs, theirs)
     assert [*mine.values()] != [*theirs.values()]
-    assert not any(name[0] == ("secret",) for name in workshop._shared)
+    assert not any(name[0] == ("secret",) for name in shared._shared)
 
 
-def test_more_data_sets_than_it_holds_come_back_when_they_are_needed_again(workshop):
+def test_more_data_sets_than_it_holds_come_back_when_they_are_needed_again(shared):
     for key in ("a", "b", "c", "d", "a", "b"):
         n = ord(key)
-        (answer,) = finished(workshop, source(key, n=n), [Job(total, (1.0 + n,))], {}).found
+        (answer,) = finished(shared, source(key, n=n), [Job(total, (1.0 + n,))], {}).found
         assert answer[0] == (1.0 + n) * float(source(n=n).dataset.points.sum())
     # New work on a set that was forgotten in between.
-    (answer,) = finished(workshop, source("c", n=ord("c")), [Job(total, (0.5,))], {}).found
+    (answer,) = finished(shared, source("c", n=ord("c")), [Job(total, (0.5,))], {}).found
     assert answer[0] == pytest.approx(0.5 * float(source(n=ord("c")).dataset.points.sum()))
 
 
-def test_what_nobody_looks_at_any_more_never_begins(workshop):
+def test_what_nobody_looks_at_any_more_never_begins(shared):
     own = {}
     waiting = [Job(slow, (0.3 + i / 1e6,)) for i in range(40)]
-    workshop.ask(source(), waiting, own)
+    shared.ask(source(), waiting, own)
     started = time.monotonic()
-    finished(workshop, source(), [Job(total, (11.0,))], own)
+    finished(shared, source(), [Job(total, (11.0,))], own)
     assert time.monotonic() - started < 6.0  # not 40 times 0.3 s: two had begun at most
     assert len(own) == 1
 
 
-def test_asking_takes_no_time(workshop):
+def test_asking_takes_no_time(shared):
     """A fragment that asks must not wait for the process, whatever it is busy with."""
     own = {}
-    workshop.ask(source(), [Job(slow, (0.5,))], own)
+    shared.ask(source(), [Job(slow, (0.5,))], own)
     started = time.monotonic()
-    answers = workshop.ask(source(), [Job(slow, (0.5,)), Job(total, (5.0,))], own)
+    answers = shared.ask(source(), [Job(slow, (0.5,)), Job(total, (5.0,))], own)
     assert time.monotonic() - started < 0.25
     assert not answers.complete
     assert answers.found == (None, None)
 
 
-def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(workshop):
-    assert finished(workshop, source(), [Job(broken, ("k was 9.",))], {}).problem == "k was 9."
-    assert finished(workshop, source(), [Job(wrong, ())], {}).problem == "The background work failed."
+def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(shared):
+    assert finished(shared, source(), [Job(broken, ("k was 9.",))], {}).problem == "k was 9."
+    assert finished(shared, source(), [Job(wrong, ())], {}).problem == "The background work failed."
 
 
-def test_a_process_that_dies_is_replaced(workshop):
-    answers = finished(workshop, source(), [Job(killed, ())], {})
+def test_a_process_that_dies_is_replaced(shared):
+    answers = finished(shared, source(), [Job(killed, ())], {})
     assert "stopped" in answers.problem
-    (answer,) = finished(workshop, source(), [Job(total, (77.0,))], {}).found
+    (answer,) = finished(shared, source(), [Job(total, (77.0,))], {}).found
     assert answer[0] == 77.0 * float(source().dataset.points.sum())
 
 
-def test_the_process_gives_way_to_everybody(workshop):
-    (priority,) = finished(workshop, source(), [Job(niceness, ())], {}).found
+def test_the_process_gives_way_to_everybody(shared):
+    (priority,) = finished(shared, source(), [Job(niceness, ())], {}).found
     assert priority == 19
 
 
@@ -157,7 +157,7 @@ def dies_until(points, box, folder, times):  # noqa: ARG001
 
 
 def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):
-    made = Workshop()
+    made = Background()
     try:
         jobs = [Job(slow, (0.01 * i,)) for i in range(6)]
         jobs.insert(2, Job(dies_until, (str(tmp_path), 2)))
@@ -169,7 +169,7 @@ def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):
 
 
 def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
-    made, own = Workshop(), {}
+    made, own = Background(), {}
     try:
         jobs = [Job(slow, (0.01,)), Job(killed, ()), Job(slow, (0.02,))]
         answers = finished(made, source("killer"), jobs, own)
@@ -184,15 +184,15 @@ def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
         made.close()
 
 
-def test_answers_that_depend_on_secret_noise_stay_in_their_session(workshop):
+def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
     asked = source("secret noise")
     job = Job(total, (3.0,), secret=True)
     mine, theirs = {}, {}
-    finished(workshop, asked, [job], mine)
-    finished(workshop, asked, [job], theirs)
+    finished(shared, asked, [job], mine)
+    finished(shared, asked, [job], theirs)
     assert len(mine) == len(theirs) == 1
     assert [*mine.values()] != [*theirs.values()], "no other session recalls it"
-    assert not any(name[0] == asked.key for name in workshop._shared)
+    assert not any(name[0] == asked.key for name in shared._shared)
     # The same question without the flag is shared: what is tested above is the flag.
-    finished(workshop, asked, [dataclasses.replace(job, secret=False)], {})
-    assert sum(name[0] == asked.key for name in workshop._shared) == 1
+    finished(shared, asked, [dataclasses.replace(job, secret=False)], {})
+    assert sum(name[0] == asked.key for name in shared._shared) == 1

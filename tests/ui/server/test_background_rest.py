@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.ui.server import worker
-from dpviz.ui.server.background import Job, Workshop
+from dpviz.ui.server.background import Background, Job
 from tests.ui.server.test_background import WAIT, finished, killed, source
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,8 +26,8 @@ STEP = 0.01  # s of work between two looks
 
 
 @pytest.fixture
-def workshop():
-    made = Workshop()
+def shared():
+    made = Background()
     yield made
     made.close()
 
@@ -56,7 +56,7 @@ def lived(moves, seconds, monkeypatch):
     """Work for some seconds, step by step, while readers move; returns each rest as (begin, end)."""
     clock = Clock(moves)
     monkeypatch.setattr(worker, "time", clock)
-    clock.way = worker.Way()
+    clock.way = worker.Pause()
     rests = []
     while clock.now < seconds:
         clock.now += STEP
@@ -99,37 +99,37 @@ def test_without_a_limit_readers_would_take_all_of_it(monkeypatch):
 
 def rested(points, box, number):  # noqa: ARG001 (every task gets the records)
     time.sleep(0.2)
-    return worker._way.rested
+    return worker._pause.rested
 
 
-def test_the_process_rests_when_a_move_is_reported(workshop):
-    (first,) = finished(workshop, source(), [Job(rested, (1,))], {}).found
+def test_the_process_rests_when_a_move_is_reported(shared):
+    (first,) = finished(shared, source(), [Job(rested, (1,))], {}).found
     assert first == 0.0
-    workshop.give_way()
-    (second,) = finished(workshop, source(), [Job(rested, (2,))], {}).found
+    shared.give_way()
+    (second,) = finished(shared, source(), [Job(rested, (2,))], {}).found
     assert 0.5 * worker.REST_SECONDS < second <= 2.0 * worker.REST_SECONDS
-    (third,) = finished(workshop, source(), [Job(rested, (3,))], {}).found
+    (third,) = finished(shared, source(), [Job(rested, (3,))], {}).found
     assert third == second
 
 
-def test_a_rest_is_no_part_of_what_a_job_takes(workshop):
-    finished(workshop, source(), [Job(rested, (1,))], {})
-    before = workshop._seconds
-    workshop.ask(source(), [Job(rested, (2,))], own := {})
-    workshop.give_way()
-    finished(workshop, source(), [Job(rested, (2,))], own)
-    assert workshop._seconds < max(before, 0.2) + 0.3 * 0.25
+def test_a_rest_is_no_part_of_what_a_job_takes(shared):
+    finished(shared, source(), [Job(rested, (1,))], {})
+    before = shared._seconds
+    shared.ask(source(), [Job(rested, (2,))], own := {})
+    shared.give_way()
+    finished(shared, source(), [Job(rested, (2,))], own)
+    assert shared._seconds < max(before, 0.2) + 0.3 * 0.25
 
 
-def test_a_report_waits_for_nobody(workshop):
+def test_a_report_waits_for_nobody(shared):
     """Before the process, after its death, and however often: a reader's picture comes right after."""
     began = time.monotonic()
-    workshop.give_way()
-    assert "stopped" in finished(workshop, source(), [Job(killed, ())], {}).problem
+    shared.give_way()
+    assert "stopped" in finished(shared, source(), [Job(killed, ())], {}).problem
     for _ in range(50_000):
-        workshop.give_way()
-    workshop.close()
-    workshop.give_way()
+        shared.give_way()
+    shared.close()
+    shared.give_way()
     assert time.monotonic() - began < WAIT
 
 

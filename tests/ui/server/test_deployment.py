@@ -61,7 +61,7 @@ def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
         sent.append(message)
 
     scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
-    asyncio.run(profile.Closed(inside)(scope, receive, send))
+    asyncio.run(profile.RequestFilter(inside)(scope, receive, send))
     refused = wished == "public" and "upload" in path
     assert passed == ([] if refused else [path])
     assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
@@ -132,7 +132,7 @@ def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": "/_stcore/metrics", "headers": []}
-    asyncio.run(profile.Closed(inside)(scope, None, send))
+    asyncio.run(profile.RequestFilter(inside)(scope, None, send))
     assert bool(passed) == (wished == "local")
     assert [message["status"] for message in sent[:1]] == ([] if passed else [403])
 

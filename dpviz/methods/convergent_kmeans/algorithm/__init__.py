@@ -41,7 +41,7 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
-from dpviz.methods.convergent_kmeans.algorithm.step import Problem, ZoneStep, finish, lengths, zone_step
+from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem, ZoneStep, finish, lengths, zone_step
 from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
 
 TITLE = "Convergent k-means"
@@ -216,13 +216,13 @@ def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) 
     )
 
 
-def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> Problem:
+def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> ZonesProblem:
     """Fix the number of iterations and their budget; repaired mode takes T from a noisy number of records."""
     n, d = nearest.points.shape
 
-    def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> Problem:
+    def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> ZonesProblem:
         repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
-        return Problem(
+        return ZonesProblem(
             nearest, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
         )
 

@@ -19,7 +19,7 @@ AT_ONCE = 8  # iterations whose zones are drawn together: each law costs a hundr
 REMEMBERED = 64  # draws of some iterations at once, a few kilobytes each
 
 
-class Source(Protocol):
+class GeneratorSource(Protocol):
     """Names a generator, and the generators that come from it."""
 
     def child(self, *numbers: int) -> Self:
@@ -29,7 +29,7 @@ class Source(Protocol):
         """Make it."""
 
 
-class Seed(NamedTuple):
+class GeneratorSeed(NamedTuple):
     """Names a generator without making it, as `numpy.random.Generator.spawn` would."""
 
     kind: Any  # class of the bit generator
@@ -63,7 +63,7 @@ class SecretSource(NamedTuple):
 class Chance:
     """What one iteration draws whatever the records are."""
 
-    noise: Source  # of the noisy counts and sums, whose scale it may not know yet
+    noise: GeneratorSource  # of the noisy counts and sums, whose scale it may not know yet
     gamma: FloatArray  # (k,) NaN with orientation "future"
     lam: FloatArray  # (k,)
     turns: FloatArray | None  # (k, d) directions that the controller is turned to; none with orientation "future"
@@ -88,7 +88,7 @@ def chances(
     seed = SecretSource(rng) if isinstance(rng, SecretGenerator) else _seed_of(rng)
     for first in range(0, n_iterations, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, n_iterations))
-        public = isinstance(rng, PublicGenerator) and isinstance(seed, Seed)
+        public = isinstance(rng, PublicGenerator) and isinstance(seed, GeneratorSeed)
         tossed = _remembered(seed, numbers, shape, past) if public else _tossed(seed, numbers, shape, past)
         draws = draws_ahead(tossed.lam, temperature, tossed.uniforms, tossed.sides, remember=public)
         turns = [None] * len(numbers) if tossed.turns is None else tossed.turns
@@ -96,16 +96,16 @@ def chances(
         yield from map(Chance, noise, tossed.gamma, tossed.lam, turns, draws)
 
 
-def _seed_of(rng: np.random.Generator) -> Seed:
+def _seed_of(rng: np.random.Generator) -> GeneratorSeed:
     """Name a generator; raises TypeError for one that was not made from a seed, as `spawn` does."""
     root = rng.bit_generator.seed_seq
     if not isinstance(root, np.random.SeedSequence):
         raise TypeError(f"rng was made from {type(root).__name__}. Make it by numpy.random.default_rng(seed).")
     entropy = np.ravel(np.asarray(root.entropy, dtype=np.object_))
-    return Seed(type(rng.bit_generator), tuple(int(part) for part in entropy), root.spawn_key)
+    return GeneratorSeed(type(rng.bit_generator), tuple(int(part) for part in entropy), root.spawn_key)
 
 
-def _tossed(seed: Source, numbers: range, shape: tuple[int, int], past: bool) -> _Tossed:
+def _tossed(seed: GeneratorSource, numbers: range, shape: tuple[int, int], past: bool) -> _Tossed:
     k, d = shape
     placing, turns = np.empty((len(numbers), k, 2)), np.empty((len(numbers), k, d))
     uniforms, sides = np.empty((len(numbers), k, 2)), np.empty((len(numbers), k, d))

@@ -29,7 +29,7 @@ ROUNDING = 1e-12  # box units, above what places near 1 round to, however small 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class ZonesProblem:
     """What stays the same over the iterations."""
 
     nearest: Nearest  # of the records (n, d), clipped and scaled to [0, 1]^d
@@ -97,7 +97,7 @@ class _Stand:
     events: tuple[Event, ...]
 
 
-def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
+def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
     """Do steps 1 to 5 of one iteration, for all clusters at once; `clusters` are those of `centers`."""
     gamma, lam = chance.gamma, chance.lam
     sums, squares = clusters.sums, clusters.nonprivate_squares
@@ -137,7 +137,7 @@ def zone_step(problem: Problem, centers: Centers, clusters: Partition, iteration
     )
 
 
-def _aim(problem: Problem, mean: Centers, far_point: Centers, chance: Chance) -> Centers:
+def _aim(problem: ZonesProblem, mean: Centers, far_point: Centers, chance: Chance) -> Centers:
     """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
     if chance.turns is not None:
         return past_controller(mean, far_point, chance.gamma, chance.turns)

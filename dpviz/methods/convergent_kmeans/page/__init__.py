@@ -9,7 +9,7 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
 from dpviz.methods.convergent_kmeans import METHOD, algorithm, story
 from dpviz.methods.convergent_kmeans.page import attack_record, family
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, Question, configure
+from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, configure
 from dpviz.methods.convergent_kmeans.story import family as kmeans_family
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
@@ -44,7 +44,7 @@ def draw() -> None:
     link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
     link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
     common["start_seed"] = state.value(frame.START_SEED)
-    asked = Question(epsilon=1.0, options=family.options(), **common)
+    asked = FamilyQuestion(epsilon=1.0, options=family.options(), **common)
     adapt = two_worlds.adapter(family.TAB)
     proved = common["start"] == "packing" and not page.source.dataset.bounds_from_data
 
@@ -105,7 +105,7 @@ def draw() -> None:
 
     with page.slider:
         epsilon_and_picture()
-    same = two_worlds.Asked(lambda: told(float(state.value(budget))), planned=False)
+    same = two_worlds.WorldsTab(lambda: told(float(state.value(budget))), planned=False)
     sliders = {"total": KNOBS["epsilon"], "step": KNOBS["epsilon_per_iteration"]}
     tabs = {
         "methods": lambda: family.all_methods(page, asked, noise, sliders, chosen),

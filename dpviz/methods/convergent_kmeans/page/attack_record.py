@@ -11,13 +11,13 @@ from dpviz.core import Knob, knobs, unit_records
 from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.story import attack_batches as attack_record_tasks
 from dpviz.methods.convergent_kmeans.story import attack_scene as story
-from dpviz.methods.convergent_kmeans.story.attack_batches import Asked
-from dpviz.methods.convergent_kmeans.story.attack_record import Exact, Guesses
+from dpviz.methods.convergent_kmeans.story.attack_batches import AttackQuestion
+from dpviz.methods.convergent_kmeans.story.attack_record import ExactKnowledge, Guesses
 from dpviz.stories import View, quantile_dots
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import address, asking, controls, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.server.background import Job
@@ -47,7 +47,7 @@ _CLICK = "dpviz:attack-click"
 Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
 
 
-def attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:
+def attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:
     """Draw the attack on one record: from exact centers, from noisy ones, from what the paper publishes.
 
     Budgets are read when the work begins: the sliders' own fragment moves them.
@@ -64,7 +64,7 @@ def link() -> list[tuple[str, str]]:
 
 
 @st.fragment
-def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:
+def _attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:
     if state.is_blank():
         return
     n = page.source.dataset.n
@@ -86,7 +86,7 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
     except ValueError as error:
         st.error(state.plain(str(error)))
         return
-    asked = Asked(scalars(params), record, params)
+    asked = AttackQuestion(scalars(params), record, params)
     jobs = [Job(attack_record_tasks.exact, (asked,))]
     if what != "exact":
         seed = noise.seed_for(page.source).value
@@ -103,7 +103,7 @@ def _attack(page: Frame, repaired: Describe, published: Describe, noise: Noise, 
         _runs(page, answers.found, params, shown, record, what)
 
 
-def _exact(page: Frame, found: Exact, shown: View, record: int) -> None:
+def _exact(page: PageFrame, found: ExactKnowledge, shown: View, record: int) -> None:
     words, dataset = words_of(page.source), page.source.dataset
     st.markdown(f"**{state.plain(story.exact_words(found, words, dataset.n))}**")
     unit = unit_records(dataset.points, dataset.box)
@@ -112,7 +112,7 @@ def _exact(page: Frame, found: Exact, shown: View, record: int) -> None:
     _follow(done, dataset.n, record)
 
 
-def _runs(page: Frame, parts: Sequence[Guesses], params: Params, shown: View, record: int, what: str) -> None:
+def _runs(page: PageFrame, parts: Sequence[Guesses], params: Params, shown: View, record: int, what: str) -> None:
     words, dataset, found = words_of(page.source), page.source.dataset, Guesses.joined(parts)
     noisy = what == "noisy"
     said = story.noisy_words(found, params.epsilon) if noisy else story.published_words(found, words)
@@ -131,7 +131,7 @@ def _runs(page: Frame, parts: Sequence[Guesses], params: Params, shown: View, re
     _follow(done, dataset.n, record)
 
 
-def _digits(page: Frame, guess: Any, record: Any) -> None:
+def _digits(page: PageFrame, guess: Any, record: Any) -> None:
     rows = story.digits_of(guess, record, words_of(page.source))
     listed(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
     if len(rows) > MOST_FEATURES:

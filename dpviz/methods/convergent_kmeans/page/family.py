@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Knob, knobs
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, MethodRuns, Question
+from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, MethodRuns
 from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
 from dpviz.methods.convergent_kmeans.story.budget_chart import budget_chart
 from dpviz.stories import family_charts as charts
@@ -18,7 +18,7 @@ from dpviz.stories.panel import number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Answers, Job
@@ -119,7 +119,7 @@ def options() -> Options:
     )
 
 
-def all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
+def all_methods(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
     """Draw many runs of every method that is switched on: cost by iteration, and against epsilon.
 
     `asked` has everything but epsilon, which is read when the runs begin: the slider's own fragment moves it.
@@ -132,7 +132,7 @@ def all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str,
 
 
 @st.fragment
-def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
+def _all_methods(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilons: dict[str, Knob], chosen: str) -> None:
     if state.is_blank():
         return
     shown = st.pills(
@@ -158,13 +158,13 @@ def _all_methods(frame: Frame, asked: Question, noise: Noise, epsilons: dict[str
     _draw(names, answers, epsilon, grid, spend, _mark(chosen))
 
 
-def budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
+def budgets(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilon: Knob) -> None:
     """Draw how each method spends the same budget. Only what is proved is public: the others follow the records."""
     _budgets(frame, asked, noise, epsilon)
 
 
 @st.fragment
-def _budgets(frame: Frame, asked: Question, noise: Noise, epsilon: Knob) -> None:
+def _budgets(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilon: Knob) -> None:
     if state.is_blank():
         return
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
@@ -201,16 +201,18 @@ def _draw(
     _numbers(known, floor)
 
 
-def _by_iteration(runs: MethodRuns) -> charts.Spread:
+def _by_iteration(runs: MethodRuns) -> charts.CostSpread:
     held = runs.nonprivate_held
     x = np.arange(held.shape[1], dtype=np.float64)
-    return charts.Spread(runs.method, METHODS[runs.method], _hue(runs.method), x, held, exact=runs.method == "lloyd")
+    return charts.CostSpread(
+        runs.method, METHODS[runs.method], _hue(runs.method), x, held, exact=runs.method == "lloyd"
+    )
 
 
-def _by_epsilon(name: str, grid: Sequence[float], cells: Sequence[MethodRuns | None]) -> charts.Spread:
+def _by_epsilon(name: str, grid: Sequence[float], cells: Sequence[MethodRuns | None]) -> charts.CostSpread:
     known = [(at, cell.nonprivate_final) for at, cell in zip(grid, cells, strict=True) if cell is not None]
     values = np.stack([final for _, final in known], axis=1)
-    return charts.Spread(name, METHODS[name], _hue(name), np.array([at for at, _ in known]), values)
+    return charts.CostSpread(name, METHODS[name], _hue(name), np.array([at for at, _ in known]), values)
 
 
 def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
@@ -248,7 +250,7 @@ def _follow_click(chart: Any, key: str) -> None:
     state.run_again()
 
 
-def _job(name: str, question: Question, n_runs: int, seed: int) -> Job:
+def _job(name: str, question: FamilyQuestion, n_runs: int, seed: int) -> Job:
     return Job(family_tasks.many_runs, (name, question, n_runs, seed))
 
 

@@ -36,7 +36,7 @@ SPENDS = ("total", "step")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FamilyQuestion:
     """What every method is asked, all public but a number of steps that was found on records.
 
     `spend` is "total": each method spends `epsilon` in all, and the published convergent method shares it evenly over
@@ -84,7 +84,7 @@ class MethodRuns:
     """Many runs of one method on one question: the curator's."""
 
     method: str
-    question: Question
+    question: FamilyQuestion
     nonprivate_costs: FloatArray  # (R, T + 1) mean squared distance, box units: start, then each iteration; NaN: none
     nonprivate_final: FloatArray  # (R,) of what is released
     n_iterations: FloatArray  # (R,)
@@ -98,7 +98,7 @@ class MethodRuns:
         return np.where(columns > self.n_iterations[:, None], self.nonprivate_final[:, None], self.nonprivate_costs)
 
 
-def configure(method: str, question: Question) -> tuple[Any, Any]:
+def configure(method: str, question: FamilyQuestion) -> tuple[Any, Any]:
     """Return (module, its Params) for one of METHODS. Raises ValueError for another name."""
     if method not in METHODS:
         raise ValueError(f"method was {method!r}, but it must be one of {', '.join(METHODS)}.")
@@ -120,20 +120,20 @@ def configure(method: str, question: Question) -> tuple[Any, Any]:
     return module, module.Params(**wanted)
 
 
-def lloyd_iterations(points: Points, box: Box, question: Question, *, rng: np.random.Generator) -> int:
+def lloyd_iterations(points: Points, box: Box, question: FamilyQuestion, *, rng: np.random.Generator) -> int:
     """Return how many iterations Lloyd takes from the question's start: exact, the curator's."""
     module, params = configure("lloyd", question)
     return len(module.fit(points, box, params, rng=rng).trace)
 
 
-def prepared(points: Points, box: Box, question: Question, *, rng: np.random.Generator) -> Question:
+def prepared(points: Points, box: Box, question: FamilyQuestion, *, rng: np.random.Generator) -> FamilyQuestion:
     """Return the question with a number of steps: Lloyd's from the same start, where none was given."""
     if question.n_steps is not None:
         return question
     return replace(question, n_steps=lloyd_iterations(points, box, question, rng=rng))
 
 
-def run_many(method: str, points: Points, box: Box, question: Question, *, n_runs: int, seed: int) -> MethodRuns:
+def run_many(method: str, points: Points, box: Box, question: FamilyQuestion, *, n_runs: int, seed: int) -> MethodRuns:
     """Run one method `n_runs` times on `points` (n, d); run i has the noise of (`seed`, i) for every method."""
     question = prepared(points, box, question, rng=np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0]))
     module, params = configure(method, question)

@@ -18,7 +18,7 @@ from dpviz.experiments.cells import significant
 from dpviz.experiments.statistics import spread
 from dpviz.experiments.table_sets import SetRecords
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, Question, configure, spent
+from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, configure, spent
 from dpviz.methods.convergent_kmeans.paper.lloyd_runs import MOST, STRATEGIES
 from dpviz.metrics import cost_gap, nonprivate_costs
 
@@ -60,7 +60,7 @@ def gap_runs(
 
 def one_start(records: SetRecords, seed: int, spend: str, epsilons: tuple[float, ...]) -> list[Gap]:
     """Run every method with each budget from the start of `seed`, k records for the methods that take a start."""
-    question = Question(
+    question = FamilyQuestion(
         records.paper.n_clusters, 1.0, spend, n_steps=1, start="records", start_seed=seed, max_iterations=MOST
     )
     question = replace(question, options=((REFERENCE, "n_iterations", MOST),))
@@ -99,7 +99,7 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
     return ResultTable(f"gap_{spend}", TITLES[spend], caption, columns, tuple(rows), _notes(rows))
 
 
-def _results(records: SetRecords, question: Question, seed: int) -> Iterator[tuple[str, Result[Any, Any]]]:
+def _results(records: SetRecords, question: FamilyQuestion, seed: int) -> Iterator[tuple[str, Result[Any, Any]]]:
     """Yield (method, result) for every method but Lloyd's, all with the total that `question` stands for."""
     published = {}
     for strategy in STRATEGIES:
@@ -115,7 +115,7 @@ def _results(records: SetRecords, question: Question, seed: int) -> Iterator[tup
             yield method, _fit(method, records, others, seed)
 
 
-def _fit(method: str, records: SetRecords, question: Question, seed: int) -> Result[Any, Any]:
+def _fit(method: str, records: SetRecords, question: FamilyQuestion, seed: int) -> Result[Any, Any]:
     module, params = configure(method, question)
     result: Result[Any, Any] = module.fit(records.unit, records.box, params, rng=np.random.default_rng(seed))
     return result

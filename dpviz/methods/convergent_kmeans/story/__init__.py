@@ -8,22 +8,22 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.methods.convergent_kmeans.story import zone_layers as draw
-from dpviz.methods.convergent_kmeans.story.zone_stage import PHASES, Context, frames, stand
+from dpviz.methods.convergent_kmeans.story.zone_stage import PHASES, ZonesContext, frames, zone_means
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import allowed, contents, not_established, outcome
+from dpviz.stories.centers_context import drawable
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number, odds
 from dpviz.stories.stage import Clock, Stage, Stops
-from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words, project
 
 __all__ = [
     "TERMS",
-    "Context",
+    "ZonesContext",
     "allowed",
     "contents",
     "context",
@@ -102,19 +102,19 @@ def reference(
 
 def context(
     result: Result[ZonesRelease, Step], params: Params, points: Points, words: Words, lloyd_run: LloydRun
-) -> Context:
-    """Prepare the telling of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
-    return Context(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
+) -> ZonesContext:
+    """Prepare the context of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
+    return ZonesContext(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: ZonesContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
     result, release, trace = told.result, told.result.release, told.result.trace
     stage = Stage(project(view, told.words, told.unit), _clock(told))
     clock, stopping = stage.clock, stops(told)
     start = trace[0].previous_centers if release.start is None else release.start
     previous = np.concatenate([start[None], release.path[:-1]])
-    stands = stand(result)
+    stands = zone_means(result)
     exact = trace[-1].nonprivate_mean if told.repaired else trace[-1].nonprivate_final_mean
     groups = (None, *(step.nonprivate_members for step in trace), told.nonprivate_members)
     rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
@@ -144,34 +144,34 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def stops(told: Context) -> Stops:
+def stops(told: ZonesContext) -> Stops:
     """Return the stops of the scrubber; the first zones are the widest: the idea at a glance."""
     clock = _clock(told)
     return Stops(frames(told.params, clock))
 
 
-def _clock(told: Context) -> Clock:
+def _clock(told: ZonesContext) -> Clock:
     return Clock(len(told.result.release.zone_radii), PHASES)
 
 
-def cost_chart(told: Context) -> Scene:
+def cost_chart(told: ZonesContext) -> Scene:
     """Return cost against iteration, beside Lloyd's from the same start: the curator's only."""
     clock = _clock(told)
     line = CostLine(np.arange(clock.n_steps + 1.0), _costs(told), clock.when)
     return charts.cost_chart(told, line, stops(told))
 
 
-def ledger_chart(told: Context) -> Scene:
+def ledger_chart(told: ZonesContext) -> Scene:
     """Return what each iteration spends, from the release's events."""
     return charts.ledger_chart(ledger_rows(told.result), proved=told.proved)
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: ZonesContext) -> tuple[tuple[str, Scene], ...]:
     """Return the charts beside the picture: cost against iteration, and the ledger."""
     return (("cost", cost_chart(told)), ("ledger", ledger_chart(told)))
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: ZonesContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     if told.repaired:
         spent = f"At ε = {number(told.params.epsilon)}"
@@ -180,7 +180,7 @@ def sentence(told: Context) -> Sentence:
     return center_facts.sentence(told, spent, told.params.n_clusters)
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: ZonesContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
     rounds = len(told.result.release.zone_radii) * (2 if told.params.orientation == "future" else 1)
@@ -202,23 +202,23 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: ZonesContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: ZonesContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
     return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
 
 
-def _costs(told: Context) -> FloatArray:
+def _costs(told: ZonesContext) -> FloatArray:
     """Return the cost of the start and of the centers after each iteration, with everybody at their nearest center."""
     before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
     return np.array([*before, told.nonprivate_cost])
 
 
-def _stopped(told: Context) -> str:
+def _stopped(told: ZonesContext) -> str:
     """Say why the loop ended; public in repaired mode, where it never depends on the records."""
     outcome = "planned" if told.repaired else told.result.trace[-1].outcome
     return {
@@ -231,7 +231,7 @@ def _stopped(told: Context) -> str:
     )
 
 
-def _alt(told: Context, clock: Clock) -> str:
+def _alt(told: ZonesContext, clock: Clock) -> str:
     """Describe the picture from public parameters and the release alone."""
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
@@ -241,7 +241,7 @@ def _alt(told: Context, clock: Clock) -> str:
     )
 
 
-def _caption(told: Context, stage: Stage) -> str:
+def _caption(told: ZonesContext, stage: Stage) -> str:
     """Say what is drawn, from public facts only."""
     if stage.projection.nonprivate:
         return "Principal directions are computed from the records: curator only. Two features have a public view."

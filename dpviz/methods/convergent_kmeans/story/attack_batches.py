@@ -9,7 +9,7 @@ from dpviz.methods.convergent_kmeans.story import attack_record as story
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttackQuestion:
     """A method with its parameters; `key` names them, so that equal questions have equal answers."""
 
     key: tuple[Hashable, ...]
@@ -17,11 +17,11 @@ class Asked:
     params: Params = field(compare=False)
 
 
-def exact(points: Points, box: Box, asked: Asked) -> story.Exact:
+def exact(points: Points, box: Box, asked: AttackQuestion) -> story.ExactKnowledge:
     """Attack exact centers and counts."""
     return story.attack_exact(points, box, asked.params, asked.record)
 
 
-def runs(points: Points, box: Box, asked: Asked, seed: int, first: int, count: int) -> story.Guesses:
+def runs(points: Points, box: Box, asked: AttackQuestion, seed: int, first: int, count: int) -> story.Guesses:
     """Attack runs with noise of their own."""
     return story.attack_runs(points, box, asked.params, asked.record, seed, first, count)

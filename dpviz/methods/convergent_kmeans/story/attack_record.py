@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from dpviz import attacks
-from dpviz.attacks import NoisySums, Segment, ZonePath
+from dpviz.attacks import PartitionSums, Segment, ZonePath
 from dpviz.core import Box, FloatArray, Points, unit_records
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
@@ -21,7 +21,7 @@ N_PRIOR = 2048  # places of the box, equally likely to somebody who knows nothin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
+class ExactKnowledge:
     """What exact centers tell, box units."""
 
     nonprivate_record: FloatArray  # (d,)
@@ -52,7 +52,7 @@ class Guesses:
         return cls(parts[0].nonprivate_record, **rows)
 
 
-def attack_exact(points: Points, box: Box, params: Params, record: int) -> Exact:
+def attack_exact(points: Points, box: Box, params: Params, record: int) -> ExactKnowledge:
     """Compute the record from Lloyd's exact centers and counts: with it disclosed, without it the attacker's own."""
     unit = unit_records(points, box)
     others = np.delete(unit, record, axis=0)
@@ -61,7 +61,7 @@ def attack_exact(points: Points, box: Box, params: Params, record: int) -> Exact
     counts = np.bincount(disclosed.nonprivate_labels, minlength=len(start)).astype(np.float64)
     known = cluster_sums(others, own.nonprivate_labels, len(start)).nonprivate_sums
     guess = attacks.exact_record(disclosed.nonprivate_centers, counts, known)
-    return Exact(unit[record], disclosed.nonprivate_centers, own.nonprivate_centers, guess)
+    return ExactKnowledge(unit[record], disclosed.nonprivate_centers, own.nonprivate_centers, guess)
 
 
 def attack_runs(points: Points, box: Box, params: Params, record: int, seed: int, first: int, count: int) -> Guesses:
@@ -91,7 +91,7 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
     return attacks.expected_record(seen, counts, sums - BOX_MIDDLE * counts[..., None], prior)
 
 
-def noisy_sums(release: ZonesRelease, epsilon: float) -> NoisySums:
+def noisy_sums(release: ZonesRelease, epsilon: float) -> PartitionSums:
     """Read counts and sums off repaired mode's release; means that were clipped, or left out, do not tell them."""
     assert release.zone_means is not None
     assert release.noisy_counts_by_iteration is not None
@@ -103,18 +103,18 @@ def noisy_sums(release: ZonesRelease, epsilon: float) -> NoisySums:
     first = (
         0 if release.start is not None else 1
     )  # a start of records is not released: what follows from it is left out
-    return NoisySums(partitions_of(release), counts[first:], sums[first:], count_scale, sum_scale)
+    return PartitionSums(partitions_of(release), counts[first:], sums[first:], count_scale, sum_scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundRecord:
     """What one published release leaves of the record."""
 
     segment: Segment | None
     guess: FloatArray | None  # (d,) the place on it that fits the zones; None without zones that tell
 
 
-def guess_published(release: ZonesRelease, box: Box, others: Points, *, zones: bool) -> Found:
+def guess_published(release: ZonesRelease, box: Box, others: Points, *, zones: bool) -> FoundRecord:
     """Return where the record can be by the paper's release; `zones`: theirs are of the past, and tell the mean."""
     first = 0 if release.start is not None else 1
     seen = ZonePath(
@@ -127,9 +127,9 @@ def guess_published(release: ZonesRelease, box: Box, others: Points, *, zones: b
     _, final = known_of(seen.partition[None], others)
     segment = attacks.ray_segment(seen, final[0])
     if segment is None or not zones or not len(seen.previous):
-        return Found(segment, None)
+        return FoundRecord(segment, None)
     guess, _ = attacks.zone_record(seen, segment, *known_of(seen.previous, others))
-    return Found(segment, guess)
+    return FoundRecord(segment, guess)
 
 
 def partitions_of(release: ZonesRelease) -> FloatArray:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dpviz.core import FloatArray, Points
-from dpviz.methods.convergent_kmeans.story.attack_record import Exact, Guesses
+from dpviz.methods.convergent_kmeans.story.attack_record import ExactKnowledge, Guesses
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.outcomes import PACE_MS, Figure
@@ -24,7 +24,7 @@ EXACT_STOPS = (
 )
 
 
-def exact_scene(found: Exact, unit: Points, words: Words, view: View, record: int) -> Scene:
+def exact_scene(found: ExactKnowledge, unit: Points, words: Words, view: View, record: int) -> Scene:
     """Return the attack on exact centers in three stops: the curator's. `unit` (n, d) are all records, box units."""
     stage = Stage(project(view, words, unit), Clock(1, ("stop",)))
     every = stage.clock.always()
@@ -105,7 +105,7 @@ def runs_scene(found: Guesses, unit: Points, words: Words, view: View, record: i
     return _scene(stage, words, layers, frames, 0, title, pace=PACE_MS)
 
 
-def exact_words(found: Exact, words: Words, n: int) -> str:
+def exact_words(found: ExactKnowledge, words: Words, n: int) -> str:
     """Say how exactly the record is recovered."""
     worst = float(np.abs(found.guess - found.nonprivate_record).max())
     digits = "every digit" if worst == 0 else f"{max(0, math.floor(-math.log10(worst)))} digits"

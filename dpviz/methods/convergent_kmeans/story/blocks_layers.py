@@ -16,11 +16,11 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role
 from dpviz.solvers import assign, public_start
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops
-from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
 
 PHASES = ("blocks", "answers", "mean", "noise")
@@ -33,10 +33,10 @@ TERMS = (
     ("Mean of the blocks", "If two clusters change places between blocks, it lies between them. More ε does not help."),
 )
 
-Told = Telling[BlocksRelease, BlocksStep]
+BlocksContext = CentersContext[BlocksRelease, BlocksStep]
 
 
-def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
+def layers(told: BlocksContext, plane: Projection) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the release, events and the public seed."""
     step = told.result.trace[0]
     stage, end = Stage(plane, CLOCK), CLOCK.release
@@ -59,7 +59,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     )
 
 
-def stops(told: Told) -> Stops:
+def stops(told: BlocksContext) -> Stops:
     """Name every stop of the scrubber, in public words."""
     n_blocks = told.result.release.n_blocks
     named = (
@@ -75,14 +75,14 @@ def stops(told: Told) -> Stops:
     return Stops(named)
 
 
-def costs(told: Told) -> CostLine:
+def costs(told: BlocksContext) -> CostLine:
     """Return the exact cost of the public start and of the release."""
     pair = (told.result.trace[0].start, told.final)
     values = [nonprivate_cost(told.unit, centers, assign(told.unit, centers)) for centers in pair]
     return CostLine(np.array([0.0, 1.0]), np.array(values), CLOCK.when, "step")
 
 
-def facts(told: Told) -> tuple[Fact, ...]:
+def facts(told: BlocksContext) -> tuple[Fact, ...]:
     """Return what is particular to blocks: how often a block's center lies at another one's mean."""
     answers, mean = told.result.trace[0].nonprivate_block_centers, told.result.trace[0].nonprivate_mean
     n_blocks, k, d = answers.shape
@@ -98,12 +98,12 @@ def facts(told: Told) -> tuple[Fact, ...]:
     )
 
 
-def alt(told: Told) -> str:
+def alt(told: BlocksContext) -> str:
     """Say what is drawn, from public parameters and the release alone."""
     return f"cluster centers, each the noisy mean of the centers of {told.result.release.n_blocks} blocks of records"
 
 
-def _block_layer(told: Told, stage: Stage) -> Layer:
+def _block_layer(told: BlocksContext, stage: Stage) -> Layer:
     """The records in their block's color."""
     blocks = told.result.trace[0].nonprivate_blocks
     names = tuple(f"block {block + 1}" for block in blocks[ground.sample(len(blocks))])
@@ -113,7 +113,7 @@ def _block_layer(told: Told, stage: Stage) -> Layer:
     )
 
 
-def _answer_layers(told: Told, stage: Stage) -> list[Layer]:
+def _answer_layers(told: BlocksContext, stage: Stage) -> list[Layer]:
     """The blocks' centers in the color of their order, and lines from them to their mean."""
     step = told.result.trace[0]
     k = len(told.final)
@@ -133,7 +133,7 @@ def _answer_layers(told: Told, stage: Stage) -> list[Layer]:
     ]
 
 
-def _start_layer(told: Told, stage: Stage) -> list[Layer]:
+def _start_layer(told: BlocksContext, stage: Stage) -> list[Layer]:
     """Where every block starts, made again from its public seed; without one it is not part of the release."""
     seed = told.params.start_seed
     if seed is None:

@@ -20,16 +20,16 @@ from dpviz.plots import Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories.center_facts import allowed, contents, not_established, outcome
+from dpviz.stories.centers_context import CentersContext, drawable
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.stage import ExactScene, Stops
-from dpviz.stories.telling import Telling, drawable
 from dpviz.stories.view import Projection, View, Words, project
 
 __all__ = [
     "TERMS",
-    "Context",
+    "FamilyContext",
     "allowed",
     "contents",
     "context",
@@ -48,7 +48,7 @@ __all__ = [
     "utility",
 ]
 
-Context = Telling[CentersRelease, Step]
+FamilyContext = CentersContext[CentersRelease, Step]
 
 COMMON_TERMS = (
     (
@@ -75,8 +75,8 @@ PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """How one kind of method is told; its functions take a `Telling` of this kind's release."""
+class FamilyKind:
+    """How one kind of method is told; its functions take a `CentersContext` of this kind's release."""
 
     release: type[CentersRelease]
     layers: Callable[[Any, Projection], tuple[Layer, ...]]
@@ -89,8 +89,10 @@ class Kind:
     note: str = ""  # said below the picture, public
 
 
-def _kind(release: type[CentersRelease], module: Any, **options: Any) -> Kind:
-    return Kind(release, module.layers, module.stops, module.costs, module.facts, module.alt, module.TERMS, **options)
+def _kind(release: type[CentersRelease], module: Any, **options: Any) -> FamilyKind:
+    return FamilyKind(
+        release, module.layers, module.stops, module.costs, module.facts, module.alt, module.TERMS, **options
+    )
 
 
 KINDS = (
@@ -101,7 +103,7 @@ KINDS = (
 )
 
 
-def kind_of(result: Result[CentersRelease, Step]) -> Kind:
+def kind_of(result: Result[CentersRelease, Step]) -> FamilyKind:
     """Return how a run is told; raises TypeError for a run of none of these methods."""
     for kind in KINDS:
         if isinstance(result.release, kind.release):
@@ -134,18 +136,18 @@ def reference(points: Points, words: Words, result: Result[CentersRelease, Step]
 
 def context(
     result: Result[CentersRelease, Step], params: Any, points: Points, words: Words, lloyd_run: LloydRun
-) -> Context:
-    """Prepare the telling of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
+) -> FamilyContext:
+    """Prepare the context of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
     kind_of(result)
-    return Telling(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
+    return CentersContext(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
 
 
-def terms(told: Context) -> tuple[tuple[str, str], ...]:
+def terms(told: FamilyContext) -> tuple[tuple[str, str], ...]:
     """Return the words that this run's picture needs."""
     return (*COMMON_TERMS, *(lloyd_layers.EXACT_TERMS if _exact(told) else kind_of(told.result).terms))
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: FamilyContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng  # other stories illustrate a law with draws
     kind, plane = kind_of(told.result), project(view, told.words, told.unit)
@@ -166,13 +168,13 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def cost_chart(told: Context) -> Scene:
+def cost_chart(told: FamilyContext) -> Scene:
     """Return exact cost against iteration, beside Lloyd's: the curator's."""
     kind = kind_of(told.result)
     return charts.cost_chart(told, kind.costs(told), kind.stops(told))
 
 
-def ledger_chart(told: Context) -> Scene:
+def ledger_chart(told: FamilyContext) -> Scene:
     """Return what each iteration spends, from the release's events."""
     return charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit=kind_of(told.result).unit)
 
@@ -182,19 +184,19 @@ def no_budget(_: float) -> str:
     return "Lloyd has no budget: ε changes nothing here."
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: FamilyContext) -> tuple[tuple[str, Scene], ...]:
     """Return the charts beside the picture: cost against iteration, and the ledger."""
     return (("cost", cost_chart(told)), ("ledger", ledger_chart(told)))
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: FamilyContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     if _exact(told):
         return Sentence(curator=f"{EXACT} The centers are the means of real records.", public=EXACT)
     return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", told.params.n_clusters)
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: FamilyContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     kind = kind_of(told.result)
     same = kind.release in (LloydFamilyRelease, BlocksRelease)
@@ -202,25 +204,25 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return (*center_facts.cost_facts(told, start), *kind.facts(told), center_facts.lloyd_fact(told))
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: FamilyContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     if _exact(told):
         return (Fact("Attacker is right", "no limit", "No noise: every number here is exact.", True),)
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: FamilyContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
     return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
 
 
-def _exact(told: Context) -> bool:
+def _exact(told: FamilyContext) -> bool:
     """Say whether this is Lloyd's own run."""
     release = told.result.release
     return isinstance(release, LloydFamilyRelease) and lloyd_layers.is_exact(release)
 
 
-def _alt(told: Context, kind: Kind) -> str:
+def _alt(told: FamilyContext, kind: FamilyKind) -> str:
     """Describe the picture from public parameters and the release alone; nothing of Lloyd's own run is public."""
     what = f"{told.words.title}: {told.params.n_clusters} {kind.alt(told)}."
     if _exact(told):
@@ -229,7 +231,7 @@ def _alt(told: Context, kind: Kind) -> str:
     return f"{what} Released centers at {places}."
 
 
-def _caption(told: Context, plane: Projection) -> str:
+def _caption(told: FamilyContext, plane: Projection) -> str:
     """Say what is drawn, from public facts only."""
     if plane.nonprivate:
         return "Principal directions are computed from the records: curator only. Two features have a public view."

@@ -3,17 +3,24 @@
 import numpy as np
 
 from dpviz.core import Box, Points
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, MethodRuns, Question, configure, prepared, run_many
+from dpviz.methods.convergent_kmeans.paper.family import (
+    METHODS,
+    FamilyQuestion,
+    MethodRuns,
+    configure,
+    prepared,
+    run_many,
+)
 from dpviz.methods.convergent_kmeans.story.budget_chart import Account
 from dpviz.stories.ledger import ledger_rows
 
 
-def many_runs(points: Points, box: Box, name: str, question: Question, n_runs: int, seed: int) -> MethodRuns:
+def many_runs(points: Points, box: Box, name: str, question: FamilyQuestion, n_runs: int, seed: int) -> MethodRuns:
     """Run one method many times."""
     return run_many(name, points, box, question, n_runs=n_runs, seed=seed)
 
 
-def account(points: Points, box: Box, name: str, question: Question, seed: int) -> Account:
+def account(points: Points, box: Box, name: str, question: FamilyQuestion, seed: int) -> Account:
     """Run one method once and return its ledger."""
     question = prepared(points, box, question, rng=np.random.default_rng(seed))
     module, params = configure(name, question)

@@ -10,10 +10,10 @@ from dpviz.core import FloatArray
 from dpviz.plots import Frame, Kind, Layer
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.charts import CostLine
 from dpviz.stories.panel import Fact
 from dpviz.stories.stage import LAW, RELEASED, SECRET, UNRELEASED, Clock, Stage, Stops
-from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
 
 PHASES = ("candidates", "pick")
@@ -25,7 +25,7 @@ TERMS = (
     ("Where a child may move", "A child mixes the centers of two parents, then moves one of them, less every round."),
 )
 
-Told = Telling[GeneRelease, GeneStep]
+GeneContext = CentersContext[GeneRelease, GeneStep]
 
 
 def n_rounds(release: GeneRelease) -> int:
@@ -33,7 +33,7 @@ def n_rounds(release: GeneRelease) -> int:
     return len(release.parents) + 1
 
 
-def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
+def layers(told: GeneContext, plane: Projection) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the released parents and centers alone."""
     release, trace = told.result.release, told.result.trace
     clock = Clock(n_rounds(release), PHASES)
@@ -59,7 +59,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     )
 
 
-def stops(told: Told) -> Stops:
+def stops(told: GeneContext) -> Stops:
     """Name every stop of the scrubber, in public words."""
     clock = Clock(n_rounds(told.result.release), PHASES)
     first = "Random sets of centers. No record is looked at."
@@ -74,7 +74,7 @@ def stops(told: Told) -> Stops:
     return Stops((records, *named, Frame("Release", "The last pick.")))
 
 
-def costs(told: Told) -> CostLine:
+def costs(told: GeneContext) -> CostLine:
     """Return the exact cost of every round's first pick."""
     clock = Clock(n_rounds(told.result.release), PHASES)
     values = np.array([-step.nonprivate_scores[step.chosen[0]] for step in told.result.trace])
@@ -82,7 +82,7 @@ def costs(told: Told) -> CostLine:
     return CostLine(np.arange(1.0, clock.n_steps + 1.0), values, when, "round")
 
 
-def facts(told: Told) -> tuple[Fact, ...]:
+def facts(told: GeneContext) -> tuple[Fact, ...]:
     """Return what is particular to the search."""
     trace = told.result.trace
     best = sum(bool(step.nonprivate_scores[step.chosen[0]] == step.nonprivate_scores.max()) for step in trace)
@@ -93,18 +93,18 @@ def facts(told: Told) -> tuple[Fact, ...]:
     )
 
 
-def alt(told: Told) -> str:
+def alt(told: GeneContext) -> str:
     """Say what is drawn, from public parameters and the release alone."""
     return f"cluster centers picked among random candidates over {n_rounds(told.result.release)} rounds"
 
 
-def _picked(told: Told) -> FloatArray:
+def _picked(told: GeneContext) -> FloatArray:
     """Return the picks of every round from the release, (R, m', k, d) box units; the last round has one, repeated."""
     parents = told.result.release.parents
     return np.concatenate([parents, np.broadcast_to(told.final, (1, *parents.shape[1:]))])
 
 
-def _records(told: Told, firsts: FloatArray, stage: Stage) -> Layer:
+def _records(told: GeneContext, firsts: FloatArray, stage: Stage) -> Layer:
     """The records in the colors of the nearest center of the first pick, (R, k, d)."""
     clock = stage.clock
     drawn = told.unit[ground.sample(len(told.unit), clock.n_steps + 1)]

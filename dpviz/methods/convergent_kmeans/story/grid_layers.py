@@ -12,10 +12,10 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Kind, Layer, Role
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.charts import CostLine
 from dpviz.stories.panel import Fact, odds
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, UNRELEASED, Clock, Seen, Stage, Stops
-from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
 
 N_STOPS = 5  # of the k-means that are shown: how many it took is not part of the release
@@ -29,10 +29,10 @@ TERMS = (
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
 
-Told = Telling[GridRelease, GridStep]
+GridContext = CentersContext[GridRelease, GridStep]
 
 
-def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
+def layers(told: GridContext, plane: Projection) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the noisy grid and the released centers alone."""
     stage = Stage(plane, Clock(1, PHASES))
     clock = stage.clock
@@ -61,7 +61,7 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     )
 
 
-def stops(_: Told) -> Stops:
+def stops(_: GridContext) -> Stops:
     """Name every stop of the scrubber; the same for every run."""
     walk = "k-means moves centers over the noisy cells. It sees no record, so that it costs no privacy."
     named = (
@@ -74,7 +74,7 @@ def stops(_: Told) -> Stops:
     return Stops(named)
 
 
-def costs(told: Told) -> CostLine:
+def costs(told: GridContext) -> CostLine:
     """Return the exact cost of the centers at each stop."""
     iterations, path = _stops(told)
     clock = Clock(1, PHASES)
@@ -83,7 +83,7 @@ def costs(told: Told) -> CostLine:
     return CostLine(iterations, np.array(values), when, "k-means step on the cells")
 
 
-def facts(told: Told) -> tuple[Fact, ...]:
+def facts(told: GridContext) -> tuple[Fact, ...]:
     """Return what is particular to the grid."""
     release, step = told.result.release, told.result.trace[0]
     sides = release.shape[:3] if len(release.shape) <= 3 else (release.shape[0],)
@@ -99,7 +99,7 @@ def facts(told: Told) -> tuple[Fact, ...]:
     )
 
 
-def alt(told: Told) -> str:
+def alt(told: GridContext) -> str:
     """Say what is drawn, from public parameters and the release alone."""
     return f"cluster centers on a grid of {len(told.result.release.noisy_cell_counts)} noisy counts"
 
@@ -116,7 +116,7 @@ def marginal(counts: Counts, shape: tuple[int, ...], axes: tuple[int, ...]) -> F
     return np.asarray(sums[None, :, 0] if len(axes) == 1 else sums.T if axes[0] == first else sums)
 
 
-def _grid_layers(told: Told, stage: Stage) -> list[Layer]:
+def _grid_layers(told: GridContext, stage: Stage) -> list[Layer]:
     """The grid's lines, the exact counts, and the noisy counts above and below zero, all on one scale."""
     release, clock = told.result.release, stage.clock
     axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
@@ -152,7 +152,7 @@ def _wall_layer(shape: tuple[int, ...], stage: Stage) -> list[Layer]:
     return [stage.layer("Cells", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
 
 
-def _stops(told: Told) -> tuple[FloatArray, FloatArray]:
+def _stops(told: GridContext) -> tuple[FloatArray, FloatArray]:
     """Return which iterations are shown (N_STOPS,), and their centers (N_STOPS, k, d)."""
     trace = told.result.trace
     path = np.stack([trace[0].previous_centers, *(step.released_centers for step in trace)])

@@ -13,7 +13,7 @@ from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.story.attack_record import attack_runs
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import lloyd
-from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 
 N_RUNS = 25  # noise seeds 0 to 24
 N_ATTACKS = 8
@@ -73,14 +73,14 @@ LESSON = Lesson(
     "What ε costs a center, and how a method can look private and give a record away.",
     {"data": "blobs", "n": "2000", "mode": "repaired", "start_seed": "5", "noise_seed": "112"},
     (
-        Step(
+        LessonStep(
             "Read the picture",
             "Press play under the picture. Records take the color of their nearest center. Grey rings are exact "
             "means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
             "inside them.",
             {"epsilon": "1.0"},
         ),
-        Step(
+        LessonStep(
             "Less ε",
             "Say ε falls from 1 to 0.1. Cost is the sum of squared distances to the nearest center. Lloyd's "
             "algorithm, which is k-means without privacy, has 1 times its own cost.",
@@ -95,7 +95,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "0.1"},
         ),
-        Step(
+        LessonStep(
             "More ε",
             "Now raise ε to 5. One record moves the sum of a cluster as far as before, but less noise covers it.",
             {"epsilon": "0.1"},
@@ -109,7 +109,7 @@ LESSON = Lesson(
             ),
             {"epsilon": "5.0"},
         ),
-        Step(
+        LessonStep(
             "As the paper prints it",
             "This is the published mode: zones stand on exact means, and ε only chooses a point inside them. Move ε "
             "per step from end to end before you answer.",
@@ -123,7 +123,7 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        Step(
+        LessonStep(
             "Who is protected?",
             "An attacker has every record but one, and this published release. Zones and final centers were made from "
             "exact means; noise fell on counts only.",
@@ -137,13 +137,13 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        Step(
+        LessonStep(
             "The attack, played",
             "Under the picture, the tab The attack plays it on the record that you choose: against exact centers, the "
             "repaired release, and the published one. Compare how far each guess is off.",
             {"mode": "published", "epsilon_per_iteration": "0.5", "tab": "attack"},
         ),
-        Step(
+        LessonStep(
             "What the public sees",
             "Repaired mode again, through the eyes of the public. Everything grey is gone, and so is every number that "
             "needs true records. What is left is all that an attacker has, and ε bounds what it tells.",

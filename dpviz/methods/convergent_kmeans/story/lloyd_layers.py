@@ -8,11 +8,11 @@ from dpviz.core import FloatArray
 from dpviz.plots import Frame, Layer
 from dpviz.solvers import EMPTY_SCALES
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact
 from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops, stack
-from dpviz.stories.telling import Telling
 from dpviz.stories.view import Projection
 
 PHASES = ("assign", "mean", "noise")
@@ -29,7 +29,7 @@ TERMS = (
 )
 EXACT_TERMS = (("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),)
 
-Told = Telling[LloydFamilyRelease, LloydStep]
+LloydContext = CentersContext[LloydFamilyRelease, LloydStep]
 
 
 def is_exact(release: LloydFamilyRelease) -> bool:
@@ -37,13 +37,13 @@ def is_exact(release: LloydFamilyRelease) -> bool:
     return release.noisy_counts is None
 
 
-def clock_of(told: Told) -> Clock:
+def clock_of(told: LloydContext) -> Clock:
     """Return the frames: two phases an iteration without noise, three with it."""
     release = told.result.release
     return Clock(len(release.path), PHASES[:2] if is_exact(release) else PHASES)
 
 
-def stops(told: Told) -> Stops:
+def stops(told: LloydContext) -> Stops:
     """Name every stop of the scrubber, in public words."""
     clock, exact = clock_of(told), is_exact(told.result.release)
     details = EXACT_DETAILS if exact else DETAILS
@@ -58,7 +58,7 @@ def stops(told: Told) -> Stops:
     return Stops((Frame("Start", start), *named, Frame("Release", end)))
 
 
-def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
+def layers(told: LloydContext, plane: Projection) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the release and its events alone."""
     release, trace = told.result.release, told.result.trace
     exact = is_exact(release)
@@ -79,14 +79,14 @@ def layers(told: Told, plane: Projection) -> tuple[Layer, ...]:
     )
 
 
-def costs(told: Told) -> CostLine:
+def costs(told: LloydContext) -> CostLine:
     """Return the exact cost of the start and of the centers after each iteration."""
     clock = clock_of(told)
     before = [float(step.nonprivate_cost_before.sum()) for step in told.result.trace]
     return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, told.nonprivate_cost]), clock.when)
 
 
-def facts(told: Told) -> tuple[Fact, ...]:
+def facts(told: LloydContext) -> tuple[Fact, ...]:
     """Return what is particular to these methods."""
     release, last = told.result.release, told.result.trace[-1]
     if is_exact(release):
@@ -98,7 +98,7 @@ def facts(told: Told) -> tuple[Fact, ...]:
     return (rounds, Fact("Look empty", f"{n_empty} of {len(release.centers)}", why, True))
 
 
-def alt(told: Told) -> str:
+def alt(told: LloydContext) -> str:
     """Say what is drawn, from public parameters and the release alone."""
     if is_exact(told.result.release):
         return "cluster centers of Lloyd's algorithm, which is not private"
@@ -120,7 +120,7 @@ def _move_layers(trace: tuple[LloydStep, ...], path: FloatArray, stage: Stage, *
     return layers
 
 
-def _error_layers(told: Told, stage: Stage) -> list[Layer]:
+def _error_layers(told: LloydContext, stage: Stage) -> list[Layer]:
     """How far the sums' noise goes: every iteration's for the curator, for the world that of the released counts."""
     scales, path = _scales(told), told.result.release.path
     last = {stage.clock.release: 0, stage.clock.frame(stage.clock.n_steps - 1, "noise"): 0}
@@ -133,7 +133,7 @@ def _error_layers(told: Told, stage: Stage) -> list[Layer]:
     return found
 
 
-def _scales(told: Told) -> FloatArray:
+def _scales(told: LloydContext) -> FloatArray:
     """Return the Laplace scale of each center, (T, k) box units: the sum's / its noisy count; NaN where it stayed.
 
     The last row follows from the release and its events alone; the others from counts that are not released.

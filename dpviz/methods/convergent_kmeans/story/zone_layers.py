@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Centers, FloatArray
 from dpviz.methods.convergent_kmeans.algorithm import Step, ZonesRelease
-from dpviz.methods.convergent_kmeans.story.zone_stage import Stand
+from dpviz.methods.convergent_kmeans.story.zone_stage import ZoneMeans
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.stage import Stage, stack
@@ -25,7 +25,7 @@ CORNER = 1e-9  # box units; a center this close to a wall was clipped and has le
 
 def zone_layers(
     release: ZonesRelease,
-    stands: Stand,
+    stands: ZoneMeans,
     epsilon: float,
     previous: FloatArray,
     stage: Stage,
@@ -77,7 +77,7 @@ def zone_layers(
     return layers
 
 
-def _density(stands: Stand, epsilon: float, plane: Projection) -> NDArray[np.uint8]:
+def _density(stands: ZoneMeans, epsilon: float, plane: Projection) -> NDArray[np.uint8]:
     """Return each zone's density (T, k, g, g), scaled to 255 at its own highest cell."""
     n_steps, k, _ = stands.mean.shape
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0
@@ -97,7 +97,7 @@ def _density(stands: Stand, epsilon: float, plane: Projection) -> NDArray[np.uin
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)
 
 
-def _possible_draws(stands: Stand, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
+def _possible_draws(stands: ZoneMeans, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
     """Return draws from each zone (T, k m, d), as many as a picture can afford."""
     n_steps, k, d = stands.mean.shape
     n_draws = int(np.clip(MOST_DRAWS // (n_steps * k), FEWEST_DRAWS, MOST_DRAWS_A_ZONE))
@@ -107,7 +107,7 @@ def _possible_draws(stands: Stand, epsilon: float, *, rng: np.random.Generator) 
     return flat.reshape(n_steps, k * n_draws, d)
 
 
-def _clamped_draws(stands: Stand, radius: FloatArray, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
+def _clamped_draws(stands: ZoneMeans, radius: FloatArray, epsilon: float, *, rng: np.random.Generator) -> FloatArray:
     """Return draws of the rejected alternative (T, k m, d): noise of a mean's scale, d / (count epsilon)."""
     n_steps, k, d = stands.mean.shape
     n_draws = int(np.clip(MOST_DRAWS // (n_steps * k), FEWEST_DRAWS, MOST_DRAWS_A_ZONE))
@@ -116,7 +116,7 @@ def _clamped_draws(stands: Stand, radius: FloatArray, epsilon: float, *, rng: np
     return flat.reshape(n_steps, k * n_draws, d)
 
 
-def noise_layers(trace: tuple[Step, ...], release: ZonesRelease, stands: Stand, stage: Stage) -> list[Layer]:
+def noise_layers(trace: tuple[Step, ...], release: ZonesRelease, stands: ZoneMeans, stage: Stage) -> list[Layer]:
     """The exact move, and the noise that follows it, as two kinds of arrows; the exact means."""
     clock, plane = stage.clock, stage.projection
     exact, previous = stack(trace, "nonprivate_mean"), stack(trace, "previous_centers")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from dpviz.core import FloatArray, Result
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.plots import Audience, Frame, Role
+from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.stage import Clock, stack
-from dpviz.stories.telling import Telling
 
 PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
@@ -23,7 +23,7 @@ RELEASE_DETAILS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Context(Telling[ZonesRelease, Step]):
+class ZonesContext(CentersContext[ZonesRelease, Step]):
     """A run and everything its picture and numbers need, computed once; Lloyd's run is from the same start."""
 
     params: Params
@@ -35,7 +35,7 @@ class Context(Telling[ZonesRelease, Step]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stand:
+class ZoneMeans:
     """The means that zones stand on, over all iterations: released in repaired mode, secret in published mode."""
 
     mean: FloatArray  # (T, k, d) box units
@@ -55,14 +55,14 @@ class Stand:
         return Role.RELEASED if self.released else Role.EXACT
 
 
-def stand(result: Result[ZonesRelease, Step]) -> Stand:
+def zone_means(result: Result[ZonesRelease, Step]) -> ZoneMeans:
     """Return what the zones stand on, from the release where it holds it."""
     release, trace = result.release, result.trace
     means, counts = release.zone_means, release.noisy_counts_by_iteration
     if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
-        return Stand(means, release.controllers, release.lam, counts, released=True)
+        return ZoneMeans(means, release.controllers, release.lam, counts, released=True)
     exact = stack(trace, "nonprivate_counts")
-    return Stand(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
+    return ZoneMeans(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
 
 def frames(params: Params, clock: Clock) -> tuple[Frame, ...]:

@@ -49,11 +49,11 @@ from dpviz.core import (
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
-from dpviz.methods.dpm.algorithm.bins import Candidates
+from dpviz.methods.dpm.algorithm.bins import SplitCandidates
 from dpviz.methods.dpm.algorithm.centers import CentersStep, SplitTree, TreeRelease, average
 from dpviz.methods.dpm.algorithm.interval import interval_size, published_interval, repaired_interval
 from dpviz.methods.dpm.algorithm.plan import LEAST_RECORDS, Plan, Shares, level_epsilons, make_plan
-from dpviz.methods.dpm.algorithm.records import Held, records_of
+from dpviz.methods.dpm.algorithm.records import HeldRecords, records_of
 from dpviz.methods.dpm.algorithm.score import (
     CENTRENESS_Q,
     CENTRENESS_T,
@@ -207,12 +207,12 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         published=published,
         rng=plan_rng,
     )
-    if isinstance(records, Held) and published:
+    if isinstance(records, HeldRecords) and published:
         interval = published_interval(records.places, box, plan.interval_epsilon, plan.root_count, rng=interval_rng)
     else:
         interval = repaired_interval(records, plan.interval_epsilon, plan.root_count, rng=interval_rng)
     yield PlanStep(plan, interval, records.n, (*plan.events, *interval.events))
-    tree = Growth.from_root(records, Candidates.of(interval.fractions), plan.root_count)
+    tree = Growth.from_root(records, SplitCandidates.of(interval.fractions), plan.root_count)
     levels = 0
     for step in grow(tree, plan, Weights(params.t, params.q, params.emptiness_weight, published), rng=tree_rng):
         levels += 1

@@ -22,7 +22,7 @@ Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class SplitCandidates:
     """Where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
 
     fractions: FloatArray  # (d,) interval size over the axis's width
@@ -69,7 +69,7 @@ def quantised(points: Points, box: Box) -> Places:
     return places
 
 
-def binned(places: Places, candidates: Candidates) -> Bins:
+def binned(places: Places, candidates: SplitCandidates) -> Bins:
     """Return the bin (d, n) of each record along each axis: 2j and 2j + 1 are the halves of interval j."""
     bins = np.empty(places.shape, dtype=np.uint16)
     for row, axis, fraction, number in zip(bins, places, candidates.fractions, candidates.numbers, strict=True):
@@ -78,7 +78,7 @@ def binned(places: Places, candidates: Candidates) -> Bins:
 
 
 def interval_counts(
-    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: Candidates
+    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the records in each candidate's interval and those below it, both (n_nodes, d, most) and exact.
 
@@ -87,7 +87,9 @@ def interval_counts(
     return counts_and_ranks(histograms(bins, nodes, n_nodes, candidates), n_nodes, candidates)
 
 
-def histograms(bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: Candidates) -> Iterator[NDArray[np.intp]]:
+def histograms(
+    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
+) -> Iterator[NDArray[np.intp]]:
     """Yield for each axis the records in every bin of every node, flat (n_nodes n_bins,); they add up over portions."""
     n_bins = candidates.n_bins
     inside = None if nodes.size == 0 or nodes.min() >= 0 else np.flatnonzero(nodes >= 0)
@@ -98,7 +100,7 @@ def histograms(bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: Ca
 
 
 def counts_and_ranks(
-    found: Iterable[NDArray[np.integer]], n_nodes: int, candidates: Candidates
+    found: Iterable[NDArray[np.integer]], n_nodes: int, candidates: SplitCandidates
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return what `interval_counts` does, from the `histograms` of all axes."""
     counts = np.empty((n_nodes, candidates.numbers.size, candidates.most), dtype=np.int32)

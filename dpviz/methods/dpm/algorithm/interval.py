@@ -36,7 +36,7 @@ from dpviz.accounting import PureEvent, Purpose
 from dpviz.core import Box, Event, FloatArray, Points, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION, Places
-from dpviz.methods.dpm.algorithm.records import Held, Records
+from dpviz.methods.dpm.algorithm.records import HeldRecords, TreeRecords
 
 GAP_QUANTILE = 0.65  # Liebenow et al., section 6
 PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's table
@@ -83,7 +83,7 @@ def interval_size(
         raise ValueError(f"estimator was {estimator!r}, but it must be 'repaired' or 'published'.")
     if not epsilon > 0:
         raise ValueError(f"epsilon was {epsilon}, but it must be > 0. Use math.inf for no privacy.")
-    records = Held(points, box)
+    records = HeldRecords(points, box)
     count_rng, choice_rng = rng.spawn(2)
     count = float(records.n) if noisy_count is None else float(noisy_count)
     if noisy_count is None and estimator == "repaired":
@@ -96,7 +96,9 @@ def interval_size(
     return float((interval.fractions * box.widths)[np.argmax(box.widths)])
 
 
-def repaired_interval(records: Records, epsilon: float, noisy_count: float, *, rng: np.random.Generator) -> Interval:
+def repaired_interval(
+    records: TreeRecords, epsilon: float, noisy_count: float, *, rng: np.random.Generator
+) -> Interval:
     """Choose a number of intervals with one percentile of the pooled gaps, from FEWEST to MOST; the same on every axis.
 
     The gaps are those of `quantised` records, exact integers, and so is the proof.

@@ -15,8 +15,8 @@ from dpviz.core import Box, Labels, Points, as_points
 from dpviz.data import Chunks, as_chunks
 from dpviz.methods.dpm.algorithm.bins import (
     Bins,
-    Candidates,
     Places,
+    SplitCandidates,
     binned,
     counts_and_ranks,
     histograms,
@@ -41,7 +41,7 @@ class Cut:
     children: tuple[int, int]
 
 
-class Records(ABC):
+class TreeRecords(ABC):
     """All records, and in which node of the growing tree each one is."""
 
     n: int
@@ -52,7 +52,7 @@ class Records(ABC):
         """Return the gaps along `axes` that are at most each of `thresholds`, all axes together."""
 
     @abstractmethod
-    def begin(self, candidates: Candidates) -> None:
+    def begin(self, candidates: SplitCandidates) -> None:
         """Put every record into its bins, and into the root."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Records(ABC):
         """Return the `index` (m,) of the node of each record (n,); (0,) where records are not held."""
 
 
-class Held(Records):
+class HeldRecords(TreeRecords):
     """Records in memory. Raises ValueError for bad points."""
 
     def __init__(self, points: Points, box: Box) -> None:
@@ -97,7 +97,7 @@ class Held(Records):
         """Sort all places of an axis at once."""
         return held_gap_counts(self.places, axes, thresholds)
 
-    def begin(self, candidates: Candidates) -> None:
+    def begin(self, candidates: SplitCandidates) -> None:
         """Keep the bins instead of the places, which take twice as much."""
         self._bins, self._places = binned(self.places, candidates), None
         self._candidates, self._where = candidates, np.zeros(self.n, dtype=np.intp)
@@ -124,7 +124,7 @@ class Held(Records):
         return index[self._where]
 
 
-class Streamed(Records):
+class StreamedRecords(TreeRecords):
     """Records in chunks, which are read twice for the interval size, once a level, and once for the averages."""
 
     def __init__(self, chunks: Chunks, box: Box) -> None:
@@ -137,7 +137,7 @@ class Streamed(Records):
         """Sort the places on disk."""
         return streamed_gap_counts(self._places, axes, thresholds)
 
-    def begin(self, candidates: Candidates) -> None:
+    def begin(self, candidates: SplitCandidates) -> None:
         """Remember the candidates; bins are found again in every pass."""
         self._candidates = candidates
 
@@ -177,9 +177,9 @@ class Streamed(Records):
         return nodes
 
 
-def records_of(points: Points | Chunks, box: Box) -> Records:
+def records_of(points: Points | Chunks, box: Box) -> TreeRecords:
     """Take records as they come. Raises ValueError for bad points or chunks."""
-    return Streamed(points, box) if isinstance(points, Chunks) else Held(points, box)
+    return StreamedRecords(points, box) if isinstance(points, Chunks) else HeldRecords(points, box)
 
 
 def held_gap_counts(places: Places, axes: Indices, thresholds: Places) -> NDArray[np.int64]:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dpviz.accounting import ParallelEvent, PureEvent, Purpose
 from dpviz.core import Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
-from dpviz.methods.dpm.algorithm.bins import Candidates
+from dpviz.methods.dpm.algorithm.bins import SplitCandidates
 from dpviz.methods.dpm.algorithm.plan import Plan, count_event
-from dpviz.methods.dpm.algorithm.records import Cut, Records
+from dpviz.methods.dpm.algorithm.records import Cut, TreeRecords
 from dpviz.methods.dpm.algorithm.score import total_score
 from dpviz.methods.dpm.algorithm.trace import BOTH_SMALL, LEFT_SMALL, RIGHT_SMALL, SPLIT, LevelStep, SplitTrace, Weights
 
@@ -22,8 +22,8 @@ GROUP = 2_000_000  # scores computed together; memory, ours
 class Growth:
     """The tree while it grows. Lists have an entry a node; `records` knows in which node each record is."""
 
-    records: Records
-    candidates: Candidates
+    records: TreeRecords
+    candidates: SplitCandidates
     low: list[FloatArray]
     high: list[FloatArray]
     noisy_counts: list[float]
@@ -35,7 +35,7 @@ class Growth:
     last: list[NDArray[np.intp]]  # (d,) one past the last
 
     @classmethod
-    def from_root(cls, records: Records, candidates: Candidates, root_count: float) -> "Growth":
+    def from_root(cls, records: TreeRecords, candidates: SplitCandidates, root_count: float) -> "Growth":
         """Start with one node that holds every record."""
         records.begin(candidates)
         d = candidates.numbers.size

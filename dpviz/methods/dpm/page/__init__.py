@@ -7,7 +7,7 @@ import streamlit as st
 from dpviz.methods.dpm import METHOD, algorithm, story
 from dpviz.methods.dpm.page import knobs as dpm_knobs
 from dpviz.methods.dpm.page import tabs as dpm_tabs
-from dpviz.methods.dpm.story.told import Context
+from dpviz.methods.dpm.story.told import TreeContext
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
@@ -28,11 +28,11 @@ def draw() -> None:
         view = frame.view(page, solid=True)
     dataset = page.source.dataset
 
-    def method(epsilon: float, node: int) -> Setup[algorithm.Params, Context]:
+    def method(epsilon: float, node: int) -> Setup[algorithm.Params, TreeContext]:
         """Describe DPM with these knobs, looking into that node; raises ValueError for impossible ones."""
         params = algorithm.Params(epsilon=epsilon, calibration=calibration, **chosen)
 
-        def prepare(told: Context) -> Context:
+        def prepare(told: TreeContext) -> TreeContext:
             """Add what only this page knows: the known classes, and the subset that is looked into."""
             return replace(told, classes=dataset.labels, chosen=node)
 
@@ -42,11 +42,11 @@ def draw() -> None:
         """Return the subset that the strips and the picture look into."""
         return int(state.value(dpm_knobs.NODE))
 
-    def now() -> Setup[algorithm.Params, Context]:
+    def now() -> Setup[algorithm.Params, TreeContext]:
         """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
         return method(float(state.value(dpm_knobs.KNOBS["epsilon"])), looked_into())
 
-    def recall() -> Context | None:
+    def recall() -> TreeContext | None:
         """Return the run that the picture shows, None where there is none."""
         try:
             return recalled(page, now(), noise)
@@ -91,7 +91,7 @@ def draw() -> None:
         "inside": lambda: dpm_tabs.inside(page, recall),
         "many": many,
         "quality": lambda: dpm_tabs.quality(page, recall, noise),
-        "worlds": lambda: two_worlds.worlds(page, two_worlds.Asked(now, planned=False), noise, view),
+        "worlds": lambda: two_worlds.worlds(page, two_worlds.WorldsTab(now, planned=False), noise, view),
         "reproduction": lambda: reproduction.tables("dpm"),
     }
     with page.more_pictures:

@@ -8,7 +8,7 @@ from dpviz.core import Knob, knobs
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.page import shares
 from dpviz.ui import controls, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 
 KNOBS = {knob.name: knob for knob in knobs(dpm.Params)}
 HELP = {
@@ -57,7 +57,7 @@ def calibration() -> str:
     return str(controls.control(KNOBS["calibration"]))
 
 
-def draw(frame: Frame) -> dict[str, Any]:
+def draw(frame: PageFrame) -> dict[str, Any]:
     """Draw what stands below the slider; returns the parameters beside epsilon and calibration."""
     values: dict[str, Any] = {}
     if state.value(ALONG) > frame.source.dataset.d:  # here: the tab would run the page again, and its messages be lost

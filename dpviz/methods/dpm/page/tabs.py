@@ -15,14 +15,14 @@ from dpviz.methods.dpm.story import many as dpm_many
 from dpviz.methods.dpm.story import quality as dpm_quality
 from dpviz.methods.dpm.story.layers import PICK
 from dpviz.methods.dpm.story.many import ManyCuts
-from dpviz.methods.dpm.story.told import Context, place
+from dpviz.methods.dpm.story.told import TreeContext, place
 from dpviz.methods.dpm.story.tree import facts, strips, tree_chart
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, panel, reading, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Job
@@ -54,7 +54,7 @@ TAB = Knob(
     ),
 )
 
-Recall = Callable[[], Context | None]
+Recall = Callable[[], TreeContext | None]
 
 
 def follow_click(chart: LiveState, key: str) -> None:
@@ -79,7 +79,7 @@ def remember_looked() -> None:
 
 
 @st.fragment
-def inside(frame: Frame, recall: Recall) -> None:
+def inside(frame: PageFrame, recall: Recall) -> None:
     """Draw the split tree, and beside it the chosen subset's numbers and strips."""
     if state.is_blank():
         return
@@ -113,7 +113,7 @@ def inside(frame: Frame, recall: Recall) -> None:
 
 
 @st.fragment
-def cuts(frame: Frame, recall: Recall, noise: Noise, shown: View, n_runs: int) -> None:
+def cuts(frame: PageFrame, recall: Recall, noise: Noise, shown: View, n_runs: int) -> None:
     """Draw where `n_runs` other runs cut, how many clusters they find, and which of the shown cuts come again."""
     if state.is_blank():
         return
@@ -133,7 +133,7 @@ def cuts(frame: Frame, recall: Recall, noise: Noise, shown: View, n_runs: int) -
         st.caption("The first runs are on their way.")
 
 
-def _draw_many(told: Context, cuts: ManyCuts, shown: View) -> None:
+def _draw_many(told: TreeContext, cuts: ManyCuts, shown: View) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         live(dpm_many.heat_chart(told, cuts, shown), key="heat", height=HEAT_HEIGHT)
@@ -161,7 +161,7 @@ def cut_often(points: Points, box: Box, arguments: tuple[Any, ...], n_runs: int,
     return dpm_many.run_many(points, box, dpm.Params(*arguments), n_runs=n_runs, seed=seed)
 
 
-def quality(frame: Frame, recall: Recall, noise: Noise) -> None:
+def quality(frame: PageFrame, recall: Recall, noise: Noise) -> None:
     """Draw what is measured beside k-means with the same k, silhouette among it."""
     if frame.public:
         st.info(PUBLIC_QUALITY)
@@ -170,7 +170,7 @@ def quality(frame: Frame, recall: Recall, noise: Noise) -> None:
 
 
 @st.fragment
-def _quality(frame: Frame, recall: Recall, noise: Noise) -> None:
+def _quality(frame: PageFrame, recall: Recall, noise: Noise) -> None:
     if state.is_blank():
         return
     told = recall()

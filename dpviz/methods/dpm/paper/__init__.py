@@ -6,13 +6,13 @@ from dpviz.experiments.tables import ResultTable
 from dpviz.methods.dpm.algorithm import PAPER
 from dpviz.methods.dpm.paper.quality_tables import claims_table, epsilon_table, quality_table
 from dpviz.methods.dpm.paper.runs import EPSILON, Quality, set_runs
-from dpviz.methods.dpm.paper.sets import PAPER_SETS, PaperSet
+from dpviz.methods.dpm.paper.sets import PAPER_SETS, DpmSet
 
 SOURCE = f"{PAPER}, section 6"
 RUNS = 20  # section 6.2, as far as its text says
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # ours: the paper has 1 throughout
 EPSILON_SHARE = 2  # every second run also has each of EPSILONS, on the sets that are quick
-SETS: tuple[PaperSet, ...] = PAPER_SETS
+SETS: tuple[DpmSet, ...] = PAPER_SETS
 
 
 def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable, ...]:

@@ -10,7 +10,7 @@ from dpviz.experiments.cells import rounded
 from dpviz.experiments.statistics import spread
 from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.dpm.paper.runs import EPSILON, KMEANS, METHODS, N_KMEANS, N_REFERENCES, PRIVATE, SAMPLE, Quality
-from dpviz.methods.dpm.paper.sets import PaperSet
+from dpviz.methods.dpm.paper.sets import DpmSet
 
 Found = Mapping[str, Sequence[Quality]]  # set -> all runs of all methods
 SET, METHOD = Column("set", "Data set"), Column("method", "Method")
@@ -29,7 +29,7 @@ PEERS: Mapping[tuple[str, str], str] = {
 }
 
 
-def quality_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
+def quality_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
     """Return every method's metrics at epsilon 1: medians, the range of k, and the quartiles of the ARI."""
     rows = [_quality_row(paper, method, _of(found, paper.name, method)) for paper in sets for method in METHODS]
     columns = (
@@ -90,7 +90,7 @@ def quality_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
     return ResultTable("quality", "Quality at ε = 1", caption, columns, tuple(rows), notes)
 
 
-def claims_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
+def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
     """Return what the paper says in words beside what the runs here say."""
     known = [paper for paper in sets if any(math.isfinite(one.ari) for one in found[paper.name])]
     said = (
@@ -130,7 +130,7 @@ def claims_table(sets: Sequence[PaperSet], found: Found) -> ResultTable:
     )
 
 
-def epsilon_table(sets: Sequence[PaperSet], found: Found, epsilons: Sequence[float], n_runs: int) -> ResultTable:
+def epsilon_table(sets: Sequence[DpmSet], found: Found, epsilons: Sequence[float], n_runs: int) -> ResultTable:
     """Return quartiles of the inertia, the median ARI and number of centers for each budget."""
     rows = [
         _epsilon_row(paper, method, epsilon, _of(found, paper.name, method, epsilon))
@@ -163,7 +163,7 @@ def _of(found: Found, name: str, method: str, epsilon: float = EPSILON) -> list[
     return [one for one in found[name] if one.method == method and (method == KMEANS or one.epsilon == epsilon)]
 
 
-def _quality_row(paper: PaperSet, method: str, runs: Sequence[Quality]) -> dict[str, Cell]:
+def _quality_row(paper: DpmSet, method: str, runs: Sequence[Quality]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"set": paper.name, "method": METHODS[method], "k_true": paper.n_clusters}
     row |= {"runs": len(runs), "peer": PEERS.get((paper.name, method), "")}
     keys = ("k", "accuracy", "ari", "silhouette", "inertia", "distance", "missed")
@@ -176,7 +176,7 @@ def _quality_row(paper: PaperSet, method: str, runs: Sequence[Quality]) -> dict[
     return row | {"ari_low": rounded(ends[0]), "ari_high": rounded(ends[1])}
 
 
-def _epsilon_row(paper: PaperSet, method: str, epsilon: float, runs: Sequence[Quality]) -> dict[str, Cell]:
+def _epsilon_row(paper: DpmSet, method: str, epsilon: float, runs: Sequence[Quality]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"set": paper.name, "method": METHODS[method], "epsilon": epsilon}
     row |= {"ari": _median(runs, "ari"), "k": _median(runs, "k")}
     if not runs:
@@ -196,7 +196,7 @@ def _median(runs: Sequence[Quality], key: str) -> Cell:
     return rounded(float(np.median(values))) if len(values) else None
 
 
-def _winners(sets: Sequence[PaperSet], found: Found, key: str, *, largest: bool = False) -> str:
+def _winners(sets: Sequence[DpmSet], found: Found, key: str, *, largest: bool = False) -> str:
     """Name the private method with the best median on each set."""
     said = []
     for paper in sets:
@@ -208,12 +208,12 @@ def _winners(sets: Sequence[PaperSet], found: Found, key: str, *, largest: bool 
     return ", ".join(said)
 
 
-def _sizes(paper: PaperSet, found: Found) -> str:
+def _sizes(paper: DpmSet, found: Found) -> str:
     published, repaired = (_median(_of(found, paper.name, method), "k") for method in TOLD)
     return f"{paper.name} {published:g} / {repaired:g} of {paper.n_clusters}"
 
 
-def _collapse(sets: Sequence[PaperSet], found: Found) -> str:
+def _collapse(sets: Sequence[DpmSet], found: Found) -> str:
     """Say where the published DPM finds fewer than half of the clusters."""
     few = [
         f"{paper.name} ({median:g} of {paper.n_clusters})"

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 from dpviz.baselines import em_mc, eugkm, lsh_splits, su
 from dpviz.core import Centers, Labels, frozen
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm.paper.sets import PaperSet, Records
+from dpviz.methods.dpm.paper.sets import DpmSet, SetDraw
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.solvers import assign
 
@@ -64,7 +64,7 @@ class Reference:
 
 
 def set_runs(
-    paper: PaperSet, folder: Path, runs: Sequence[tuple[Seed, tuple[float, ...]]], *, jobs: int = 1
+    paper: DpmSet, folder: Path, runs: Sequence[tuple[Seed, tuple[float, ...]]], *, jobs: int = 1
 ) -> list[list[Quality]]:
     """Return, for each of `runs`, every private method with each of its budgets, and KMeans++; the same for any `jobs`.
 
@@ -83,13 +83,13 @@ def set_runs(
     return found
 
 
-def _fresh_run(records: Records, n_clusters: int, seed: Seed, epsilons: tuple[float, ...]) -> list[Quality]:
+def _fresh_run(records: SetDraw, n_clusters: int, seed: Seed, epsilons: tuple[float, ...]) -> list[Quality]:
     with threadpool_limits(1):  # the sums of several threads have no fixed order
         reference, plain = kmeans_runs(records, n_clusters, seed)
     return plain + one_run(records, n_clusters, reference, seed, epsilons)
 
 
-def kmeans_runs(records: Records, n_clusters: int, seed: Seed) -> tuple[Reference, list[Quality]]:
+def kmeans_runs(records: SetDraw, n_clusters: int, seed: Seed) -> tuple[Reference, list[Quality]]:
     """Run KMeans++ N_KMEANS times, and once from the true classes' means; return the reference and each ++ run.
 
     The last, because a start of KMeans++ can leave a cluster without a center of its own.
@@ -117,7 +117,7 @@ def kmeans_runs(records: Records, n_clusters: int, seed: Seed) -> tuple[Referenc
 
 
 def one_run(
-    records: Records, n_clusters: int, reference: Reference, seed: Seed, epsilons: tuple[float, ...]
+    records: SetDraw, n_clusters: int, reference: Reference, seed: Seed, epsilons: tuple[float, ...]
 ) -> list[Quality]:
     """Run every private method once with each budget, all under ADD_REMOVE and with the set's delta."""
     found = []
@@ -132,7 +132,7 @@ def one_run(
     return found
 
 
-def configure(method: str, records: Records, n_clusters: int, epsilon: float) -> tuple[Any, Any] | None:
+def configure(method: str, records: SetDraw, n_clusters: int, epsilon: float) -> tuple[Any, Any] | None:
     """Return (module, its Params) of one of PRIVATE, or None where it makes no sense."""
     if method in ("repaired", "published"):
         return dpm, dpm.Params(epsilon=epsilon, delta=records.delta, calibration=method)
@@ -145,7 +145,7 @@ def configure(method: str, records: Records, n_clusters: int, epsilon: float) ->
     return module, module.Params(n_clusters=n_clusters, epsilon=epsilon, delta=records.delta)
 
 
-def quality(method: str, epsilon: float, records: Records, centers: Centers, reference: Reference) -> Quality:
+def quality(method: str, epsilon: float, records: SetDraw, centers: Centers, reference: Reference) -> Quality:
     """Measure centers (k, d) on the records as they are, also those outside the box."""
     from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
 
@@ -164,7 +164,7 @@ def quality(method: str, epsilon: float, records: Records, centers: Centers, ref
     )
 
 
-def _silhouette(records: Records, labels: Labels, sample: Labels) -> float:
+def _silhouette(records: SetDraw, labels: Labels, sample: Labels) -> float:
     """Return the silhouette of the sampled records; NaN where they are all in one cluster, or each in its own."""
     from sklearn.metrics import silhouette_score
 

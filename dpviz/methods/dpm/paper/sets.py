@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class SetDraw:
     """One draw of a set. Curator only."""
 
     points: Points  # (n, d)
@@ -35,25 +35,25 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperSet:
+class DpmSet:
     """One data set; `draw(folder, number)` returns its records, another draw for each number where it is `fresh`."""
 
     name: str
     n_clusters: int  # true, or for Gas the paper's choice; every method but DPM is given it
-    draw: Callable[[Path, int], Records]
+    draw: Callable[[Path, int], SetDraw]
     fresh: bool = False
     by_epsilon: bool = False  # also runs over a range of budgets
 
 
-def blobs(n: int, d: int, k: int, seed: int) -> Records:
+def blobs(n: int, d: int, k: int, seed: int) -> SetDraw:
     """Draw k Gaussians of standard deviation 1 with middles in [-100, 100]^d; the box is that one, too."""
     from sklearn.datasets import make_blobs  # type: ignore[import-untyped]  # slow to load, needed here alone; no types
 
     points, labels = make_blobs(n, d, centers=k, center_box=(-SPREAD, SPREAD), random_state=seed)
-    return Records(frozen(np.ascontiguousarray(points)), frozen(labels.astype(np.intp)), Box.cube(-SPREAD, SPREAD, d))
+    return SetDraw(frozen(np.ascontiguousarray(points)), frozen(labels.astype(np.intp)), Box.cube(-SPREAD, SPREAD, d))
 
 
-def letters(folder: Path, number: int) -> Records:  # noqa: ARG001 (a set that is the same each time)
+def letters(folder: Path, number: int) -> SetDraw:  # noqa: ARG001 (a set that is the same each time)
     """Read Letters and draw PER_LETTER records of each letter with replacement. Raises ValueError for a bad file."""
     table = _table(folder, "Letters", "letter")
     features = [name for name in table.numeric_columns if name != LABEL]
@@ -62,15 +62,15 @@ def letters(folder: Path, number: int) -> Records:  # noqa: ARG001 (a set that i
     rng = np.random.default_rng(SYNTH_SEED)
     classes = range(int(found.labels.max()) + 1)
     rows = np.concatenate([rng.choice(np.flatnonzero(found.labels == one), PER_LETTER) for one in classes])
-    return Records(frozen(found.points[rows]), frozen(found.labels[rows]), found.box)
+    return SetDraw(frozen(found.points[rows]), frozen(found.labels[rows]), found.box)
 
 
-def gas(folder: Path, number: int) -> Records:  # noqa: ARG001
+def gas(folder: Path, number: int) -> SetDraw:  # noqa: ARG001
     """Read Gas, which has no labels. Raises ValueError for a bad file."""
     table = _table(folder, "Gas", "gas_turbine")
     box = Box.cube(GAS_LOW, GAS_HIGH, len(table.numeric_columns))
     found = _read(lambda: table.dataset(list(table.numeric_columns), box=box))
-    return Records(found.points, None, box)
+    return SetDraw(found.points, None, box)
 
 
 def _table(folder: Path, name: str, file: str) -> Table:
@@ -92,10 +92,10 @@ def _read(make: Callable[[], T]) -> T:
 
 
 PAPER_SETS = (
-    PaperSet("Synth-10d", 64, lambda _, __: blobs(100_000, 10, 64, SYNTH_SEED)),
-    PaperSet("Synth-100d", 64, lambda _, __: blobs(100_000, 100, 64, SYNTH_SEED)),
-    PaperSet("Letters", 26, letters, by_epsilon=True),
-    PaperSet("Gas", 2, gas),
-    PaperSet("Blobs-2d", 16, lambda _, number: blobs(10_000, 2, 16, number), fresh=True, by_epsilon=True),
-    PaperSet("Blobs-10d", 16, lambda _, number: blobs(10_000, 10, 16, number), fresh=True, by_epsilon=True),
+    DpmSet("Synth-10d", 64, lambda _, __: blobs(100_000, 10, 64, SYNTH_SEED)),
+    DpmSet("Synth-100d", 64, lambda _, __: blobs(100_000, 100, 64, SYNTH_SEED)),
+    DpmSet("Letters", 26, letters, by_epsilon=True),
+    DpmSet("Gas", 2, gas),
+    DpmSet("Blobs-2d", 16, lambda _, number: blobs(10_000, 2, 16, number), fresh=True, by_epsilon=True),
+    DpmSet("Blobs-10d", 16, lambda _, number: blobs(10_000, 10, 16, number), fresh=True, by_epsilon=True),
 )

@@ -11,22 +11,22 @@ from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.layers import PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
-from dpviz.methods.dpm.story.told import Context, Yardstick, contents, ratio
+from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, contents, ratio
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import not_established
+from dpviz.stories.centers_context import drawable
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, number
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
-from dpviz.stories.telling import drawable
 from dpviz.stories.view import View, Words
 
 __all__ = [
     "TERMS",
-    "Context",
+    "TreeContext",
     "allowed",
     "contents",
     "context",
@@ -94,19 +94,19 @@ def reference_key(_: Params) -> tuple[object, ...]:
 
 def reference(
     points: Points, words: Words, _result: Result[TreeRelease, Step], _params: Params | None = None
-) -> Yardstick:
+) -> NonprivateKMeans:
     """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
-    return Yardstick(drawable(points, words, 1))
+    return NonprivateKMeans(drawable(points, words, 1))
 
 
 def context(
-    result: Result[TreeRelease, Step], params: Params, points: Points, words: Words, yardstick: Yardstick
-) -> Context:
-    """Prepare the telling of a run on `points` (n, d), data units; `yardstick` is `reference`'s."""
-    return Context(result, params, drawable(points, words, 1), words, yardstick)
+    result: Result[TreeRelease, Step], params: Params, points: Points, words: Words, yardstick: NonprivateKMeans
+) -> TreeContext:
+    """Prepare the context of a run on `points` (n, d), data units; `yardstick` is `reference`'s."""
+    return TreeContext(result, params, drawable(points, words, 1), words, yardstick)
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: TreeContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng  # other stories illustrate a law with draws
     plane, clock = Plane.of(view, told.words), clock_of(told)
@@ -125,26 +125,26 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: TreeContext) -> tuple[tuple[str, Scene], ...]:
     """Return what stands beside the picture, by name."""
     return (("ledger", ledger_chart(told)),)
 
 
-def ledger_chart(told: Context) -> Scene:
+def ledger_chart(told: TreeContext) -> Scene:
     """Return what each level spends, from the release's events."""
     last = told.cells.n_levels + 1
     opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
     return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="level", opening=opening)
 
 
-def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
+def ledger_rows(told: TreeContext) -> tuple[LedgerRow, ...]:
     """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
     share = 1.0 - COUNT_DELTA_SHARE if told.published else 1.0
     rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.published.delta)
     return tuple(sorted(rows, key=lambda row: row.column))
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: TreeContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     what = "1 cluster" if told.k == 1 else f"{told.k} clusters"
     at = f"At ε = {number(told.params.epsilon)}, DPM finds"
@@ -156,7 +156,7 @@ def sentence(told: Context) -> Sentence:
     return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: TreeContext) -> tuple[Fact, ...]:
     """Return what was found, public, and how good it is, the curator's."""
     tree = told.result.release.tree
     n_refused, n_tried = int(told.cells.refused.sum()), int(told.cells.tried.sum())
@@ -200,23 +200,23 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: TreeContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: TreeContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
     return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
 
 
-def _depth(told: Context) -> str:
+def _depth(told: TreeContext) -> str:
     if told.params.n_levels is not None:
         return "How many there may be was given."
     return "The paper's depth." if told.published else "How many there may be follows the noisy number of records."
 
 
-def _delta(told: Context) -> tuple[str, str]:
+def _delta(told: TreeContext) -> tuple[str, str]:
     """Return delta and where it comes from."""
     claim = told.result.guarantee.published
     delta = number(claim.a_priori_delta)
@@ -228,14 +228,14 @@ def _delta(told: Context) -> tuple[str, str]:
     return f"{delta}, from noisy n", f"{why} {number(claim.delta)}."
 
 
-def _candidates(told: Context) -> str:
+def _candidates(told: TreeContext) -> str:
     box = told.words.box
     numbers = np.maximum(np.floor(box.widths / told.result.release.interval_sizes + 1e-9), 1.0)
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low} a feature" if low == high else f"{low} to {high} a feature"
 
 
-def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
+def _frames(told: TreeContext, clock: Clock) -> tuple[Frame, ...]:
     """Name every stop of the scrubber, in public words."""
     tree, cells = told.result.release.tree, told.cells
     stops = [Frame("Start", "All records are one subset. Their number is counted with noise.")]
@@ -249,7 +249,7 @@ def _frames(told: Context, clock: Clock) -> tuple[Frame, ...]:
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 
 
-def _alt(told: Context) -> str:
+def _alt(told: TreeContext) -> str:
     """Describe the picture from public parameters and the release alone."""
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
@@ -258,7 +258,7 @@ def _alt(told: Context) -> str:
     )
 
 
-def _caption(told: Context, plane: Plane, *, public: bool) -> str:
+def _caption(told: TreeContext, plane: Plane, *, public: bool) -> str:
     """Say what is drawn, from public facts only."""
     d, shown = told.words.box.d, len(plane.features)
     parts = []

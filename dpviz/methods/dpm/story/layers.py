@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
-from dpviz.methods.dpm.story.told import Context, about, paths, place, reason, titles
+from dpviz.methods.dpm.story.told import TreeContext, about, paths, place, reason, titles
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.plane import Plane
@@ -20,12 +20,12 @@ PICK = "node"  # of layers whose mark i is node i
 WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
 
 
-def clock_of(told: Context) -> Clock:
+def clock_of(told: TreeContext) -> Clock:
     """Return the frames: the start, three a level, the release. How many levels there are is released."""
     return Clock(told.cells.n_levels, PHASES)
 
 
-def layers(told: Context, plane: Plane) -> tuple[Layer, ...]:
+def layers(told: TreeContext, plane: Plane) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the release alone."""
     stage = Stage(plane.projection, clock_of(told))
     return (
@@ -38,7 +38,7 @@ def layers(told: Context, plane: Plane) -> tuple[Layer, ...]:
     )
 
 
-def _box_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+def _box_layers(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:
     if plane.flat:
         return ground.box_layer(stage, public=told.words.box_public)
     name, role = ("Public box", Role.PUBLIC) if told.words.box_public else ("Box from the data", Role.VIOLATION)
@@ -47,7 +47,7 @@ def _box_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     return [stage.layer(name, Kind.SEGMENTS, role, audience, stage.clock.always(), arrays, size=1.0, isolate=False)]
 
 
-def _records(told: Context, stage: Stage) -> Layer:
+def _records(told: TreeContext, stage: Stage) -> Layer:
     """The records, colored by the subset they are in at each level; a subset has its first cluster's color."""
     clock, labels = stage.clock, told.last.nonprivate_labels
     groups: list[Labels | None] = [None]
@@ -60,7 +60,7 @@ def _records(told: Context, stage: Stage) -> Layer:
     return ground.record_layer(told.unit, groups, rows, stage, size=3.5)
 
 
-def _cut_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+def _cut_layers(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:
     """Applied cuts as they add up, those being tried, refused ones, and the best ones that could have been."""
     cells, clock = told.cells, stage.clock
     cuts, levels = cells.drawn(plane), np.arange(clock.n_steps)[:, None]
@@ -84,12 +84,12 @@ def _cut_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     ]
 
 
-def _at_release(told: Context, plane: Plane, clock: Clock) -> dict[int, int]:
+def _at_release(told: TreeContext, plane: Plane, clock: Clock) -> dict[int, int]:
     """In a flat picture the cuts stay; in a turned one the cells' outlines take their place."""
     return {clock.release: told.cells.n_levels - 1} if plane.flat else {}
 
 
-def _best(told: Context, plane: Plane, n_levels: int) -> FloatArray:
+def _best(told: TreeContext, plane: Plane, n_levels: int) -> FloatArray:
     """Return the best-scored cut of each tried node (T, m, p, 2): exact, so the curator's."""
     cells = told.cells
     axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
@@ -101,7 +101,7 @@ def _best(told: Context, plane: Plane, n_levels: int) -> FloatArray:
     return np.where((cells.levels == np.arange(n_levels)[:, None])[..., None, None], best, np.nan)
 
 
-def _node_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+def _node_layers(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:
     """Marks of whole subsets: cut along a hidden feature, refused, and the noisy counts of both sides."""
     cells, clock, tree = told.cells, stage.clock, told.result.release.tree
     levels = np.arange(clock.n_steps)[:, None]
@@ -150,7 +150,7 @@ def _marks(
     rows: dict[int, int],
     shown: NDArray[np.bool_],
     middles: FloatArray,
-    told: Context,
+    told: TreeContext,
     stage: Stage,
     symbol: str,
     size: float,
@@ -169,14 +169,14 @@ def _marks(
     return stage.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": xy}, **options)
 
 
-def _hidden_name(told: Context, node: int) -> str:
+def _hidden_name(told: TreeContext, node: int) -> str:
     if not told.cells.tried[node]:
         return ""
     below, above = told.result.release.tree.child_counts[node]
     return f"{place(told, node)}: {about(float(below))} below, {about(float(above))} above"
 
 
-def _sides(told: Context, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
+def _sides(told: TreeContext, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
     """Return the middles (T, 2m, 2) of both sides of the cuts that are `shown` (T, m)."""
     cells = told.cells
     rows = np.arange(len(cells.axes))
@@ -189,7 +189,7 @@ def _sides(told: Context, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
     return drawn.reshape(len(shown), -1, 2)
 
 
-def _release_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+def _release_layers(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:
     """Cells, the noise of every center, the centers, and for the curator exact means and k-means' centers."""
     release, cells, clock = told.result.release, told.cells, stage.clock
     box = told.words.box
@@ -215,7 +215,7 @@ def _release_layers(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
     return [*found, *final]
 
 
-def _shading(told: Context, plane: Plane, stage: Stage) -> list[Layer]:
+def _shading(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:
     """How likely a cut was at each place of the cells being scored: exact, so the curator's."""
     clock = stage.clock
     tried = [split for step in told.levels for split in step.splits]

@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.data import Dataset, load
 from dpviz.methods.dpm import algorithm
 from dpviz.methods.dpm.algorithm import LevelStep, Params
-from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 
 N_RUNS = 20  # noise seeds 0 to 19
 N_CUTS = 40
@@ -61,12 +61,12 @@ LESSON = Lesson(
     "How a method finds the number of clusters by itself, and why noise makes it stop early.",
     {"data": "blobs", "n": "5000", "epsilon": "0.2", "noise_seed": "112"},
     (
-        Step(
+        LessonStep(
             "Read the picture",
             "Press play. The box is cut in two where few records are, level by level. A cut counts only if both sides "
             "keep enough records by their noisy counts. What cannot be cut any more becomes a cluster.",
         ),
-        Step(
+        LessonStep(
             "Nobody said how many",
             "The records lie in five heaps. DPM is not told that. There are 5,000 records; say ε is 1.",
             question=Question(
@@ -78,7 +78,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "1.0"},
         ),
-        Step(
+        LessonStep(
             "Less ε",
             "Now lower ε to 0.1. A cut is refused where a side's noisy count is too small to be trusted.",
             {"epsilon": "1.0"},
@@ -91,7 +91,7 @@ LESSON = Lesson(
             ),
             {"epsilon": "0.1"},
         ),
-        Step(
+        LessonStep(
             "Fewer people",
             "ε is 1 again. Now let most people go: 1,000 records stay, 200 in each heap.",
             {"epsilon": "1.0"},
@@ -104,7 +104,7 @@ LESSON = Lesson(
             ),
             {"n": "1000"},
         ),
-        Step(
+        LessonStep(
             "A choice by chance",
             "Which cut is taken is drawn by chance: the better its score, the likelier. Under the picture, Inside a "
             "cut shows scores and chances.",
@@ -118,7 +118,7 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        Step(
+        LessonStep(
             "Where the budget goes",
             "Deeper parts hold fewer records and need better counts: each level gets √2 times the budget of the one "
             "above. Take 7 levels of cuts, as in the paper.",
@@ -131,7 +131,7 @@ LESSON = Lesson(
                 "pay for each other. Open Budget shares to divide ε yourself.",
             ),
         ),
-        Step(
+        LessonStep(
             "What the public sees",
             "Cuts, noisy counts and centers are released; records and exact counts are gone. Move ε and see what is "
             "left of five heaps.",

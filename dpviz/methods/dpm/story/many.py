@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Labels, Points, frozen
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.story.cells import Cells
-from dpviz.methods.dpm.story.told import Context
+from dpviz.methods.dpm.story.told import TreeContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.plane import Plane
@@ -44,7 +44,7 @@ class ManyCuts:
         return cls(runs=frozen(runs), **rest)  # type: ignore[arg-type]
 
 
-def outcome(told: Context, _classes: Labels | None, _look: object) -> Outcome:
+def outcome(told: TreeContext, _classes: Labels | None, _look: object) -> Outcome:
     """Return what many runs show of this one: its centers, and their inertia beside k-means' with as many."""
     return Outcome(told.final, told.cost_ratio, INERTIA)
 
@@ -69,7 +69,7 @@ def run_many(points: Points, box: Box, params: dpm.Params, *, n_runs: int, seed:
     return ManyCuts.joined(found)
 
 
-def again(told: Context, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
+def again(told: TreeContext, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
     """Return the shown run's applied cuts (c,), by node, and the share of runs that have each again (c,).
 
     A run has a cut again if one of its own is along the same feature, no farther than NEAR of the axis away, and its
@@ -108,7 +108,7 @@ def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
     return np.asarray(passed.mean(axis=0)) if len(passed) else np.zeros((rows, SIDE))
 
 
-def heat_chart(told: Context, many: ManyCuts, view: View) -> Scene:
+def heat_chart(told: TreeContext, many: ManyCuts, view: View) -> Scene:
     """Return where the runs cut, in two features, with the shown run's cuts on top: the curator's."""
     flat = View(view.x, view.y)
     plane = Plane.of(flat, told.words)
@@ -144,7 +144,7 @@ def heat_chart(told: Context, many: ManyCuts, view: View) -> Scene:
     )
 
 
-def k_chart(told: Context, many: ManyCuts) -> Scene:
+def k_chart(told: TreeContext, many: ManyCuts) -> Scene:
     """Return how many clusters the runs found, beside the shown run's number and that of the known classes."""
     found, counts = np.unique(many.n_clusters, return_counts=True)
     known = [] if told.classes is None or not len(told.classes) else [len(np.unique(told.classes))]

@@ -23,7 +23,7 @@ MOST_ITERATIONS = 60
 LEFT, RIGHT = "below", "above"
 
 
-class Yardstick:
+class NonprivateKMeans:
     """k-means without privacy for any k, each computed once: the curator's. Lloyd's algorithm after k-means++."""
 
     def __init__(self, unit: Points) -> None:
@@ -46,14 +46,14 @@ class Yardstick:
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
+class TreeContext:
     """A run on records with known classes or without; `chosen` is the subset that the reader looks into."""
 
     result: Result[TreeRelease, Step]
     params: Params
     unit: Points  # (n, d) records in box units: the curator's
     words: Words
-    reference: Yardstick  # the curator's
+    reference: NonprivateKMeans  # the curator's
     classes: Labels | None = field(default=None, repr=False)  # (n,) the curator's
     chosen: int = 0
 
@@ -141,7 +141,7 @@ def rand_index(labels: Labels, classes: Labels) -> float:
     return float((inside - expected) / (most - expected)) if most != expected else 1.0
 
 
-def contents(told: Context) -> Contents:
+def contents(told: TreeContext) -> Contents:
     """Declare what a run protects, takes as public, and shows in confidence."""
     n = () if told.params.n_public is None else ("The number of records, as you say",)
     return Contents(
@@ -155,7 +155,7 @@ def contents(told: Context) -> Contents:
     )
 
 
-def reason(told: Context, node: int) -> str:
+def reason(told: TreeContext, node: int) -> str:
     """Say in public words what became of a node."""
     tree, cells = told.result.release.tree, told.cells
     if cells.applied[node]:
@@ -170,7 +170,7 @@ def reason(told: Context, node: int) -> str:
     return f"refused: {sides} at most {number(tree.minimum_count)} records"
 
 
-def place(told: Context, node: int) -> str:
+def place(told: TreeContext, node: int) -> str:
     """Say where the tried cut of a node is."""
     tree, axis = told.result.release.tree, int(told.result.release.tree.split_axes[node])
     unit = f" {told.words.units[axis]}" if told.words.units[axis] else ""
@@ -182,7 +182,7 @@ def about(count: float) -> str:
     return f"≈ {number(float(round(count)))}"
 
 
-def paths(told: Context) -> tuple[str, ...]:
+def paths(told: TreeContext) -> tuple[str, ...]:
     """Name every node by its way from all records, 0 below each cut and 1 above it: the same node of another run."""
     found: list[str] = []
     parents = told.result.release.tree.parents.tolist()
@@ -191,7 +191,7 @@ def paths(told: Context) -> tuple[str, ...]:
     return tuple(found)
 
 
-def titles(told: Context) -> tuple[str, ...]:
+def titles(told: TreeContext) -> tuple[str, ...]:
     """Name every node, in public words."""
     tree = told.result.release.tree
     return tuple(

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.story.layers import PICK
-from dpviz.methods.dpm.story.told import Context, about, place, reason, titles
+from dpviz.methods.dpm.story.told import TreeContext, about, place, reason, titles
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
@@ -14,7 +14,7 @@ from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
 ROOM = 0.5  # levels left free above the root and below the deepest leaf
 
 
-def tree_chart(told: Context) -> Scene:
+def tree_chart(told: TreeContext) -> Scene:
     """Return the tree, a row a level; a click on a node reports it. All of it is released."""
     tree, cells = told.result.release.tree, told.cells
     at = places(tree.children, tree.levels)
@@ -94,7 +94,7 @@ def places(children: NDArray[np.intp], levels: NDArray[np.intp]) -> FloatArray:
     return at
 
 
-def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
+def strips(told: TreeContext, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     """Return charts of the chosen node along a feature, None for the one that was cut; () where no cut was tried.
 
     Scores and chances are exact, and so are the ends of their axes: nothing of these charts is public.
@@ -158,7 +158,7 @@ def strips(told: Context, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     )
 
 
-def facts(told: Context) -> tuple[Fact, ...]:
+def facts(told: TreeContext) -> tuple[Fact, ...]:
     """Return the chosen subset in numbers, each for its audience."""
     tree, node = told.result.release.tree, told.node
     counted = Fact("Records", about(float(tree.noisy_counts[node])), "Counted with noise.", True)
@@ -190,7 +190,7 @@ def facts(told: Context) -> tuple[Fact, ...]:
     )
 
 
-def _where(told: Context, split: SplitTrace, axis: int, at: int) -> str:
+def _where(told: TreeContext, split: SplitTrace, axis: int, at: int) -> str:
     box, name = told.words.box, told.words.feature_names[axis]
     unit = f" {told.words.units[axis]}" if told.words.units[axis] else ""
     return f"{name} at {number(float(box.low[axis] + box.widths[axis] * split.positions[axis, at]))}{unit}"
@@ -200,7 +200,7 @@ def _percent(chance: float) -> str:
     return f"{number(100.0 * chance)} in 100" if chance >= 1e-4 else "below 0.01 in 100"
 
 
-def _places_axis(told: Context, axis: int) -> Axis:
+def _places_axis(told: TreeContext, axis: int) -> Axis:
     """Show the subset's own cell; the whole box where a published cut lies outside of it. Released."""
     cells, node, box = told.cells, told.node, told.words.box
     low, high = float(cells.low[node, axis]), float(cells.high[node, axis])
@@ -227,7 +227,7 @@ def _curve(at: FloatArray, values: FloatArray) -> FloatArray:
     return np.stack([at, values], axis=1)[None, None]
 
 
-def _rules(told: Context, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
+def _rules(told: TreeContext, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
     """The drawn cut, released, and the best one, where they are along this feature."""
     along, at = split.nonprivate_best
     best = (float(split.positions[along, at]), along)

@@ -36,13 +36,13 @@ from dpviz.core import (
 from dpviz.core.remembered import remembering
 from dpviz.data import Chunks, as_chunks
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, em_steps, lloyd_steps, public_start
-from dpviz.methods.morse.algorithm.budget import PAPER, Scheme, guarantee_of
+from dpviz.methods.morse.algorithm.budget import PAPER, MorseScheme, guarantee_of
 from dpviz.methods.morse.algorithm.cubes import cube_budget, cube_steps
-from dpviz.methods.morse.algorithm.estimate import Estimate, final_mixture
+from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, final_mixture
 from dpviz.solvers import (
     MergeTree,
     Mixture,
-    Records,
+    MomentRecords,
     TransitionPoint,
     assign_clusters,
     critical_points,
@@ -201,7 +201,7 @@ def fit(
     last = trace[-1]
     if last.mixture is None:
         raise AssertionError("a run ended before its moments")
-    mixture, kept = final_mixture(Estimate(last.mixture, last.counts, last.alive))
+    mixture, kept = final_mixture(MixtureEstimate(last.mixture, last.counts, last.alive))
     release = MorseRelease(
         centers=frozen(box.clip(box.from_unit((mixture.means + 1.0) / 2.0))),
         noisy_counts=frozen(last.counts[kept]),
@@ -242,8 +242,8 @@ def disagreement(mixture: Mixture, points: ArrayLike, n_clusters: int) -> float:
     return float(np.mean(flowing != cheap)) if len(flowing) else float("nan")
 
 
-def _scheme(params: Params, d: int) -> Scheme:
-    return Scheme(
+def _scheme(params: Params, d: int) -> MorseScheme:
+    return MorseScheme(
         base=params.base,
         published=params.calibration == "published",
         adjacency=params.neighbors,
@@ -273,12 +273,12 @@ def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> I
 
 
 @remembering(REMEMBERED)
-def _remembered(points: Points, box: Box) -> Records:
+def _remembered(points: Points, box: Box) -> MomentRecords:
     """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
     return records(frozen(signed_points(points, box)))
 
 
-def _records(points: Points | Chunks, box: Box) -> Records:
+def _records(points: Points | Chunks, box: Box) -> MomentRecords:
     """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
     if not isinstance(points, Chunks):
         few = len(points) * moment_length(box.d) <= MOST_REMEMBERED

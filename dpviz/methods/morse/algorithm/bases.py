@@ -12,14 +12,14 @@ from dpviz.accounting import GaussianEvent, PureEvent, Purpose
 from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
-    Scheme,
+    MorseScheme,
     lloyd_sensitivity,
     moment_sensitivity,
     noise_scale,
     second_sensitivity,
 )
-from dpviz.methods.morse.algorithm.estimate import Estimate, estimate, start_mixture
-from dpviz.solvers import Mixture, Records, assign, features, hard_moments, label_moments, soft_moments
+from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, estimate, start_mixture
+from dpviz.solvers import Mixture, MomentRecords, assign, features, hard_moments, label_moments, soft_moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Start:
     rng: np.random.Generator
 
 
-def em_steps(data: Records, scheme: Scheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
+def em_steps(data: MomentRecords, scheme: MorseScheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
     """Yield the passes of DPMoG-hard or DPMoG (algorithm 1; section 4.1.2) on records in [-1, 1]^D."""
     mixture, sigma = start.mixture, noise_scale(scheme)
     moments_of = soft_moments if scheme.base == "dpmog" else hard_moments
@@ -69,7 +69,7 @@ def em_steps(data: Records, scheme: Scheme, start: Start, *, steady: bool) -> It
         mixture = found.mixture
 
 
-def lloyd_steps(signed: Points, scheme: Scheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
+def lloyd_steps(signed: Points, scheme: MorseScheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
     """Yield the passes of DPLloyd-MoG (algorithm 4): Laplace on counts and sums, second moments in the last one."""
     sigma, d, adjacency = noise_scale(scheme), scheme.d, scheme.adjacency
     mixture, phi = start.mixture, features(signed)
@@ -114,7 +114,7 @@ def made_step(
     labels: Labels,
     exact: FloatArray,
     noisy: FloatArray,
-    found: Estimate,
+    found: MixtureEstimate,
     events: tuple[Event, ...],
     *,
     has_density: bool = True,

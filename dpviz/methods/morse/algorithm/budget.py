@@ -44,7 +44,7 @@ PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class MorseScheme:
     """What calibration needs to know of a run, all public."""
 
     base: str
@@ -82,7 +82,7 @@ def published_r(base: str, d: int, n_components: int, n_iterations: int) -> floa
     return float(per_pass * n_iterations * (n_components if base == "dpmog" else 1))
 
 
-def noise_scale(scheme: Scheme) -> float:
+def noise_scale(scheme: MorseScheme) -> float:
     """Return sigma of every number that the mixture or Lloyd bases release, in [-1, 1]^D; 0 at epsilon = infinity."""
     if math.isinf(scheme.budget.epsilon):
         return 0.0
@@ -97,7 +97,7 @@ def noise_scale(scheme: Scheme) -> float:
     return sensitivity * math.sqrt(scheme.n_iterations) / gdp_mu(scheme.budget)
 
 
-def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
+def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     """Return the paper's claim beside what the events prove under the run's adjacency."""
     budget = scheme.budget
     named = {"dpmog_hard": "algorithm 1", "dpmog": "section 4.1.2", "dplloyd_mog": "algorithm 4"}
@@ -112,7 +112,7 @@ def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
     return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT))
 
 
-def _proved(scheme: Scheme, events: tuple[Event, ...]) -> tuple[float, float, str]:
+def _proved(scheme: MorseScheme, events: tuple[Event, ...]) -> tuple[float, float, str]:
     rho = zcdp_rho(events, scheme.adjacency)
     if scheme.base in ("dpmog_hard", "dpmog"):
         mu = math.sqrt(2 * rho)

@@ -20,7 +20,7 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, ga
 from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start
-from dpviz.methods.morse.algorithm.estimate import Estimate, estimate
+from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, estimate
 from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
 
 PARTITION_SHARE, SWAP_SHARE = 0.25, 0.25  # of the budget; the moments have the rest; ours
@@ -200,7 +200,7 @@ def _bare(
 
 
 def _moment_step(
-    labels: Labels, exact: FloatArray, noisy: FloatArray, made: Estimate, sigma: float, event: Event
+    labels: Labels, exact: FloatArray, noisy: FloatArray, made: MixtureEstimate, sigma: float, event: Event
 ) -> MorseStep:
     return MorseStep(
         stage="moments",

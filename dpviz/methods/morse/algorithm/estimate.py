@@ -26,7 +26,7 @@ HELP_OFFSET = 0.8  # standard deviations from the old mean to each half; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+class MixtureEstimate:
     """A mixture that noisy moments speak for."""
 
     mixture: Mixture  # [-1, 1]^D, for the next assignment
@@ -42,7 +42,7 @@ def start_mixture(n_components: int, d: int, *, rng: np.random.Generator) -> Mix
     return Mixture(np.full(n_components, 1 / n_components), means, np.tile(variance * np.eye(d), (n_components, 1, 1)))
 
 
-def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool, last: bool) -> Estimate:
+def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool, last: bool) -> MixtureEstimate:
     """Return the mixture of noisy moments (K, F); drowned components stay where `previous` has them."""
     d = previous.d
     counts, sums, squares = unpacked(noisy, d)
@@ -62,14 +62,14 @@ def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool
         blur = np.where(alive, (sigma / safe) ** 2 * (1.0 + np.einsum("kd,kd->k", means, means)), 0.0)
         covariances = covariances + BLUR * blur[:, None, None] * np.eye(d)
     if not steady:
-        return Estimate(Mixture(safe / safe.sum(), means, covariances), counts, alive)
+        return MixtureEstimate(Mixture(safe / safe.sum(), means, covariances), counts, alive)
     weights = safe + LEVELLING * sigma
     if sigma > 0 and not last:
         means, covariances, weights = _helped_out(means, covariances, weights, counts, alive, sigma)
-    return Estimate(Mixture(weights / weights.sum(), means, covariances), counts, alive)
+    return MixtureEstimate(Mixture(weights / weights.sum(), means, covariances), counts, alive)
 
 
-def final_mixture(found: Estimate) -> tuple[Mixture, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+def final_mixture(found: MixtureEstimate) -> tuple[Mixture, np.ndarray[tuple[int], np.dtype[np.intp]]]:
     """Return the mixture of the components that stand out, weighted by their noisy counts, and which ones they are."""
     kept = np.flatnonzero(found.alive)
     if not len(kept):

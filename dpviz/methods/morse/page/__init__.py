@@ -40,11 +40,11 @@ def draw() -> None:
     adapt = two_worlds.adapter(morse.TAB)
     proved = not page.source.dataset.bounds_from_data
 
-    def prepare(told: story.Context) -> story.Context:
+    def prepare(told: story.LandscapeContext) -> story.LandscapeContext:
         """Add what only this page knows: what is scrubbed, and the known classes."""
         return story.with_classes(replace(told, look=look), page.source.dataset.labels)
 
-    def method(epsilon: float) -> Setup[algorithm.Params, story.Context]:
+    def method(epsilon: float) -> Setup[algorithm.Params, story.LandscapeContext]:
         """Describe Morse processing with these knobs."""
         params = algorithm.Params(epsilon=epsilon, **chosen)
         return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=look, adapt=adapt)
@@ -70,7 +70,7 @@ def draw() -> None:
             outcomes.many(page, method, KNOBS["epsilon"], noise, replace(view, surface=False))
         morse.many_runs(page, algorithm.Params(**chosen), noise, KNOBS["epsilon"])
 
-    what = two_worlds.Asked(lambda: method(float(state.value(KNOBS["epsilon"]))), morse.PEAK)
+    what = two_worlds.WorldsTab(lambda: method(float(state.value(KNOBS["epsilon"]))), morse.PEAK)
     tabs = {
         "runs": many,
         "worlds": lambda: two_worlds.worlds(page, what, noise, view),

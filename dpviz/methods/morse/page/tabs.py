@@ -12,14 +12,14 @@ from dpviz.core import Knob
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.story import batches as morse_tasks
 from dpviz.methods.morse.story.dendrogram import lanes
-from dpviz.methods.morse.story.landscape_stage import Look
-from dpviz.methods.morse.story.runs import RIGHT, SKETCHES, WAYS, Runs, ari_chart, right_share
+from dpviz.methods.morse.story.landscape_stage import LandscapeLook
+from dpviz.methods.morse.story.runs import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, right_share
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, reproduction, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import PITCH, YAW, Frame
+from dpviz.ui.frame import PITCH, YAW, PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Answers, Job
@@ -76,7 +76,7 @@ def calibration(known: Mapping[str, Knob]) -> dict[str, Any]:
     return chosen
 
 
-def look(frame: Frame, n_components: int) -> Look:
+def look(frame: PageFrame, n_components: int) -> LandscapeLook:
     """Draw the choice of what is scrubbed, and of the pair whose search is shown."""
     with frame.choices.popover("Picture", key="dpviz-picture"):
         moves = str(controls.control(MOVES, width="content"))
@@ -86,10 +86,10 @@ def look(frame: Frame, n_components: int) -> Look:
             names = ["automatic", *(f"component {i}" for i in range(1, n_components + 1))]
             controls.picked(FIRST, names)
             controls.picked(SECOND, names)
-    return Look(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
+    return LandscapeLook(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
 
 
-def raised(frame: Frame, view: View) -> View:
+def raised(frame: PageFrame, view: View) -> View:
     """Return the view as a surface where that is chosen, with its angles in the sidebar; one feature has none."""
     if frame.source.dataset.d == 1 or state.value(RELIEF) == "flat":
         return view
@@ -117,7 +117,7 @@ def follow_click(picture: LiveState | None) -> None:
     st.rerun(scope="app")
 
 
-def many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None:
+def many_runs(frame: PageFrame, params: Params, noise: Noise, epsilon: Knob) -> None:
     """Draw many runs, before and after Morse processing. ε is read when they begin: the slider's fragment moves it."""
     if frame.public:
         st.info("Agreement is exact, and each run is a separate release. Only the curator sees it.")
@@ -126,7 +126,7 @@ def many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None
 
 
 @st.fragment
-def _many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> None:
+def _many_runs(frame: PageFrame, params: Params, noise: Noise, epsilon: Knob) -> None:
     if state.is_blank():
         return
     n_runs = int(controls.control(RUNS))
@@ -143,7 +143,9 @@ def _many_runs(frame: Frame, params: Params, noise: Noise, epsilon: Knob) -> Non
 
 
 def _draw(order: Sequence[float], answers: Answers, epsilon: float) -> None:
-    known: dict[float, Runs] = {at: found for at, found in zip(order, answers.found, strict=True) if found is not None}
+    known: dict[float, AgreementRuns] = {
+        at: found for at, found in zip(order, answers.found, strict=True) if found is not None
+    }
     if epsilon not in known:
         st.caption("The first runs are on their way.")
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 from dpviz.experiments.statistics import run_seeds
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.morse.algorithm import PAPER
-from dpviz.methods.morse.paper.mixture_runs import VARIANTS, MorseRun, Setting, runs
+from dpviz.methods.morse.paper.mixture_runs import VARIANTS, MixtureSetting, MorseRun, runs
 from dpviz.methods.morse.paper.mixture_tables import BASES, bases_table, components_table, moons_table
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, LabelledRecords, read_labelled
 
@@ -18,9 +18,9 @@ COMPONENTS = (6, 10, 15, 20)  # tables 1 and 3
 MOONS_SHARE = 5  # times as many runs on the moons, which are judged by a share; ours
 # Figure 2 has 6 to 8 components; the others are ours: more components along each moon, fewer passes for the noise.
 MOONS = (
-    *(Setting(estimator, epsilon, k) for epsilon in (1.0, 10.0) for k in (6, 8) for estimator in VARIANTS),
-    *(Setting(estimator, 1.0, 22, n_iterations=2) for estimator in VARIANTS),
-    *(Setting(estimator, 10.0, 28, n_iterations=3) for estimator in VARIANTS),
+    *(MixtureSetting(estimator, epsilon, k) for epsilon in (1.0, 10.0) for k in (6, 8) for estimator in VARIANTS),
+    *(MixtureSetting(estimator, 1.0, 22, n_iterations=2) for estimator in VARIANTS),
+    *(MixtureSetting(estimator, 10.0, 28, n_iterations=3) for estimator in VARIANTS),
 )
 
 
@@ -50,13 +50,13 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable
     )
 
 
-def _grid() -> list[Setting]:
-    return [Setting(estimator, epsilon, k) for epsilon in EPSILONS for k in COMPONENTS for estimator in VARIANTS]
+def _grid() -> list[MixtureSetting]:
+    return [MixtureSetting(estimator, epsilon, k) for epsilon in EPSILONS for k in COMPONENTS for estimator in VARIANTS]
 
 
-def _by_base(n_components: int) -> list[Setting]:
+def _by_base(n_components: int) -> list[MixtureSetting]:
     return [
-        Setting(estimator, epsilon, n_components, base=base)
+        MixtureSetting(estimator, epsilon, n_components, base=base)
         for base in BASES
         for epsilon in (math.inf, *EPSILONS)
         for estimator in VARIANTS
@@ -65,6 +65,6 @@ def _by_base(n_components: int) -> list[Setting]:
 
 
 def _found(
-    records: LabelledRecords | None, settings: Sequence[Setting], seeds: Sequence[int], jobs: int
-) -> dict[Setting, tuple[MorseRun, ...]]:
+    records: LabelledRecords | None, settings: Sequence[MixtureSetting], seeds: Sequence[int], jobs: int
+) -> dict[MixtureSetting, tuple[MorseRun, ...]]:
     return {setting: runs(records, setting, seeds, jobs=jobs) for setting in settings}

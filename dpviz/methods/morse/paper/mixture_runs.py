@@ -20,7 +20,7 @@ VARIANT_TITLES = {"plain": "The paper's: plain, published noise", "steady": "Our
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class MixtureSetting:
     """One cell of a table."""
 
     estimator: str  # a key of VARIANTS, which says the calibration
@@ -54,14 +54,14 @@ class MorseRun:
 
 
 def runs(
-    records: LabelledRecords | None, setting: Setting, seeds: Sequence[int], *, jobs: int = 1
+    records: LabelledRecords | None, setting: MixtureSetting, seeds: Sequence[int], *, jobs: int = 1
 ) -> tuple[MorseRun, ...]:
     """Return one run for each of `seeds`; without `records` each seed draws its own moons. The same for any `jobs`."""
     done: list[MorseRun] = Parallel(n_jobs=jobs)(delayed(one_run)(records, setting, seed) for seed in seeds)
     return tuple(done)
 
 
-def one_run(records: LabelledRecords | None, setting: Setting, seed: int) -> MorseRun:
+def one_run(records: LabelledRecords | None, setting: MixtureSetting, seed: int) -> MorseRun:
     """Fit, cut and compare once."""
     data = draw_moons(seed) if records is None else records
     params = setting.params(data.n_clusters)

@@ -7,10 +7,10 @@ import numpy as np
 from dpviz.experiments.cells import interval, interval_columns, over, rounded
 from dpviz.experiments.statistics import mean_estimate, share_estimate, spread
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.morse.paper.mixture_runs import HIT, JUDGED, VARIANT_TITLES, MorseRun, Setting, after, hits
+from dpviz.methods.morse.paper.mixture_runs import HIT, JUDGED, VARIANT_TITLES, MixtureSetting, MorseRun, after, hits
 from dpviz.methods.morse.paper.sets import MISSING, MorseSet
 
-Found = Mapping[Setting, Sequence[MorseRun]]
+Found = Mapping[MixtureSetting, Sequence[MorseRun]]
 
 BASES = {"dpmog_hard": "DPMoG-hard", "dplloyd_mog": "DPLloyd-MoG", "dpcube": "DPCube"}
 FIGURES = {"dpmog_hard": "figure 4", "dplloyd_mog": "figure 5", "dpcube": "figure 6"}
@@ -137,7 +137,7 @@ def _setting_columns() -> tuple[Column, ...]:
     )
 
 
-def _setting(setting: Setting) -> dict[str, Cell]:
+def _setting(setting: MixtureSetting) -> dict[str, Cell]:
     if np.isinf(setting.epsilon):
         return {"epsilon": "∞", "components": setting.n_components, "variant": NO_NOISE}
     title = VARIANT_TITLES[setting.estimator]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpviz.accounting import zcdp_rho
 from dpviz.core import Budget, Labels, Points, Result, unit_records
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
-from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale
+from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.story import dendrogram, surface_scene
 from dpviz.methods.morse.story import landscape_layers as draw
 from dpviz.methods.morse.story import landscape_plane as land
@@ -19,8 +19,8 @@ from dpviz.methods.morse.story import landscape_words as saying
 from dpviz.methods.morse.story import point_layers as points_of
 from dpviz.methods.morse.story import string_search as strings
 from dpviz.methods.morse.story.landscape_stage import (
-    Context,
-    Look,
+    LandscapeContext,
+    LandscapeLook,
     cut_frames,
     cut_heights,
     level_frames,
@@ -42,8 +42,8 @@ from dpviz.stories.view import View, Words, project
 
 __all__ = [
     "TERMS",
-    "Context",
-    "Look",
+    "LandscapeContext",
+    "LandscapeLook",
     "allowed",
     "contents",
     "context",
@@ -82,17 +82,17 @@ def reference(points: Points, words: Words, result: Result[MorseRelease, Step], 
 
 def context(
     result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
-) -> Context:
-    """Prepare the telling of a run on `points` (n, d), data units."""
+) -> LandscapeContext:
+    """Prepare the context of a run on `points` (n, d), data units."""
     del lloyd_run
     mixture = result.release.mixture
     tree, unit = merge_tree(mixture), unit_records(points, words.box)
     regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
     basins = regions.nonprivate_records if regions else assign_basins(mixture, land.signed(unit))
-    return Context(result, params, unit, words, tree, regions, basins, colors=split_colors(tree))
+    return LandscapeContext(result, params, unit, words, tree, regions, basins, colors=split_colors(tree))
 
 
-def with_classes(told: Context, classes: Labels | None) -> Context:
+def with_classes(told: LandscapeContext, classes: Labels | None) -> LandscapeContext:
     """Add how well the clusters agree with the records' true classes (n,), where the data set knows them."""
     if classes is None or not len(classes):
         return told
@@ -115,14 +115,14 @@ def adjusted_rand(first: Labels, second: Labels) -> float:
     return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
-def outcome(told: Context, classes: Labels | None, _look: object) -> Outcome:
+def outcome(told: LandscapeContext, classes: Labels | None, _look: object) -> Outcome:
     """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
     peaks = land.unsigned(told.tree.landscape.minima)
     ari = with_classes(told, classes).nonprivate_ari
     return Outcome(peaks, told.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: LandscapeContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng
     look = told.look
@@ -160,7 +160,7 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def lead_charts(told: Context) -> tuple[tuple[str, Scene, int], ...]:
+def lead_charts(told: LandscapeContext) -> tuple[tuple[str, Scene, int], ...]:
     """Return (key, chart, height) of what stands above the numbers: the dendrogram."""
     frames, start = _frames(told)
     groups, heights = draw.group_rows(told, told.look.moves), cut_heights(told)
@@ -171,18 +171,18 @@ def lead_charts(told: Context) -> tuple[tuple[str, Scene, int], ...]:
     return (("dendrogram", dendrogram.chart(told, frames, start, heights, groups), DENDROGRAM_HEIGHT),)
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: LandscapeContext) -> tuple[tuple[str, Scene], ...]:
     """Return (key, chart) of what stands below the numbers: the ledger."""
     return (("ledger", ledger_chart(told)),)
 
 
-def ledger_rows(told: Context) -> tuple[LedgerRow, ...]:
+def ledger_rows(told: LandscapeContext) -> tuple[LedgerRow, ...]:
     """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
     adjacency = told.params.neighbors
     return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(told.result.events))
 
 
-def ledger_chart(told: Context) -> Scene:
+def ledger_chart(told: LandscapeContext) -> Scene:
     """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
     proved = told.result.guarantee.proved
     in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {number(proved.delta)} in all."
@@ -190,7 +190,7 @@ def ledger_chart(told: Context) -> Scene:
     return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: LandscapeContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     spent = f"At ε = {number(told.params.epsilon)}"
     release, k = told.result.release, told.n_clusters
@@ -205,7 +205,7 @@ def sentence(told: Context) -> Sentence:
     return Sentence(curator=f"{made}{hit}.", public=f"{made}.")
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: LandscapeContext) -> tuple[Fact, ...]:
     """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
     release, tree = told.result.release, told.tree
     ari, k0 = told.nonprivate_ari, len(release.start)
@@ -229,12 +229,12 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: LandscapeContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     return center_facts.risk(told.result.guarantee.proved)
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: LandscapeContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
     clusters, release = told.tree.cut(told.n_clusters), told.result.release
     own = clusters[told.tree.landscape.component_minima]
@@ -248,7 +248,7 @@ def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[told.nonprivate_basins]].reshape(shape)
 
 
-def _frames(told: Context) -> tuple[tuple[Frame, ...], int]:
+def _frames(told: LandscapeContext) -> tuple[tuple[Frame, ...], int]:
     """Return the stops of the scrubber, in public words, and the one that is shown first."""
     if told.look.moves == "level":
         named = level_frames(levels(told))
@@ -262,22 +262,22 @@ def _frames(told: Context) -> tuple[tuple[Frame, ...], int]:
     return cut_frames(told), min(told.n_clusters, told.n_cuts) - 1
 
 
-def _clusters(told: Context) -> Labels:
+def _clusters(told: LandscapeContext) -> Labels:
     return np.asarray(told.tree.cut(told.params.n_clusters)[told.nonprivate_basins])
 
 
-def _cheap(told: Context) -> Labels:
+def _cheap(told: LandscapeContext) -> Labels:
     mixture = told.result.release.mixture
     best = mixture.quick_log_terms(land.signed(told.unit)).argmax(axis=1)
     return np.asarray(told.tree.cut(told.params.n_clusters)[told.tree.landscape.component_minima[best]])
 
 
-def _noise_fact(told: Context) -> Fact:
+def _noise_fact(told: LandscapeContext) -> Fact:
     """Say how much noise each count has, beside what the other calibration takes."""
     params, sigma = told.params, told.result.release.sigma
     value, why = f"± {number(sigma)} records", "Standard deviation (DPLloyd: scale) of the noise of one count."
     if params.base != "dpcube":
-        scheme = Scheme(
+        scheme = MorseScheme(
             params.base,
             True,
             params.neighbors,

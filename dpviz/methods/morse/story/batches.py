@@ -2,9 +2,11 @@
 
 from dpviz.core import Box, Labels, Points
 from dpviz.methods.morse.algorithm import Params
-from dpviz.methods.morse.story.runs import Runs, run_many
+from dpviz.methods.morse.story.runs import AgreementRuns, run_many
 
 
-def many_runs(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> Runs:
+def many_runs(
+    points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int
+) -> AgreementRuns:
     """Run Morse processing and what it is compared with many times."""
     return run_many(points, box, classes, params, n_runs, seed)

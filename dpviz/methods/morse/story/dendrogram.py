@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray
-from dpviz.methods.morse.story.landscape_stage import Arrays, Colors, Context, cut_colors, cut_heights, share
+from dpviz.methods.morse.story.landscape_stage import Arrays, Colors, LandscapeContext, cut_colors, cut_heights, share
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, rows_at
 from dpviz.solvers import MergeTree
 from dpviz.stories.panel import number
@@ -56,7 +56,9 @@ def branches(tree: MergeTree) -> tuple[FloatArray, list[int]]:
     return curves, densest[:-1]
 
 
-def chart(told: Context, frames: tuple[Frame, ...], start_frame: int, heights: FloatArray, groups: Colors) -> Scene:
+def chart(
+    told: LandscapeContext, frames: tuple[Frame, ...], start_frame: int, heights: FloatArray, groups: Colors
+) -> Scene:
     """Return the dendrogram with a rule at `heights` (R,); right of it branches wear `groups` (R, L).
 
     R is 1 or the number of frames.
@@ -131,7 +133,7 @@ def right_of(curves: FloatArray, rule: float) -> FloatArray:
     return kept
 
 
-def _alt(told: Context) -> str:
+def _alt(told: LandscapeContext) -> str:
     tree = told.tree
     merges = ", ".join(share(float(h)) if np.isfinite(h) else "no pass" for h in tree.linkage[::-1, 2][:8])
     if not merges:
@@ -151,7 +153,7 @@ class Sketch:
     n_leaves: int
 
 
-def sketch(told: Context) -> Sketch:
+def sketch(told: LandscapeContext) -> Sketch:
     """Return this run's dendrogram with its cut."""
     curves, densest = branches(told.tree)
     k = min(told.n_clusters, told.n_cuts) - 1

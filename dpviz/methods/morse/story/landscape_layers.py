@@ -10,13 +10,13 @@ from dpviz.methods.morse.story.landscape_stage import (
     NO_GROUP,
     Arrays,
     Colors,
-    Context,
-    Level,
+    DensityLevel,
+    LandscapeContext,
     cut_colors,
     levels,
     share,
 )
-from dpviz.methods.morse.story.landscape_surface import Raised
+from dpviz.methods.morse.story.landscape_surface import SurfaceStage
 from dpviz.methods.morse.story.string_search import pair_of
 from dpviz.plots import Audience, Kind, Layer, Role, always, rows_at
 from dpviz.solvers import assign_basins
@@ -31,10 +31,10 @@ RELEASED, SECRET = Audience.RELEASED, Audience.CURATOR
 Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2), on a surface (..., 3)
 
 
-def placing(told: Context, stage: Stage) -> Place:
+def placing(told: LandscapeContext, stage: Stage) -> Place:
     """Return the map from the mixture's units to the plane, or onto a surface; one feature's height is the density."""
     plane, mixture = stage.projection, told.result.release.mixture
-    if isinstance(stage, Raised):
+    if isinstance(stage, SurfaceStage):
         surface = stage.surface
         return lambda places: surface.place(plane(land.unsigned(places)))
     if plane.d > 1:
@@ -50,7 +50,7 @@ def placing(told: Context, stage: Stage) -> Place:
     return on_curve
 
 
-def group_rows(told: Context, moves: str) -> Colors:
+def group_rows(told: LandscapeContext, moves: str) -> Colors:
     """Return the color of each minimum in each row that marks have: all cuts, all levels, or the cut asked for."""
     if moves == "cut":
         return cut_colors(told)
@@ -65,7 +65,7 @@ def rows_of(stage: Stage, groups: Colors) -> np.ndarray[tuple[int], np.dtype[np.
     return rows_at(n, {f: f if len(groups) > 1 else 0 for f in range(n)})
 
 
-def ground_layers(told: Context, stage: Stage, groups: Colors, stops: tuple[Level, ...]) -> list[Layer]:
+def ground_layers(told: LandscapeContext, stage: Stage, groups: Colors, stops: tuple[DensityLevel, ...]) -> list[Layer]:
     """Regions in their clusters' colors, strong where the density is high, with contours; a level's islands."""
     plane, rows = stage.projection, rows_of(stage, groups)
     top = float(told.tree.landscape.log_densities[0])
@@ -105,11 +105,11 @@ def ground_layers(told: Context, stage: Stage, groups: Colors, stops: tuple[Leve
 
 
 def _curve_layers(
-    told: Context,
+    told: LandscapeContext,
     stage: Stage,
     groups: Colors,
     rows: np.ndarray[tuple[int], np.dtype[np.int16]],
-    stops: tuple[Level, ...],
+    stops: tuple[DensityLevel, ...],
 ) -> list[Layer]:
     """A single feature: the density as a curve, colored below by cluster; the line of a level."""
     mixture = told.result.release.mixture
@@ -140,7 +140,7 @@ def _curve_layers(
     return layers
 
 
-def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool = False) -> list[Layer]:
+def critical_layers(told: LandscapeContext, stage: Stage, groups: Colors, *, joins: bool = False) -> list[Layer]:
     """Peaks, transition points, and what was refused; with `joins`, the edges that a cut has opened."""
     found, place = told.tree.landscape, placing(told, stage)
     rows, peaks = rows_of(stage, groups), place(found.minima)
@@ -214,7 +214,7 @@ def critical_layers(told: Context, stage: Stage, groups: Colors, *, joins: bool 
     return layers
 
 
-def _edge_layer(told: Context, stage: Stage, groups: Colors, peaks: FloatArray, place: Place) -> Layer:
+def _edge_layer(told: LandscapeContext, stage: Stage, groups: Colors, peaks: FloatArray, place: Place) -> Layer:
     """Peak to pass to peak, for every merge that the cut has made."""
     tree, n = told.tree, told.tree.n_leaves
     xy = np.full((told.n_cuts, len(tree.linkage), 3, peaks.shape[-1]), np.nan)

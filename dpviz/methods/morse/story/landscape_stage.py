@@ -32,7 +32,7 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LandscapeLook:
     """What the picture's scrubber moves, and the pair of components whose search is shown."""
 
     moves: str = "cut"  # "cut", "level" or "search"
@@ -40,7 +40,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class LandscapeContext:
     """A run of Morse processing and everything its picture and numbers need, computed once."""
 
     result: Result[MorseRelease, Step]
@@ -50,7 +50,7 @@ class Context:
     tree: MergeTree
     regions: Regions | None  # in two dimensions
     nonprivate_basins: Labels  # (n,) the minimum that each record flows to
-    look: Look = Look()
+    look: LandscapeLook = LandscapeLook()
     nonprivate_ari: float | None = None  # of clusters and true classes, where the data set knows them
     colors: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (L,) see this module
 
@@ -81,7 +81,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class DensityLevel:
     """One stop of the level: {p >= level} has these islands."""
 
     height: float  # ln of the highest peak over the level
@@ -107,7 +107,7 @@ def painted(colors: Labels, clusters: Labels) -> Colors:
     return np.minimum(colors[firsts[clusters]], LAST_COLOR).astype(np.uint8)
 
 
-def cut_colors(told: Context) -> Colors:
+def cut_colors(told: LandscapeContext) -> Colors:
     """Return the color (n_cuts, L) of each minimum at the cut to 1 .. n_cuts clusters."""
     return np.stack([painted(told.colors, told.tree.cut(k + 1)) for k in range(told.n_cuts)])
 
@@ -118,7 +118,7 @@ def share(height: float) -> str:
     return f"{number(percent)} %" if percent >= 1e-3 else "next to nothing"
 
 
-def cut_heights(told: Context) -> FloatArray:
+def cut_heights(told: LandscapeContext) -> FloatArray:
     """Return a height (n_cuts,) within the range that gives 1 .. n_cuts clusters: where a cut's rule is drawn."""
     heights = told.tree.linkage[:, 2]
     finite = heights[np.isfinite(heights)]
@@ -132,7 +132,7 @@ def cut_heights(told: Context) -> FloatArray:
     return np.array(found)
 
 
-def cut_frames(told: Context) -> tuple[Frame, ...]:
+def cut_frames(told: LandscapeContext) -> tuple[Frame, ...]:
     """Name the cuts: 1 cluster, 2 clusters, ..."""
     heights, n = told.tree.linkage[:, 2], told.tree.n_leaves
     frames = []
@@ -148,14 +148,14 @@ def cut_frames(told: Context) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def levels(told: Context) -> tuple[Level, ...]:
+def levels(told: LandscapeContext) -> tuple[DensityLevel, ...]:
     """Return the stops of the level, from the highest peak down: just after each peak and pass, and between them."""
     tree = told.tree
     merges = tree.linkage[np.isfinite(tree.linkage[:, 2]), 2]
     events = [(float(h), "A peak comes up") for h in tree.births]
     events += [(float(h), "Two islands meet at a pass") for h in merges]
     events.sort()
-    stops: list[Level] = []
+    stops: list[DensityLevel] = []
     for i, (height, what) in enumerate(events):
         following = events[i + 1][0] if i + 1 < len(events) else np.inf
         stops.append(_level(told, height + SLACK, what))
@@ -166,7 +166,7 @@ def levels(told: Context) -> tuple[Level, ...]:
     return (*stops, *(_level(told, lowest + below, "Nothing joins") for below in BELOW))
 
 
-def level_frames(stops: tuple[Level, ...]) -> tuple[Frame, ...]:
+def level_frames(stops: tuple[DensityLevel, ...]) -> tuple[Frame, ...]:
     """Name the levels."""
     frames = []
     for stop in stops:
@@ -176,7 +176,7 @@ def level_frames(stops: tuple[Level, ...]) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def _level(told: Context, height: float, what: str) -> Level:
+def _level(told: LandscapeContext, height: float, what: str) -> DensityLevel:
     tree = told.tree
     islands = painted(told.colors, tree.cut_at(height))
-    return Level(height, np.where(tree.births <= height, islands, np.uint8(NO_GROUP)), what)
+    return DensityLevel(height, np.where(tree.births <= height, islands, np.uint8(NO_GROUP)), what)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse.story import landscape_plane as land
-from dpviz.methods.morse.story.landscape_stage import NO_GROUP, Arrays, Colors, Context, Level
+from dpviz.methods.morse.story.landscape_stage import NO_GROUP, Arrays, Colors, DensityLevel, LandscapeContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, rows_at
 from dpviz.solvers import Mixture
 from dpviz.stories.solid import DEPTH, PLACES, from_above
@@ -55,7 +55,7 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raised(Stage):
+class SurfaceStage(Stage):
     """A stage whose picture is a surface in a box: places on it have three coordinates until they are turned."""
 
     surface: Surface
@@ -66,7 +66,7 @@ def height_of(shown: Mixture, plane: Points) -> FloatArray:
     return np.asarray(SCALE - shown.log_density(plane))
 
 
-def surface_of(told: Context, plane: Projection) -> Surface:
+def surface_of(told: LandscapeContext, plane: Projection) -> Surface:
     """Return the surface over a plane; its range follows from the heights of all minima and passes drawn on it."""
     shown, found = land.marginal(told.result.release.mixture, plane), told.tree.landscape
     at = land.lattice(plane, land.CELLS)[::STEP, ::STEP]
@@ -80,7 +80,7 @@ def surface_of(told: Context, plane: Projection) -> Surface:
     return Surface(shown, land.window(plane), frozen(at), frozen(f), low, low + reach, multiple)
 
 
-def mesh_layer(told: Context, stage: Raised, groups: Colors, stops: Sequence[Level]) -> Layer:
+def mesh_layer(told: LandscapeContext, stage: SurfaceStage, groups: Colors, stops: Sequence[DensityLevel]) -> Layer:
     """The mesh's faces as closed curves; in two dimensions they wear the color of their basin in each row.
 
     A face that lies wholly over the cut is left out. Over a level that is shown a face has no color.
@@ -106,7 +106,7 @@ def mesh_layer(told: Context, stage: Raised, groups: Colors, stops: Sequence[Lev
     )
 
 
-def box_layers(told: Context, stage: Raised) -> list[Layer]:
+def box_layers(told: LandscapeContext, stage: SurfaceStage) -> list[Layer]:
     """The floor, which is the box's square, and an upright edge as long as the drawn range of f."""
     bottom, top = 0.5 - TALL / 2, 0.5 + TALL / 2
     square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -4,7 +4,7 @@ import numpy as np
 
 from dpviz.core import FloatArray
 from dpviz.methods.morse.story import landscape_plane as land
-from dpviz.methods.morse.story.landscape_stage import Context
+from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.methods.morse.story.landscape_surface import AXIS, Surface
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import number
@@ -35,7 +35,7 @@ TERMS = (
 HINT = "Click a transition point to see its search."
 
 
-def alt(told: Context) -> str:
+def alt(told: LandscapeContext) -> str:
     """Describe the picture from public parameters and the release alone."""
     unit = land.unsigned(told.tree.landscape.minima)
     peaks: FloatArray = told.words.box.from_unit(unit)
@@ -47,7 +47,7 @@ def alt(told: Context) -> str:
     )
 
 
-def caption(told: Context, plane: Projection) -> str:
+def caption(told: LandscapeContext, plane: Projection) -> str:
     """Say what is drawn, from public facts only."""
     d = told.words.box.d
     if plane.nonprivate:
@@ -62,7 +62,7 @@ def caption(told: Context, plane: Projection) -> str:
     return "All of it is computed from the released mixture, for free."
 
 
-def contents(told: Context) -> Contents:
+def contents(told: LandscapeContext) -> Contents:
     """Declare what a run protects, takes as public, and shows in confidence."""
     size = ("The number of records",) if told.params.adjacency == "replace" else ()
     return Contents(
@@ -72,7 +72,7 @@ def contents(told: Context) -> Contents:
     )
 
 
-def surface_caption(told: Context, plane: Projection, surface: Surface, edges: str) -> str:
+def surface_caption(told: LandscapeContext, plane: Projection, surface: Surface, edges: str) -> str:
     """Say what the height is, its range, where it is cut off, and where the `edges` point; public facts only."""
     if plane.nonprivate:
         return caption(told, plane)

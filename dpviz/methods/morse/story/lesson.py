@@ -74,12 +74,12 @@ LESSON = Lesson(
         "moves": "cut",
     },
     (
-        lesson.Step(
+        lesson.LessonStep(
             "Read the picture",
             "22 small Gaussians, made with noise, are a landscape. Stars are its peaks; blue lines join peaks over the "
             "passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, and regions part.",
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "Two moons",
             "No straight line separates the two moons, so two centers never find them. Chains of peaks can. ε is 5.",
             question=Question(
@@ -91,7 +91,7 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "Less ε",
             "Say ε falls to 1. Means and shapes of the hills get noisier: one hill between the moons joins them, one "
             "missing hill breaks a chain.",
@@ -105,7 +105,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "1.0"},
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "Cut again",
             "The same mixture is now cut into 5 clusters instead of 2. The hierarchy was computed from the released "
             "mixture, without another look at any record.",
@@ -118,7 +118,7 @@ LESSON = Lesson(
                 "free, as often as you like. Only a look at the records costs.",
             ),
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "How much noise is needed?",
             "The paper has a formula for the noise. Its proof is right, but generous: less noise keeps the same "
             "promise for the same release.",
@@ -132,13 +132,13 @@ LESSON = Lesson(
             ),
             {"calibration": "published"},
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "Turn it",
             "The same landscape as a surface: valleys are clusters, and the lowest pass out of a valley joins it to "
             "the next. Drag to turn it, scrub to fill it.",
             {"relief": "surface"},
         ),
-        lesson.Step(
+        lesson.LessonStep(
             "What the public sees",
             "Records are gone, the landscape stays: the public can cut, sink and label as well as the curator. Move ε "
             "and watch hills grow and drift.",

@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.core import FloatArray
 from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story.landscape_layers import RELEASED, SECRET, everywhere, placing, rows_of
-from dpviz.methods.morse.story.landscape_stage import Arrays, Colors, Context
+from dpviz.methods.morse.story.landscape_stage import Arrays, Colors, LandscapeContext
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.solvers import Mixture, assign_basins
 from dpviz.stories.ground_layers import sample
@@ -19,7 +19,7 @@ FEW_RECORDS = 1500  # up to here a record is drawn larger
 NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
 
 
-def component_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]:
+def component_layers(told: LandscapeContext, stage: Stage, groups: Colors) -> list[Layer]:
     """Components as ellipses, the public start, and for the curator the exact means and the noise that moved them."""
     release, plane = told.result.release, stage.projection
     place = placing(told, stage)
@@ -83,7 +83,7 @@ def component_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]
     return layers
 
 
-def exact_means(told: Context) -> FloatArray | None:
+def exact_means(told: LandscapeContext) -> FloatArray | None:
     """Return the exact means (K, D) of the last pass that the release's components hide: the curator's."""
     moments, kept, d = told.result.trace[-1].nonprivate_moments, told.result.release.kept, told.words.box.d
     if len(moments) != len(told.result.release.start) or moments.shape[1] < 1 + d:
@@ -92,7 +92,7 @@ def exact_means(told: Context) -> FloatArray | None:
     return np.where(counts > 0, moments[kept, 1 : 1 + d] / np.maximum(counts, 1.0), np.nan)
 
 
-def record_layer(told: Context, stage: Stage, groups: Colors) -> Layer:
+def record_layer(told: LandscapeContext, stage: Stage, groups: Colors) -> Layer:
     """The records in their clusters' colors: the curator's."""
     drawn = sample(len(told.unit), len(groups))
     group = groups[:, told.nonprivate_basins[drawn]]
@@ -110,7 +110,7 @@ def record_layer(told: Context, stage: Stage, groups: Colors) -> Layer:
     )
 
 
-def path_layers(told: Context, stage: Stage, groups: Colors) -> list[Layer]:
+def path_layers(told: LandscapeContext, stage: Stage, groups: Colors) -> list[Layer]:
     """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
     mixture: Mixture = told.result.release.mixture
     starts, place = land.flow_starts(mixture.d), placing(told, stage)

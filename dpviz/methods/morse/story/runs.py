@@ -11,7 +11,7 @@ from dpviz.core import Box, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.story.dendrogram import Sketch, sketch
-from dpviz.methods.morse.story.landscape_stage import Context, split_colors
+from dpviz.methods.morse.story.landscape_stage import LandscapeContext, split_colors
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.view import Words
@@ -24,7 +24,7 @@ WAYS = ("Morse processing", "k-means on the means", "The mixture alone, K compon
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class AgreementRuns:
     """The agreement with the classes of R runs at one ε: exact, the curator's. Rows are `WAYS`."""
 
     nonprivate_ari: FloatArray  # (3, R)
@@ -33,7 +33,7 @@ class Runs:
     against_classes: bool  # False: against a run without noise, because no classes are known
 
 
-def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> Runs:
+def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> AgreementRuns:
     """Run with R different noises and starts; the labels are computed on the records."""
     signed = morse.signed_points(points, box)
     truth = _without_noise(points, box, params, signed) if classes is None else classes
@@ -52,9 +52,9 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
         if run < SKETCHES:
             words = Words("", box, (), ())
             nobody = np.empty(0, dtype=np.intp)
-            told = Context(result, params, points[:0], words, tree, None, nobody, colors=split_colors(tree))
+            told = LandscapeContext(result, params, points[:0], words, tree, None, nobody, colors=split_colors(tree))
             sketches.append(sketch(told))
-    return Runs(ari, peaks, tuple(sketches), classes is not None)
+    return AgreementRuns(ari, peaks, tuple(sketches), classes is not None)
 
 
 def _on_means(means: Points, weights: FloatArray, signed: Points, n_clusters: int) -> Labels:
@@ -68,12 +68,12 @@ def _without_noise(points: Points, box: Box, params: Params, signed: Points) -> 
     return morse.assign(exact.release.mixture, signed, params.n_clusters)
 
 
-def right_share(runs: Runs) -> FloatArray:
+def right_share(runs: AgreementRuns) -> FloatArray:
     """Return the share (3,) of runs with an ARI of at least RIGHT: it is near 0 or 1, so that medians mislead."""
     return np.asarray((runs.nonprivate_ari >= RIGHT).mean(axis=1))
 
 
-def ari_chart(epsilons: Sequence[float], runs: Sequence[Runs], epsilon: float) -> Scene:
+def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon: float) -> Scene:
     """Return the agreement against ε: medians, the middle 80 of 100 runs as bands, each run of Morse as a mark."""
     x = np.log10(np.array(epsilons))
     curves = []

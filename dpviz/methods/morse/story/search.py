@@ -3,14 +3,14 @@
 import numpy as np
 
 from dpviz.methods.morse.story.landscape_layers import placing
-from dpviz.methods.morse.story.landscape_stage import Context
+from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.methods.morse.story.string_search import Search
 from dpviz.plots import Audience, Kind, Layer, Role, rows_at
 from dpviz.solvers.landscapes.saddles import TRANSITION
 from dpviz.stories.stage import Stage
 
 
-def search_layers(told: Context, stage: Stage, found: Search) -> list[Layer]:
+def search_layers(told: LandscapeContext, stage: Stage, found: Search) -> list[Layer]:
     """Return what the rounds of a search show; everything is computed from the released mixture."""
     place, n = placing(told, stage), stage.clock.n_frames
     rounds = len(found.lowest)

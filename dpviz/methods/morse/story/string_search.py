@@ -6,7 +6,7 @@ import numpy as np
 
 from dpviz.core import FloatArray
 from dpviz.methods.morse.story.landscape_plane import paths
-from dpviz.methods.morse.story.landscape_stage import Context
+from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.plots import Frame
 from dpviz.solvers import Landscape, TransitionPoint
 from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
@@ -37,7 +37,7 @@ class Search:
     note: str  # where another pair is shown than the one that was asked for
 
 
-def find(told: Context) -> Search | None:
+def find(told: LandscapeContext) -> Search | None:
     """Return the search of the pair that was asked for; None where there is no pair of components."""
     land, look = told.tree.landscape, told.look
     pairs, kept = land.strings.pairs, told.result.release.kept
@@ -51,7 +51,7 @@ def find(told: Context) -> Search | None:
     return _search(told, land, row, note)
 
 
-def default_pair(told: Context) -> int:
+def default_pair(told: LandscapeContext) -> int:
     """Return the row of the pair that found the pass where the last two clusters of the cut meet, else the first."""
     tree = told.tree
     pairs = tree.landscape.strings.pairs
@@ -65,7 +65,7 @@ def default_pair(told: Context) -> int:
     return 0
 
 
-def pair_of(told: Context, transition: TransitionPoint) -> tuple[int, int] | None:
+def pair_of(told: LandscapeContext, transition: TransitionPoint) -> tuple[int, int] | None:
     """Return the numbers, from 1, of the components whose search found a transition point."""
     if transition.pair is None:
         return None
@@ -93,7 +93,7 @@ def frames(search: Search) -> tuple[Frame, ...]:
     return (*stops, solved, Frame("Descents", f"{pair}{REASONS[search.outcome]}"))
 
 
-def _search(told: Context, land: Landscape, row: int, note: str) -> Search:
+def _search(told: LandscapeContext, land: Landscape, row: int, note: str) -> Search:
     mixture, strings, kept = told.result.release.mixture, land.strings, told.result.release.kept
     k, l = (int(i) for i in strings.pairs[row])  # noqa: E741 (the paper's names)
     start, end = mixture.means[k], mixture.means[l]

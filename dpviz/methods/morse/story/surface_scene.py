@@ -4,7 +4,7 @@ from dpviz.methods.morse.story import landscape_layers as draw
 from dpviz.methods.morse.story import landscape_surface as rising
 from dpviz.methods.morse.story import landscape_words as saying
 from dpviz.methods.morse.story import string_search as strings
-from dpviz.methods.morse.story.landscape_stage import Context, levels
+from dpviz.methods.morse.story.landscape_stage import LandscapeContext, levels
 from dpviz.methods.morse.story.point_layers import path_layers
 from dpviz.methods.morse.story.search import search_layers
 from dpviz.plots import Frame, Scene
@@ -14,13 +14,13 @@ from dpviz.stories.view import Projection, View
 TURN = "Drag the surface to turn it, or set the angles."
 
 
-def scene(told: Context, plane: Projection, view: View, frames: tuple[Frame, ...], start_frame: int) -> Scene:
+def scene(told: LandscapeContext, plane: Projection, view: View, frames: tuple[Frame, ...], start_frame: int) -> Scene:
     """Return f over the plane as a surface that can be turned, with the same stops as the flat picture.
 
     Needs two features or more. In principal directions the plane is computed from records: then nothing is public.
     """
     moves, surface = told.look.moves, rising.surface_of(told, plane)
-    stage = rising.Raised(plane, Clock(len(frames) - 2, ("stop",)), surface)
+    stage = rising.SurfaceStage(plane, Clock(len(frames) - 2, ("stop",)), surface)
     groups = draw.group_rows(told, moves)
     found = strings.find(told) if moves == "search" else None
     layers = [

@@ -27,7 +27,7 @@ def draw() -> None:
     proved = not page.source.dataset.bounds_from_data
     note = story.allowed(measure, factor=2.0 if domain == "redraw" else 1.0) if proved else story.not_established
 
-    def prepare(told: story.Context) -> story.Context:
+    def prepare(told: story.PointsContext) -> story.PointsContext:
         """Add what only this page knows: the radius that ε is for, and whose record is looked at."""
         return replace(told, look=story.look_at(measure, min(record, max(told.n - 1, 0))))
 
@@ -35,15 +35,15 @@ def draw() -> None:
         """Return the parameters whose ε is the level over the radius."""
         return algorithm.Params(epsilon=level / measure.radius, **chosen)
 
-    def method(level: float) -> Setup[algorithm.Params, story.Context]:
+    def method(level: float) -> Setup[algorithm.Params, story.PointsContext]:
         """Describe nD-Laplace with these knobs."""
         return Setup(METHOD, METHOD.story, params(level), prepare=prepare, adds=(measure, record))
 
-    def now() -> Setup[algorithm.Params, story.Context]:
+    def now() -> Setup[algorithm.Params, story.PointsContext]:
         """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
         return method(float(state.value(nd_laplace.KNOBS["epsilon"])))
 
-    def recall() -> story.Context | None:
+    def recall() -> story.PointsContext | None:
         """Return the run that the picture shows, None where there is none."""
         try:
             return recalled(page, now(), noise)
@@ -64,7 +64,7 @@ def draw() -> None:
         epsilon_and_picture()
 
     with page.more_pictures:
-        asked = two_worlds.Asked(now, nd_laplace_tabs.DRAW, record=None, radius=measure.radius)
+        asked = two_worlds.WorldsTab(now, nd_laplace_tabs.DRAW, record=None, radius=measure.radius)
         nd_laplace_tabs.below(page, method, recall, asked, noise, view)
     frame.show_problems(page.problems)  # what came up in the open tab
 

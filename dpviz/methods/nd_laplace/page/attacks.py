@@ -7,10 +7,10 @@ from dpviz.methods.nd_laplace.page import membership as nd_laplace_membership
 from dpviz.methods.nd_laplace.page.clusters import Recall
 from dpviz.methods.nd_laplace.story import attacks as laplace_attacks
 from dpviz.methods.nd_laplace.story import repeats as laplace_repeats
-from dpviz.methods.nd_laplace.story.told import Context
+from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.wait import wait
@@ -32,7 +32,7 @@ AGAIN = Knob(
 
 
 @st.fragment
-def attacks(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+def attacks(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> None:
     """Draw what an attacker learns from the release on screen, and from more of them."""
     if state.is_blank():
         return
@@ -57,7 +57,7 @@ def attacks(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     _again(frame, told, noise, shown)
 
 
-def _posterior(frame: Frame, told: Context) -> None:
+def _posterior(frame: PageFrame, told: PointsContext) -> None:
     try:
         found = laplace_attacks.posterior_of(told)
     except ValueError as error:
@@ -68,7 +68,7 @@ def _posterior(frame: Frame, told: Context) -> None:
     panel.side(panel.facts("Finding one place", laplace_attacks.posterior_facts(told, found), public=frame.public))
 
 
-def _again(frame: Frame, told: Context, noise: Noise, shown: View) -> None:
+def _again(frame: PageFrame, told: PointsContext, noise: Noise, shown: View) -> None:
     n_releases = int(controls.control(AGAIN))
     left, right = st.columns(2, gap="medium")
     with right:

@@ -9,13 +9,13 @@ from dpviz.core import Knob
 from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import cluster_charts as charts
 from dpviz.methods.nd_laplace.story import clusters as laplace_clusters
-from dpviz.methods.nd_laplace.story.told import Context
+from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.ui import address, asking, controls, panel, state
 from dpviz.ui.data.picker import Source
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Answers, Job
@@ -29,7 +29,7 @@ PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the c
 METHOD = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
 
-Recall = Callable[[], Context | None]
+Recall = Callable[[], PointsContext | None]
 
 
 def link(source: Source) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ def link(source: Source) -> list[tuple[str, str]]:
 
 
 @st.fragment
-def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
+def clusters(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> None:
     """Draw clusters on clean and on moved points side by side, then agreement against ε, then parameter curves."""
     if state.is_blank():
         return
@@ -74,13 +74,13 @@ def clusters(frame: Frame, recall: Recall, noise: Noise, shown: View) -> None:
     _draw_helpers(answers.found[1])
 
 
-def _first_job(told: Context, method: str, n_clusters: int, *, public: bool) -> Job:
+def _first_job(told: PointsContext, method: str, n_clusters: int, *, public: bool) -> Job:
     sample = told.result.release.points[laplace_clusters.rows_of(told.n, method)].tobytes()
     task = nd_laplace_tasks.private if public else nd_laplace_tasks.compare
     return Job(task, (sample, method, n_clusters if method == "kmeans" else 0))
 
 
-def _many_jobs(told: Context, n_clusters: int, seed: int) -> list[Job]:
+def _many_jobs(told: PointsContext, n_clusters: int, seed: int) -> list[Job]:
     jobs = []
     for level in LEVELS:
         settings = nd_laplace_tasks.settings_of(laplace_clusters.at_level(told.params, level, told.measure.radius))
@@ -90,7 +90,7 @@ def _many_jobs(told: Context, n_clusters: int, seed: int) -> list[Job]:
     return jobs
 
 
-def _draw_clusters(frame: Frame, told: Context, shown: View, found: Any) -> None:
+def _draw_clusters(frame: PageFrame, told: PointsContext, shown: View, found: Any) -> None:
     if found is None:
         st.caption("The first clusters are on their way.")
         return
@@ -111,7 +111,7 @@ def _draw_clusters(frame: Frame, told: Context, shown: View, found: Any) -> None
         panel.side(panel.facts("The private clusters themselves", charts.internal_facts(found.private), public=False))
 
 
-def _draw_many(frame: Frame, told: Context, answers: Answers) -> None:
+def _draw_many(frame: PageFrame, told: PointsContext, answers: Answers) -> None:
     if frame.public:
         return
     st.subheader(f"Agreement against ε, {N_RUNS} runs each", anchor=False)

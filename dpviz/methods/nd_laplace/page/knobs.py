@@ -12,7 +12,7 @@ from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.methods.nd_laplace.story.layers import PICK, sampled
 from dpviz.methods.nd_laplace.story.told import Measure, has_one_unit, measure_of
 from dpviz.ui import controls, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
@@ -52,7 +52,7 @@ def radii(dataset: Dataset, unit: str) -> tuple[float, ...]:
     return tuple([step for step in steps if step <= longest][-N_RADII:])
 
 
-def draw_first(frame: Frame) -> tuple[str, Measure, str]:
+def draw_first(frame: PageFrame) -> tuple[str, Measure, str]:
     """Draw the knobs above the slider; returns the unit of distance, the radius and the domain mode."""
     dataset = frame.source.dataset
     unit = unit_of(dataset)
@@ -64,7 +64,7 @@ def draw_first(frame: Frame) -> tuple[str, Measure, str]:
     return unit, measures[chosen], domain
 
 
-def draw_more(frame: Frame, domain: str) -> dict[str, Any]:
+def draw_more(frame: PageFrame, domain: str) -> dict[str, Any]:
     """Draw the knobs below the slider."""
     remap = state.value(KNOBS["remap"])
     if domain == "remap":
@@ -76,7 +76,7 @@ def draw_more(frame: Frame, domain: str) -> dict[str, Any]:
     return {"remap": remap}
 
 
-def draw_record(frame: Frame) -> int:
+def draw_record(frame: PageFrame) -> int:
     """Draw the number of the record that is looked at; one that is not there is the first."""
     n = frame.source.dataset.n
     if int(state.value(RECORD)) >= max(n, 1):

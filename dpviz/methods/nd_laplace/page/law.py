@@ -8,7 +8,7 @@ from dpviz.methods.nd_laplace.page.clusters import Recall
 from dpviz.methods.nd_laplace.story import law as laplace_law
 from dpviz.ui import controls, panel, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.wait import wait
 
@@ -24,7 +24,7 @@ PLACE = Knob(
 
 
 @st.fragment
-def walls(frame: Frame, recall: Recall) -> None:
+def walls(frame: PageFrame, recall: Recall) -> None:
     """Draw what drawing again does near walls, and what it costs."""
     if state.is_blank():
         return
@@ -44,7 +44,7 @@ def walls(frame: Frame, recall: Recall) -> None:
 
 
 @st.fragment
-def dimensions(frame: Frame, recall: Recall) -> None:
+def dimensions(frame: PageFrame, recall: Recall) -> None:
     """Draw how far points move, by the number of features."""
     if state.is_blank():
         return

@@ -7,16 +7,16 @@ import streamlit as st
 
 from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
 from dpviz.methods.nd_laplace.story import membership as story
-from dpviz.methods.nd_laplace.story.told import Context
+from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.ui import asking, panel
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Answers, Job
 
 HEIGHT = 400  # CSS pixels
 
 
-def ask(frame: Frame, told: Context, key: str) -> Answers:
+def ask(frame: PageFrame, told: PointsContext, key: str) -> Answers:
     """Start the games of both attacks, or return what is known of them; the seeds of invented rounds are public."""
     settings = nd_laplace_tasks.settings_of(told.params)
     radius, n_rounds = told.measure.radius, story.rounds_of(told.words.box.d)
@@ -28,7 +28,7 @@ def ask(frame: Frame, told: Context, key: str) -> Answers:
     return asking.ask(frame.source, jobs, what="Membership games", key=key, secret=False)
 
 
-def draw(frame: Frame, told: Context, answers: Answers) -> None:
+def draw(frame: PageFrame, told: PointsContext, answers: Answers) -> None:
     """Draw both attacks side by side as far as they are known."""
     st.subheader("Who was in?", anchor=False)
     st.caption(f"{story.NOT_PRESENCE} {story.apart_words(told)}")
@@ -38,7 +38,7 @@ def draw(frame: Frame, told: Context, answers: Answers) -> None:
             _one(frame, told, attack, answers.found[place * each : (place + 1) * each])
 
 
-def _one(frame: Frame, told: Context, attack: str, found: Sequence[Any]) -> None:
+def _one(frame: PageFrame, told: PointsContext, attack: str, found: Sequence[Any]) -> None:
     if any(part is None for part in found):
         st.caption(f"{story.ATTACKS[attack]}: the rounds are being played.")
         return

@@ -13,7 +13,7 @@ from dpviz.methods.nd_laplace.story import play
 from dpviz.methods.nd_laplace.story.told import Measure
 from dpviz.stories.panel import number
 from dpviz.ui import panel, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.wait import wait
 
@@ -34,7 +34,7 @@ class _Played:
 
 
 @st.fragment
-def game(frame: Frame, recall: Recall) -> None:
+def game(frame: PageFrame, recall: Recall) -> None:
     """Draw the round, take a guess, and show the score; the same for everybody, since nothing is anybody's."""
     if state.is_blank():
         return

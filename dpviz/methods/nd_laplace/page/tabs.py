@@ -17,7 +17,7 @@ from dpviz.tools.many_runs.page import Describe
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import reading, reproduction, state
 from dpviz.ui.data.picker import Source
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import Noise
 
 TABLES = (reproduction.FOLDER / "nd_laplace.json").is_file()
@@ -49,7 +49,9 @@ def link(source: Source) -> list[tuple[str, str]]:
     return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link(source)]
 
 
-def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.Asked, noise: Noise, shown: View) -> None:
+def below(
+    frame: PageFrame, describe: Describe, recall: Recall, asked: two_worlds.WorldsTab, noise: Noise, shown: View
+) -> None:
     """Draw the tabs and fill the open one."""
     fill: dict[str, Callable[[], None]] = {
         "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
@@ -64,16 +66,16 @@ def below(frame: Frame, describe: Describe, recall: Recall, asked: two_worlds.As
     reading.fill(TAB, "nd_laplace", fill)
 
 
-def _many(frame: Frame, describe: Describe, recall: Recall, noise: Noise, shown: View) -> None:
+def _many(frame: PageFrame, describe: Describe, recall: Recall, noise: Noise, shown: View) -> None:
     """Draw where the chosen person would be seen, run after run, around the place that only that person knows."""
     told = None if frame.public else recall()
     if told is not None and not told.n:
         return
     look = None if told is None else told.look
 
-    def stand() -> outcomes.Stand:
+    def stand() -> outcomes.Backdrop:
         assert told is not None
         plane = plane_of(replace(shown, z=None), told)
-        return outcomes.Stand(exact=told.unit[[told.record]], exact_name="Where it is", records=False, plane=plane)
+        return outcomes.Backdrop(exact=told.unit[[told.record]], exact_name="Where it is", records=False, plane=plane)
 
     outcomes.many(frame, describe, nd_laplace.KNOBS["epsilon"], noise, shown, look=look, stand=stand)

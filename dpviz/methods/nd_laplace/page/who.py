@@ -8,10 +8,10 @@ import streamlit as st
 
 from dpviz.attacks import is_correct, tally_memberships
 from dpviz.methods.nd_laplace.story import who as play
-from dpviz.methods.nd_laplace.story.told import Context, Measure
+from dpviz.methods.nd_laplace.story.told import Measure, PointsContext
 from dpviz.stories.panel import number
 from dpviz.ui import panel
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 
 HEIGHT = 400  # CSS pixels
@@ -35,10 +35,10 @@ class _Played:
         return self.number + (self.guess is not None)
 
 
-def draw(frame: Frame, told: Context) -> None:
+def draw(frame: PageFrame, told: PointsContext) -> None:
     """Draw the round, two buttons to guess with, and the score."""
     st.subheader("Who was in?", anchor=False)
-    made = play.Game(told.level, told.measure)
+    made = play.TwoPlacesGame(told.level, told.measure)
     kept = _kept((told.level, told.measure))
     played, secret = play.round_of(made, kept.number, kept.seed)
     left, right = st.columns([3, 2], gap="medium")
@@ -74,7 +74,7 @@ def _kept(key: tuple[float, Measure]) -> _Played:
 def _guess(kept: _Played, index: int) -> None:
     """Score a guess, once: a second click of one round comes too late."""
     if kept.guess is None:
-        _, secret = play.round_of(play.Game(*kept.key), kept.number, kept.seed)
+        _, secret = play.round_of(play.TwoPlacesGame(*kept.key), kept.number, kept.seed)
         kept.guess = index
         kept.n_correct += is_correct(secret, index)
 

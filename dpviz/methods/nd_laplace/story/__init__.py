@@ -14,7 +14,7 @@ from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, uni
 from dpviz.mechanisms import radius_probability
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.story import layers as draw
-from dpviz.methods.nd_laplace.story.told import Context, Look, Measure, look_at, measure_of, plane_of
+from dpviz.methods.nd_laplace.story.told import Measure, PointsContext, PointsLook, look_at, measure_of, plane_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import not_established
@@ -25,7 +25,7 @@ from dpviz.stories.view import Projection, View, Words
 
 __all__ = [
     "TERMS",
-    "Context",
+    "PointsContext",
     "allowed",
     "contents",
     "context",
@@ -70,14 +70,14 @@ def reference(points: Points, words: Words, result: Result[PointsRelease, Step],
 
 def context(
     result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
-) -> Context:
-    """Prepare the telling of a run on `points` (n, d), data units; ε is per unit until the page names its radius."""
+) -> PointsContext:
+    """Prepare the context of a run on `points` (n, d), data units; ε is per unit until the page names its radius."""
     del lloyd_run
     unit = unit_records(points, words.box)
-    return Context(result, params, unit, words, look_at(measure_of(words.units, params, 1.0), 0))
+    return PointsContext(result, params, unit, words, look_at(measure_of(words.units, params, 1.0), 0))
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: PointsContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
     drawn = plane_of(view, told)
     frames = draw.frames_of(told)
@@ -95,17 +95,17 @@ def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
     )
 
 
-def plane(told: Context, view: View) -> Projection:
+def plane(told: PointsContext, view: View) -> Projection:
     """Return the plane of the picture: a map of equal lengths has another than the view alone says."""
     return plane_of(view, told)
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: PointsContext) -> tuple[tuple[str, Scene], ...]:
     """Return (key, chart) of what stands below the numbers: how far points move."""
     return (("radius", radius_chart(told)),)
 
 
-def radius_chart(told: Context) -> Scene:
+def radius_chart(told: PointsContext) -> Scene:
     """Return the law of the radius beside how far the records really moved: the latter is theirs alone."""
     shape, edges = told.words.box.d, _edges(told)
     density = np.diff(_below(edges, shape)) / np.diff(edges)
@@ -146,12 +146,12 @@ def radius_chart(told: Context) -> Scene:
     )
 
 
-def distance(told: Context) -> tuple[float, str]:
+def distance(told: PointsContext) -> tuple[float, str]:
     """Return the radius that claims are stated for, in the unit of their epsilon, and its words."""
     return told.measure.radius, told.measure.said
 
 
-def contents(told: Context) -> Contents:
+def contents(told: PointsContext) -> Contents:
     """Declare what a run protects, takes as public, and shows to each person alone."""
     measure, diagonal = told.measure, noise_box(told.words.box, told.params).diagonal
     near = [measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal]
@@ -168,7 +168,7 @@ def contents(told: Context) -> Contents:
     )
 
 
-def outcome(told: Context, _classes: Labels | None, look: Look) -> Outcome:
+def outcome(told: PointsContext, _classes: Labels | None, look: PointsLook) -> Outcome:
     """Return what many runs show of this one: where the chosen record is seen, and how far that is from its place."""
     measure, row = look.measure, look.record
     moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
@@ -178,7 +178,7 @@ def outcome(told: Context, _classes: Labels | None, look: Look) -> Outcome:
     return Outcome(told.released[[row]], times * moved, figure)
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: PointsContext) -> Sentence:
     """Say the run in one sentence; ε never comes without its distance."""
     mean = told.measure.words(told.area.mean_radius)
     spent = f"At ε = {number(told.level)} per {told.measure.said}, every point moves {mean} on average"
@@ -188,7 +188,7 @@ def sentence(told: Context) -> Sentence:
     return Sentence(curator=f"{spent} ({told.measure.words(moved)} in this run).", public=f"{spent}.")
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: PointsContext) -> tuple[Fact, ...]:
     """Return how far the release is from the records: theirs alone, but for the law."""
     area, measure = told.area, told.measure
     facts = [
@@ -211,7 +211,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: PointsContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
     level, d = told.proved_level, told.words.box.d
     if level is None:
@@ -243,17 +243,17 @@ def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
     return note
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: PointsContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels wear their released colors."""
     return np.clip(np.rint(told.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
 
 
-def _basis(told: Context) -> str:
+def _basis(told: PointsContext) -> str:
     inner = "Shares of each feature's public range are the unit." if told.measure.shares else ""
     return f"ε = {number(told.level)} per {told.measure.said}. {inner}".strip()
 
 
-def _caption(told: Context) -> str:
+def _caption(told: PointsContext) -> str:
     kept = "drawn again until it is inside, " if told.params.domain == "redraw" else ""
     return (
         f"{_basis(told)} Each person shifts their own point by a random distance r in a random direction, {kept}and "
@@ -261,14 +261,14 @@ def _caption(told: Context) -> str:
     )
 
 
-def _alt(told: Context) -> str:
+def _alt(told: PointsContext) -> str:
     return (
         f"Scatter plot of {told.n:,} points, each moved by its owner, with the public box"
         f" and one record's perturbation area of mean radius {told.measure.words(told.area.mean_radius)}."
     )
 
 
-def _edges(told: Context) -> NDArray[np.float64]:
+def _edges(told: PointsContext) -> NDArray[np.float64]:
     """Return the bins of epsilon times the radius: public, to far beyond the mean."""
     d = told.words.box.d
     return np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)

@@ -10,7 +10,7 @@ from dpviz.core import Box, FloatArray, PointsRelease
 from dpviz.mechanisms import nearest_places
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, noise_box
-from dpviz.methods.nd_laplace.story.told import Context, budget_of, placed, plane_of
+from dpviz.methods.nd_laplace.story.told import PointsContext, budget_of, placed, plane_of
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import Fact, at_most, number, odds, small_odds
@@ -36,7 +36,7 @@ class Posterior:
     bound: float  # the most that the chance of that cell can be
 
 
-def posterior_of(told: Context) -> Posterior:
+def posterior_of(told: PointsContext) -> Posterior:
     """Ask the Bayes adversary about the chosen record's release; raises ValueError for more than two features."""
     d = told.words.box.d
     if d not in CELLS:
@@ -71,7 +71,7 @@ def _before(low: tuple[float, ...], high: tuple[float, ...]) -> float:
     return attacks.expected_error(prior, prior.weights, middle, "distance")
 
 
-def posterior_scene(told: Context, found: Posterior) -> Scene:
+def posterior_scene(told: PointsContext, found: Posterior) -> Scene:
     """Return the posterior as a heat map: public, but for the place where the record really is."""
     plane = plane_of(View(), told)
     stage = Stage(plane, Clock(-1, ("still",)))
@@ -122,7 +122,7 @@ def posterior_scene(told: Context, found: Posterior) -> Scene:
     )
 
 
-def posterior_facts(told: Context, found: Posterior) -> tuple[Fact, ...]:
+def posterior_facts(told: PointsContext, found: Posterior) -> tuple[Fact, ...]:
     """Return what the attacker expects, and how right that is, which only the record's owner knows."""
     words = told.measure.words
     true = told.unit[told.record] / told.scales
@@ -142,7 +142,7 @@ def odds_of(chance: float) -> str:
     return odds(100.0 * chance) if chance >= 0.05 else small_odds(100.0 * chance)
 
 
-def roc_chart(told: Context, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
+def roc_chart(told: PointsContext, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
     """Play the two-place game many times, and return the ROC with its bound: all invented, so public.
 
     A record stands in the box's middle or one radius beside it; the attacker knows which released point is its own.
@@ -179,6 +179,6 @@ def roc_chart(told: Context, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
     return scene, facts
 
 
-def _in_noise_unit(told: Context) -> FloatArray:
+def _in_noise_unit(told: PointsContext) -> FloatArray:
     points = told.result.release.points[[told.record]]
     return told.words.box.to_unit(points) if told.measure.shares else points

@@ -10,12 +10,12 @@ from dpviz.core import Box, Points
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.methods.nd_laplace.story import clusters
 from dpviz.methods.nd_laplace.story import membership as laplace_membership
-from dpviz.methods.nd_laplace.story.clusters import Compared, Helpers, ManyAgreements, PrivateClusters
+from dpviz.methods.nd_laplace.story.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
 
 Settings = tuple[float, str, str, str]  # ε, domain, remap, unit
 
 
-def compare(points: Points, box: Box, sample: bytes, method: str, n_clusters: int) -> Compared:
+def compare(points: Points, box: Box, sample: bytes, method: str, n_clusters: int) -> ClustersCompared:
     """Compare clusters on clean and on released points: the curator's."""
     return clusters.compared(points, _points(sample, box), method, n_clusters)
 

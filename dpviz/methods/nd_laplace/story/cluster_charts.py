@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels
-from dpviz.methods.nd_laplace.story.clusters import Compared, Helpers, ManyAgreements, PrivateClusters
-from dpviz.methods.nd_laplace.story.told import Context, placed, plane_of
+from dpviz.methods.nd_laplace.story.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
+from dpviz.methods.nd_laplace.story.told import PointsContext, placed, plane_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories.curves import Curve, layers_of
@@ -23,7 +23,7 @@ BAND = (10.0, 90.0)  # percentiles of the runs
 SIZE = 3.5
 
 
-def pair_scenes(told: Context, view: View, found: Compared) -> tuple[Scene, Scene]:
+def pair_scenes(told: PointsContext, view: View, found: ClustersCompared) -> tuple[Scene, Scene]:
     """Return the clean and the private clusters, both the curator's: colors agree as far as clusters do."""
     rows = found.private.rows
     clean = _scene(told, view, "Clean", told.unit[rows], found.nonprivate_labels, rows, Audience.CURATOR)
@@ -34,12 +34,12 @@ def pair_scenes(told: Context, view: View, found: Compared) -> tuple[Scene, Scen
     return both[0], both[1]
 
 
-def private_scene(told: Context, view: View, found: PrivateClusters) -> Scene:
+def private_scene(told: PointsContext, view: View, found: PrivateClusters) -> Scene:
     """Return the clusters of released points, made from the release alone."""
     return _scene(told, view, "Released points", told.released[found.rows], found.labels, found.rows, Audience.RELEASED)
 
 
-def agreement_facts(found: Compared) -> tuple[Fact, ...]:
+def agreement_facts(found: ClustersCompared) -> tuple[Fact, ...]:
     """Return how alike the two clusterings are: the curator's."""
     alike = found.agreement
     flipped = 100.0 * float(found.flipped.mean()) if len(found.flipped) else 0.0
@@ -64,7 +64,9 @@ def internal_facts(found: PrivateClusters) -> tuple[Fact, ...]:
     )
 
 
-def score_chart(name: str, levels: Sequence[float], found: Mapping[str, Sequence[FloatArray]], told: Context) -> Scene:
+def score_chart(
+    name: str, levels: Sequence[float], found: Mapping[str, Sequence[FloatArray]], told: PointsContext
+) -> Scene:
     """Return one score against ε, a line and a band for each method over its runs: the curator's."""
     x = np.log10(np.asarray(levels))
     curves = []
@@ -196,7 +198,7 @@ def _curve(
 
 
 def _scene(
-    told: Context, view: View, title: str, unit: FloatArray, labels: Labels, rows: Labels, audience: Audience
+    told: PointsContext, view: View, title: str, unit: FloatArray, labels: Labels, rows: Labels, audience: Audience
 ) -> Scene:
     plane = plane_of(view, told)
     stage = Stage(plane, Clock(-1, ("still",)))
@@ -216,7 +218,7 @@ def _scene(
     )
 
 
-def _flips(told: Context, view: View, found: Compared, flips: int) -> tuple[Layer, Layer]:
+def _flips(told: PointsContext, view: View, found: ClustersCompared, flips: int) -> tuple[Layer, Layer]:
     plane, rows = plane_of(view, told), found.private.rows[found.flipped]
     drawn = []
     for unit in (told.unit[rows], told.released[rows]):

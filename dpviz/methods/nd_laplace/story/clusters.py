@@ -30,7 +30,7 @@ class PrivateClusters:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ClustersCompared:
     """The same method on clean and on released points. Curator only."""
 
     private: PrivateClusters
@@ -79,12 +79,12 @@ def private_clusters(sample: Points, rows: Labels, method: str, n_clusters: int)
     return PrivateClusters(rows, labels, internal_scores(standard_scaled(sample), labels))
 
 
-def compared(points: Points, sample: Points, method: str, n_clusters: int) -> Compared:
+def compared(points: Points, sample: Points, method: str, n_clusters: int) -> ClustersCompared:
     """Cluster records of `points` (n, d) and the released `sample` of the same `rows_of`: the curator's."""
     private = private_clusters(sample, rows_of(len(points), method), method, n_clusters)
     clean = _labels(points[private.rows], method, n_clusters)
     agreement = nonprivate_agreement(private.labels, clean)
-    return Compared(private, clean, matched_labels(private.labels, clean), agreement)
+    return ClustersCompared(private, clean, matched_labels(private.labels, clean), agreement)
 
 
 def many_agreements(

@@ -8,7 +8,7 @@ from scipy import stats
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.methods.nd_laplace.algorithm import noise_box
-from dpviz.methods.nd_laplace.story.told import Context
+from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number, odds, small_odds
 
@@ -18,14 +18,14 @@ DIMENSIONS = (1, 2, 3, 5, 10, 30)
 BINS = 240
 
 
-def square_of(told: Context) -> Box:
+def square_of(told: PointsContext) -> Box:
     """Return the box of the first two features, one feature taken twice, in the unit of the noise."""
     box = noise_box(told.words.box, told.params)
     axes = [0, min(1, box.d - 1)]
     return Box(box.low[axes], box.high[axes])
 
 
-def density_scene(told: Context, where: str) -> Scene:
+def density_scene(told: PointsContext, where: str) -> Scene:
     """Return the density of a redrawn release of a record at one of PLACES, beside the walls that cut it off."""
     box = square_of(told)
     record = box.low + np.array(PLACES[where]) * box.widths
@@ -50,7 +50,7 @@ def density_scene(told: Context, where: str) -> Scene:
     return _map(told, box, "Where its release goes, drawn again", "Density", np.sqrt(heat), caption, (here,))
 
 
-def loss_scene(told: Context) -> Scene:
+def loss_scene(told: PointsContext) -> Scene:
     """Return how much is lost at each place: the ε that neighbors can be told apart by, over the ε of the noise.
 
     At z = x the log-ratio to a neighbor x' is epsilon d + log P(inside | x') - log P(inside | x), so per distance it is
@@ -69,7 +69,7 @@ def loss_scene(told: Context) -> Scene:
     return _map(told, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, (), Role.VIOLATION)
 
 
-def wall_facts(told: Context) -> tuple[Fact, ...]:
+def wall_facts(told: PointsContext) -> tuple[Fact, ...]:
     """Return what each way of keeping points in the box costs: public."""
     box, epsilon = square_of(told), told.params.epsilon
     level, per = told.level, told.measure.said
@@ -83,7 +83,7 @@ def wall_facts(told: Context) -> tuple[Fact, ...]:
     )
 
 
-def profile_chart(told: Context) -> Scene:
+def profile_chart(told: PointsContext) -> Scene:
     """Return the density of the move's length for several numbers of features, at the ε on screen."""
     per = 1.0 / told.params.epsilon
     scaled = np.linspace(0.0, DIMENSIONS[-1] * 1.5, BINS)
@@ -120,7 +120,7 @@ def profile_chart(told: Context) -> Scene:
     )
 
 
-def dimension_rows(told: Context) -> list[dict[str, str]]:
+def dimension_rows(told: PointsContext) -> list[dict[str, str]]:
     """Return, by the number of features, how far points move against a cube with the box's longest side: public."""
     side = float(noise_box(told.words.box, told.params).widths.max())
     epsilon = told.params.epsilon
@@ -140,7 +140,7 @@ def dimension_rows(told: Context) -> list[dict[str, str]]:
 
 
 def _map(
-    told: Context,
+    told: PointsContext,
     box: Box,
     title: str,
     name: str,

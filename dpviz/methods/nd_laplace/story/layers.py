@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 from dpviz.core import FloatArray, Labels
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace.algorithm import grid_of
-from dpviz.methods.nd_laplace.story.told import Context, outlines, placed
+from dpviz.methods.nd_laplace.story.told import PointsContext, outlines, placed
 from dpviz.plots import Frame, Kind, Layer, Role
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.panel import number
@@ -28,7 +28,7 @@ PICK = "record"  # what a click on a record reports
 RINGS = "Perturbation area"
 
 
-def frames_of(told: Context) -> tuple[Frame, ...]:
+def frames_of(told: PointsContext) -> tuple[Frame, ...]:
     """Name the stops: the way of every record, in words that are the same for all."""
     domain = told.params.domain
     redrawn = " Drawn again until the point is inside." if domain == "redraw" else ""
@@ -48,7 +48,7 @@ def frames_of(told: Context) -> tuple[Frame, ...]:
     )
 
 
-def clock_of(told: Context) -> Clock:
+def clock_of(told: PointsContext) -> Clock:
     """Return the stops of the scrubber."""
     middle = ("domain",) if told.params.domain in ("clamp", "remap") else ()
     return Clock(1, ("radius", "direction", *middle))
@@ -59,7 +59,7 @@ def sampled(n: int) -> Labels:
     return np.arange(0, n, max(1, -(-n // MOST_MOVES)), dtype=np.intp)
 
 
-def layers(told: Context, plane: Projection, rng: np.random.Generator) -> list[Layer]:
+def layers(told: PointsContext, plane: Projection, rng: np.random.Generator) -> list[Layer]:
     """Return what is drawn, from back to front."""
     stage = Stage(plane, clock_of(told))
     return [
@@ -72,7 +72,7 @@ def layers(told: Context, plane: Projection, rng: np.random.Generator) -> list[L
     ]
 
 
-def _crowd(told: Context, stage: Stage) -> list[Layer]:
+def _crowd(told: PointsContext, stage: Stage) -> list[Layer]:
     """Everybody's records and released points."""
     clock, kept = stage.clock, sample(told.n)
     style = {"size": 2.5 if told.n > FEW else 4.0, "isolate": False, "total": told.n, "glides": "index"}
@@ -90,7 +90,7 @@ def _crowd(told: Context, stage: Stage) -> list[Layer]:
     return found
 
 
-def _density(told: Context, stage: Stage) -> Layer:
+def _density(told: PointsContext, stage: Stage) -> Layer:
     """Where the released points are many: cells of the picture, blurred, so that a crowd does not hide one person."""
     plane = stage.projection
     xy = placed(told.released, plane, np.arange(told.n))
@@ -110,7 +110,7 @@ def _points(
     return stage.layer(name, Kind.POINTS, seen.role, seen.audience, rows, {"xy": xy, "group": group}, **style)
 
 
-def _ways(told: Context, stage: Stage) -> list[Layer]:
+def _ways(told: PointsContext, stage: Stage) -> list[Layer]:
     """The displacements of some records, and what can be clicked."""
     rows, clock, plane = sampled(told.n), stage.clock, stage.projection
     tails = placed(told.unit[rows], plane, rows)
@@ -148,7 +148,7 @@ def _ways(told: Context, stage: Stage) -> list[Layer]:
     ]
 
 
-def _chosen(told: Context, stage: Stage, rng: np.random.Generator) -> list[Layer]:
+def _chosen(told: PointsContext, stage: Stage, rng: np.random.Generator) -> list[Layer]:
     """The chosen record: its perturbation area by the law, draws from it, and what really happened to it."""
     clock, plane, i = stage.clock, stage.projection, np.array([told.record])
     here = placed(told.unit[i], plane, i)
@@ -199,7 +199,7 @@ def _chosen(told: Context, stage: Stage, rng: np.random.Generator) -> list[Layer
     ]
 
 
-def _area(told: Context, stage: Stage, here: FloatArray, rng: np.random.Generator) -> list[Layer]:
+def _area(told: PointsContext, stage: Stage, here: FloatArray, rng: np.random.Generator) -> list[Layer]:
     """The mean radius, the circles that hold 50, 90 and 95 in 100 releases, and draws from the law."""
     area, plane, noise = told.area, stage.projection, SECRET_NOISE
     radii = np.array([area.mean_radius, *area.radii])
@@ -251,7 +251,7 @@ def _area(told: Context, stage: Stage, here: FloatArray, rng: np.random.Generato
     ]
 
 
-def _rejected(told: Context, stage: Stage) -> list[Layer]:
+def _rejected(told: PointsContext, stage: Stage) -> list[Layer]:
     """The draws of the chosen record that ended outside the box (thesis, figure 5.1)."""
     found = told.step.rejected_of(told.record)
     if not len(found) or told.params.domain != "redraw":
@@ -274,7 +274,7 @@ def _rejected(told: Context, stage: Stage) -> list[Layer]:
     ]
 
 
-def _grid(told: Context, stage: Stage) -> list[Layer]:
+def _grid(told: PointsContext, stage: Stage) -> list[Layer]:
     """The public places that remap moves to."""
     if told.params.domain != "remap":
         return []
@@ -296,7 +296,7 @@ def _grid(told: Context, stage: Stage) -> list[Layer]:
     ]
 
 
-def _scale_bar(told: Context, stage: Stage) -> list[Layer]:
+def _scale_bar(told: PointsContext, stage: Stage) -> list[Layer]:
     """A bar as long as the radius that ε is stated for, under the box's lower wall."""
     plane = stage.projection
     if plane.corners is None:

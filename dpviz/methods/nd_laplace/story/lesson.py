@@ -10,7 +10,7 @@ from dpviz import attacks
 from dpviz.core import Labels, Points, PointsRelease, attacker_odds
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import nd_laplace
-from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.stories.panel import limit
 
 RADIUS = 500.0  # m, of the page's list: number 4
@@ -93,12 +93,12 @@ LESSON = Lesson(
         "noise_seed": "112",
     },
     (
-        Step(
+        LessonStep(
             "No curator",
             "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. "
             "Blue was sent. Click a record: the orange ring is how far it moves on average.",
         ),
-        Step(
+        LessonStep(
             "ε needs a distance",
             "Say ε is 1 within 500 m: two places up to 500 m apart can be told apart by a factor of e at most. "
             "Farther apart protects less, nearer protects more.",
@@ -111,7 +111,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "1.0"},
         ),
-        Step(
+        LessonStep(
             "Two homes",
             "An attacker knows that you live in one of two homes, 500 m apart, and sees the place that you sent. ε is "
             "1 within 500 m.",
@@ -124,7 +124,7 @@ LESSON = Lesson(
                 "most tell less. Two homes 5 km apart are told apart nearly always.",
             ),
         ),
-        Step(
+        LessonStep(
             "Again and again",
             "You send your place every day, each time with new noise and ε = 1 within 500 m. The attacker takes the "
             "mean of 100 days.",
@@ -138,7 +138,7 @@ LESSON = Lesson(
             ),
             {"under": "attacks"},
         ),
-        Step(
+        LessonStep(
             "What is left for clusters",
             "k-means makes six clusters of the places that were sent. Compare them with six clusters of the true "
             "places: 1 is the same, 0 is chance (adjusted Rand index).",
@@ -153,13 +153,13 @@ LESSON = Lesson(
             ),
             {"under": "clusters"},
         ),
-        Step(
+        LessonStep(
             "At the edge",
             "Some places were sent to beyond the town. Clamped to its wall they are as well protected: that uses what "
             "was sent and nothing else. Drawing again until one is inside costs up to twice the ε: try Draw again.",
             {"epsilon": "1.0", "domain": "clamp"},
         ),
-        Step(
+        LessonStep(
             "What the public sees",
             "Only sent places are left. Move ε and watch the town dissolve: here more privacy is visible for "
             "everybody.",

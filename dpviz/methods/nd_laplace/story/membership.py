@@ -17,7 +17,7 @@ from dpviz.attacks import ClassifierRelease, GameScores
 from dpviz.core import Box, Budget, Centers, CentersRelease, FloatArray, Points, PointsRelease, frozen
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, noise_box
-from dpviz.methods.nd_laplace.story.told import Context, budget_of
+from dpviz.methods.nd_laplace.story.told import PointsContext, budget_of
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories.panel import Fact, at_most, number, odds
@@ -111,7 +111,9 @@ def threshold_of(own: GameScores) -> float:
     return -float(own.inside.mean())
 
 
-def chart(told: Context, attack: str, parts: Sequence[GameScores], bare: GameScores) -> tuple[Scene, tuple[Fact, ...]]:
+def chart(
+    told: PointsContext, attack: str, parts: Sequence[GameScores], bare: GameScores
+) -> tuple[Scene, tuple[Fact, ...]]:
     """Return the ROC of one of ATTACKS with its bound and band, and the rates at the attacker's threshold: public.
 
     `parts` are games on moved points, the first the attacker's own, which only sets the threshold; `bare` is one
@@ -133,7 +135,7 @@ def chart(told: Context, attack: str, parts: Sequence[GameScores], bare: GameSco
     return scene, _facts(scores, roc, unmoved, threshold_of(parts[0]), budget)
 
 
-def apart_words(told: Context) -> str:
+def apart_words(told: PointsContext) -> str:
     """Say how far x and x' are apart and what that makes of ε."""
     measure, world = told.measure, world_of(told.words.box, told.params, told.measure.radius)
     budget = budget_of(told.params, world.pair)

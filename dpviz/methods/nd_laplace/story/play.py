@@ -20,7 +20,7 @@ LOSS: attacks.Loss = "distance"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Game:
+class LocationGame:
     """The public part of a game; rounds come from its seed."""
 
     level: float
@@ -33,13 +33,13 @@ class Game:
         return float(self.adversary.prior.box.widths[0])
 
 
-def game_of(level: float, measure: Measure) -> Game:
+def game_of(level: float, measure: Measure) -> LocationGame:
     """Return a game on a map of SIDE radii, where every place is equally likely."""
     prior = attacks.uniform_prior(Box.cube(0.0, SIDE * measure.radius, 2), (PLACES, PLACES))
-    return Game(level, measure, attacks.location_adversary(prior, epsilon=level / measure.radius))
+    return LocationGame(level, measure, attacks.location_adversary(prior, epsilon=level / measure.radius))
 
 
-def round_of(game: Game, number_of: int, seed: int) -> tuple[LocationRound, LocationSecret]:
+def round_of(game: LocationGame, number_of: int, seed: int) -> tuple[LocationRound, LocationSecret]:
     """Return a round (from 0) and its answer, which is not to be shown before the guess."""
     epsilon = game.level / game.measure.radius
 
@@ -50,18 +50,22 @@ def round_of(game: Game, number_of: int, seed: int) -> tuple[LocationRound, Loca
     return next(attacks.location_rounds(mechanism, game.adversary, n_rounds=1, rng=rng))
 
 
-def place_of(game: Game, index: int) -> Points:
+def place_of(game: LocationGame, index: int) -> Points:
     """Return the place (2,) that a mark stands for."""
     return np.asarray(game.adversary.prior.locations[index])
 
 
-def score_of(game: Game, played: LocationRound, secret: LocationSecret, index: int) -> LocationScore:
+def score_of(game: LocationGame, played: LocationRound, secret: LocationSecret, index: int) -> LocationScore:
     """Score the guess of a place."""
     return attacks.score_location(played, secret, place_of(game, index), game.adversary, LOSS)
 
 
 def scene(
-    game: Game, played: LocationRound, guess: int | None, secret: LocationSecret | None, score: LocationScore | None
+    game: LocationGame,
+    played: LocationRound,
+    guess: int | None,
+    secret: LocationSecret | None,
+    score: LocationScore | None,
 ) -> Scene:
     """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
     side = game.side
@@ -102,7 +106,7 @@ def scene(
     )
 
 
-def score_facts(game: Game, score: LocationScore) -> tuple[Fact, ...]:
+def score_facts(game: LocationGame, score: LocationScore) -> tuple[Fact, ...]:
     """Return one guess beside the best attacker's."""
     words = game.measure.words
     return (
@@ -112,7 +116,7 @@ def score_facts(game: Game, score: LocationScore) -> tuple[Fact, ...]:
     )
 
 
-def tally_facts(game: Game, tally: LocationTally) -> tuple[Fact, ...]:
+def tally_facts(game: LocationGame, tally: LocationTally) -> tuple[Fact, ...]:
     """Return all guesses beside the best attacker's expectation."""
     words = game.measure.words
     ratio = tally.mean_loss / tally.expected_loss if tally.expected_loss > 0 else 1.0

@@ -6,7 +6,7 @@ from dpviz.attacks.reconstruction import mean_error
 from dpviz.mechanisms import perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
 from dpviz.methods.nd_laplace.algorithm import ANDRES, PAPER
-from dpviz.methods.nd_laplace.story.told import Look
+from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
 
 MISREADINGS = (
@@ -83,7 +83,7 @@ RELEASES = 10  # of one place, in the formula for several; ours
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run, with lengths in the unit of the noise."""
     epsilon, n = it.params.epsilon, it.d
-    look = it.look if isinstance(it.look, Look) else Look(1.0)
+    look = it.look if isinstance(it.look, PointsLook) else PointsLook(1.0)
     unit, level = "shares of the range" if look.shares else look.unit, epsilon * look.radius
     area = perturbation_area(n, epsilon=epsilon)
     far = float(radius_quantile(0.95, n, epsilon=epsilon))

@@ -8,7 +8,7 @@ from dpviz import attacks
 from dpviz.core import FloatArray, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
-from dpviz.methods.nd_laplace.story.told import Context, placed, plane_of
+from dpviz.methods.nd_laplace.story.told import PointsContext, placed, plane_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import geometric_median
 from dpviz.stories.ground_layers import box_layer
@@ -21,7 +21,7 @@ TRIED = (1, 2, 3, 5, 8, 13, 20, 30, 50)
 N_RECORDS = 400  # invented ones behind the measured errors
 
 
-def again(told: Context, n_releases: int, *, seed: int) -> FloatArray:
+def again(told: PointsContext, n_releases: int, *, seed: int) -> FloatArray:
     """Return the chosen record's release, and `n_releases` - 1 more of it (m, d), box units: one person's own."""
     record = told.result.trace[0].nonprivate_points[[told.record]]
     rng = np.random.default_rng([seed, told.record])
@@ -29,13 +29,13 @@ def again(told: Context, n_releases: int, *, seed: int) -> FloatArray:
     return np.concatenate([told.released[[told.record]], told.words.box.to_unit(more)])[:n_releases]
 
 
-def guesses(told: Context, releases: FloatArray) -> tuple[FloatArray, FloatArray]:
+def guesses(told: PointsContext, releases: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean and the geometric median (d,) of releases (m, d), all in box units; distances are the noise's."""
     release = PointsRelease(releases / told.scales)
     return attacks.reconstruct_mean(release) * told.scales, attacks.reconstruct_median(release) * told.scales
 
 
-def repeat_scene(told: Context, view: View, releases: FloatArray) -> Scene:
+def repeat_scene(told: PointsContext, view: View, releases: FloatArray) -> Scene:
     """Return all releases of the record with both guesses: one person's own picture."""
     plane = plane_of(view, told)
     stage = Stage(plane, Clock(-1, ("still",)))
@@ -64,7 +64,7 @@ def repeat_scene(told: Context, view: View, releases: FloatArray) -> Scene:
     )
 
 
-def repeat_facts(told: Context, releases: FloatArray) -> tuple[Fact, ...]:
+def repeat_facts(told: PointsContext, releases: FloatArray) -> tuple[Fact, ...]:
     """Return how far off both guesses are: one person's own."""
     true, words = told.unit[told.record], told.measure.words
     off = [float(np.linalg.norm((guess - true) / told.scales)) for guess in guesses(told, releases)]
@@ -74,7 +74,7 @@ def repeat_facts(told: Context, releases: FloatArray) -> tuple[Fact, ...]:
     )
 
 
-def budget_facts(told: Context, n_releases: int) -> tuple[Fact, ...]:
+def budget_facts(told: PointsContext, n_releases: int) -> tuple[Fact, ...]:
     """Return what so many releases of one record cost together: public."""
     proved = told.result.guarantee.proved
     if proved is None:
@@ -86,7 +86,7 @@ def budget_facts(told: Context, n_releases: int) -> tuple[Fact, ...]:
     )
 
 
-def error_chart(told: Context, n_releases: int) -> Scene:
+def error_chart(told: PointsContext, n_releases: int) -> Scene:
     """Return the root mean square error of both guesses against the number of releases, by law: public."""
     d, epsilon = told.words.box.d, told.params.epsilon
     tried = np.array(TRIED, dtype=np.float64)

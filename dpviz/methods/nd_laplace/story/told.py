@@ -43,7 +43,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PointsLook:
     """What only the page knows of the picture: the radius that ε is for, and whose perturbation area is drawn."""
 
     radius: float  # in the unit of the noise
@@ -58,14 +58,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class PointsContext:
     """One run: the release is everybody's, the rest of row i is known to person i alone."""
 
     result: Result[PointsRelease, Step]
     params: Params
     unit: Points  # (n, d) records, box units
     words: Words
-    look: Look
+    look: PointsLook
 
     @property
     def measure(self) -> Measure:
@@ -126,9 +126,9 @@ def measure_of(units: tuple[str, ...], params: Params, radius: float) -> Measure
     return Measure(radius, units[0] if len(set(units)) == 1 else "")
 
 
-def look_at(measure: Measure, record: int) -> Look:
+def look_at(measure: Measure, record: int) -> PointsLook:
     """Return the look of a page that states ε for this radius."""
-    return Look(measure.radius, measure.unit, measure.shares, record)
+    return PointsLook(measure.radius, measure.unit, measure.shares, record)
 
 
 def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
@@ -138,7 +138,7 @@ def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
     return bool(units and units[0]) or float(box.widths.max() / box.widths.min()) <= LONGEST
 
 
-def plane_of(view: View, told: Context) -> Projection:
+def plane_of(view: View, told: PointsContext) -> Projection:
     """Return the projection of `view`; a map whose lengths are the same both ways where the box allows it."""
     plane = project(view, told.words, told.unit)
     if plane.corners is None or plane.nonprivate:
@@ -156,7 +156,7 @@ def plane_of(view: View, told: Context) -> Projection:
     return replace(plane, matrix=frozen(plane.matrix * ratio), x=x, y=y, corners=frozen(plane.corners * ratio))
 
 
-def outlines(centers: FloatArray, radii: FloatArray, told: Context, plane: Projection) -> FloatArray:
+def outlines(centers: FloatArray, radii: FloatArray, told: PointsContext, plane: Projection) -> FloatArray:
     """Return the outlines (m, p, 2) of balls of `radii` (m,), noise units, around places (m, 2) of the picture.
 
     The picture of a ball {x + r u} under a linear map M is the ellipse r (M M^T)^(1/2) (cos, sin).

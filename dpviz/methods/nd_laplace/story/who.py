@@ -18,7 +18,7 @@ SEEN = (-0.1, 1.1)  # of the map's side; a point beyond is drawn at the rim, on 
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class TwoPlacesGame:
     """The public part of a game: A and B stand one radius apart on a map."""
 
     level: float
@@ -36,7 +36,7 @@ class Game:
         return float(attacks.laplace_total_variation(self.level, 1.0, 2))
 
 
-def round_of(game: Game, number_of: int, seed: int) -> tuple[MembershipRound, MembershipSecret]:
+def round_of(game: TwoPlacesGame, number_of: int, seed: int) -> tuple[MembershipRound, MembershipSecret]:
     """Return a round (from 0) and its answer, which is not to be shown before the guess."""
     epsilon = game.level / game.measure.radius
 
@@ -54,7 +54,7 @@ def best_guess(played: MembershipRound) -> int:
     return 0 if attacks.nearer_scores(_released(played), here, there)[0] > 0 else 1
 
 
-def scene(game: Game, played: MembershipRound, secret: MembershipSecret | None) -> Scene:
+def scene(game: TwoPlacesGame, played: MembershipRound, secret: MembershipSecret | None) -> Scene:
     """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
     side = SIDE * game.measure.radius
 

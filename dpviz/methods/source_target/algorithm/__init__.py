@@ -44,7 +44,7 @@ from dpviz.methods.source_target.algorithm.averages import (
 )
 from dpviz.methods.source_target.algorithm.budget import (
     PAPER,
-    Scheme,
+    SourceTargetScheme,
     count_threshold,
     events_of,
     guarantee_of,
@@ -88,7 +88,7 @@ class _Problem:
     places: Points  # (r, d) the representatives
     core: Coreset
     ball: Ball
-    scheme: Scheme
+    scheme: SourceTargetScheme
     params: Params
 
 
@@ -191,8 +191,8 @@ def _ball(box: Box, params: Params) -> Ball:
     return ball
 
 
-def _scheme(params: Params, n_averages: int) -> Scheme:
-    return Scheme(
+def _scheme(params: Params, n_averages: int) -> SourceTargetScheme:
+    return SourceTargetScheme(
         method=params.method,
         noise=params.noise,
         published=params.calibration == "published",
@@ -205,7 +205,7 @@ def _scheme(params: Params, n_averages: int) -> Scheme:
     )
 
 
-def _noisy(value: FloatArray, scheme: Scheme, rng: np.random.Generator) -> FloatArray:
+def _noisy(value: FloatArray, scheme: SourceTargetScheme, rng: np.random.Generator) -> FloatArray:
     scale = noise_scale(scheme)
     if scheme.noise == "laplace":
         return laplace(value, scale=scale, rng=rng)

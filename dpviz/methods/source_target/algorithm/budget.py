@@ -41,7 +41,7 @@ INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class SourceTargetScheme:
     """What calibration needs to know of a run, all public."""
 
     method: str  # "nas" or "nna"
@@ -65,7 +65,7 @@ class Scheme:
         return Budget(self.epsilon or 0.0, self.delta or 0.0)
 
 
-def l1_sensitivity(scheme: Scheme, *, published: bool) -> float:
+def l1_sensitivity(scheme: SourceTargetScheme, *, published: bool) -> float:
     """Return how far one record moves everything that is released, in L1."""
     root = math.sqrt(scheme.d)
     if scheme.method == "nas":
@@ -73,14 +73,14 @@ def l1_sensitivity(scheme: Scheme, *, published: bool) -> float:
     return 1.0 + root if published else 1.0 + root / 2.0
 
 
-def l2_sensitivity(scheme: Scheme, *, published: bool) -> float:
+def l2_sensitivity(scheme: SourceTargetScheme, *, published: bool) -> float:
     """Return how far one record moves everything that is released, in L2."""
     if scheme.method == "nas":
         return math.sqrt(scheme.n_averages) / scheme.t
     return 2.0 if published else math.sqrt(1.25)
 
 
-def noise_scale(scheme: Scheme) -> float:
+def noise_scale(scheme: SourceTargetScheme) -> float:
     """Return Laplace's b or Gaussian's sigma of every number released, in diameters of the ball; 0 at infinity.
 
     NAS: b = n sqrt(d) / (t eps), sigma = sqrt(n / (2 rho)) / t, published (eps, delta)
@@ -103,7 +103,7 @@ def noise_scale(scheme: Scheme) -> float:
     return math.sqrt(18.0 * n * log_inverse * math.log(1.25 * (n + 1) / budget.delta)) / (scheme.t * budget.epsilon)
 
 
-def count_threshold(scheme: Scheme, rule: str, gamma: float) -> float:
+def count_threshold(scheme: SourceTargetScheme, rule: str, gamma: float) -> float:
     """Return the noisy count from which a cell's average is released.
 
     "published", algorithm 2: 1 + ln((sqrt(d) + 1)/gamma)/eps. "lemma", from lemma 5.9: 1 + b ln(1/gamma), with the b
@@ -117,7 +117,7 @@ def count_threshold(scheme: Scheme, rule: str, gamma: float) -> float:
     return 1.0 + math.log((math.sqrt(scheme.d) + 1.0) / gamma) / scheme.pure_epsilon
 
 
-def noise_bound(scheme: Scheme, gamma: float) -> float:
+def noise_bound(scheme: SourceTargetScheme, gamma: float) -> float:
     """Return Lambda: with probability 1 - gamma no NAS average is moved further, in diameters of the ball. Public.
 
     Gaussian sqrt(d) sigma sqrt(2 ln(2 d n / gamma)), Laplace sqrt(d) b ln(d n / gamma): a union over n d numbers.
@@ -129,7 +129,7 @@ def noise_bound(scheme: Scheme, gamma: float) -> float:
     return math.sqrt(d) * scale * math.sqrt(2.0 * math.log(2.0 * d * n / gamma))
 
 
-def events_of(scheme: Scheme) -> tuple[Event, ...]:
+def events_of(scheme: SourceTargetScheme) -> tuple[Event, ...]:
     """Return what was done: one release of noisy numbers, its true sensitivity and its noise."""
     nas = scheme.method == "nas"
     what = f"{scheme.n_averages} averages" if nas else "counts and sums of disjoint cells"
@@ -145,7 +145,7 @@ def events_of(scheme: Scheme) -> tuple[Event, ...]:
     return (LaplaceEvent(what, l1_sensitivity(scheme, published=False), scale, purpose=Purpose.POINTS),)
 
 
-def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
+def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guarantee:
     """Return the paper's claim beside what the events prove, both under ADD_REMOVE on S."""
     theorem = {
         ("nas", "laplace"): "theorem 5.10",
@@ -171,7 +171,7 @@ def guarantee_of(scheme: Scheme, events: tuple[Event, ...]) -> Guarantee:
     return Guarantee(published, Claim(gdp_epsilon(event.mu, delta), delta, adjacency, how, rho=rho), _caveats(scheme))
 
 
-def _caveats(scheme: Scheme) -> tuple[str, ...]:
+def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:
     nas, gaussian = scheme.method == "nas", scheme.noise == "gaussian"
     said = (
         (INFINITE_CAVEAT, noise_scale(scheme) == 0),
@@ -187,7 +187,7 @@ def _caveats(scheme: Scheme) -> tuple[str, ...]:
     return (*(text for text, holds in said if holds), PUBLIC_CAVEAT, FREE_CAVEAT, SUMS_CAVEAT)
 
 
-def _vacuous(scheme: Scheme) -> str:
+def _vacuous(scheme: SourceTargetScheme) -> str:
     return (
         f"The noise's part of the cost bound is {noise_bound(scheme, 0.05):.2g} (γ = 0.05) in a ball of diameter 1, so "
         "it says nothing here."

@@ -35,7 +35,7 @@ class LikelyCells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbors:
+class NearestRecords:
     """The nearest records of each target, nearest first; equally near ones in any order. Curator only."""
 
     nonprivate_distances: FloatArray  # (r, t + 1)
@@ -126,7 +126,7 @@ def likely_cells(source: Points, leaves: Leaves) -> LikelyCells:
     return LikelyCells(leaves.order.take(places), np.flatnonzero(places < 0))
 
 
-def nearest_records(source: Points, targets: Points, t: int) -> Neighbors:
+def nearest_records(source: Points, targets: Points, t: int) -> NearestRecords:
     """Return the t < m nearest of `source` (m, d), |s| <= 1/2, to each of `targets` (r, d)."""
     leaves, (n, d) = Leaves.of(source), targets.shape
     distances, places, means = np.empty((n, t + 1)), np.empty((n, t), dtype=np.intp), np.empty((n, d))
@@ -137,4 +137,4 @@ def nearest_records(source: Points, targets: Points, t: int) -> Neighbors:
         places[rows] = leaves.order.take(places[rows])
 
     on_all_cores(search, _shares(n, n * t))
-    return Neighbors(distances, places, means)
+    return NearestRecords(distances, places, means)

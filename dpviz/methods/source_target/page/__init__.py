@@ -40,12 +40,12 @@ def draw() -> None:
         spent: dict[str, Any] = {budget.name: value}
         return algorithm.Params(targets=targets.points, ball=targets.ball, **spent, **chosen)
 
-    def prepare(told: story.Context) -> story.Context:
+    def prepare(told: story.SourceTargetContext) -> story.SourceTargetContext:
         """Add what only this page knows: the known classes, and the record that is looked at."""
         told = replace(told, targets_public=targets.public, record=record)
         return story.with_classes(told, classes, targets.classes)
 
-    def method(value: float) -> Setup[algorithm.Params, story.Context]:
+    def method(value: float) -> Setup[algorithm.Params, story.SourceTargetContext]:
         """Return what is run at a budget."""
         adds = (targets.public, record, *source_target_data.link(page.source))
         return Setup(METHOD, METHOD.story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
@@ -72,11 +72,13 @@ def draw() -> None:
     with page.slider:
         budget_and_picture()
 
-    def stand() -> outcomes.Stand:
+    def stand() -> outcomes.Backdrop:
         """Return what stands behind the runs: the public targets."""
-        return outcomes.Stand(page.source.dataset.box.to_unit(targets.points))
+        return outcomes.Backdrop(page.source.dataset.box.to_unit(targets.points))
 
-    now = two_worlds.Asked(lambda: method(float(state.value(budget))), source_target.POINT, record=source_target.RECORD)
+    now = two_worlds.WorldsTab(
+        lambda: method(float(state.value(budget))), source_target.POINT, record=source_target.RECORD
+    )
     tabs = {
         "costs": lambda: source_target.costs(page, params_at(float(state.value(budget))), noise, budget),
         "runs": lambda: outcomes.many(page, method, budget, noise, view, stand=stand),

@@ -19,9 +19,9 @@ from dpviz.data.target_pairs import (
     source_of,
     spread_targets,
 )
-from dpviz.stories.recipe import Spread
+from dpviz.stories.recipe import TargetSpread
 from dpviz.ui import controls, state
-from dpviz.ui.data.picker import Shelf, Source
+from dpviz.ui.data.picker import DataCatalog, Source
 
 SPREAD = Knob(
     "targets",
@@ -46,21 +46,21 @@ SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Targets:
+class PublicTargets:
     """The public side of a page's problem."""
 
     points: Points  # (n, d) data units
     ball: Ball | None
     classes: Labels | None  # (n,)
     public: bool  # False: spread over bounds that were taken from the records
-    spread: Spread | None = None  # how; None: a pair has its own
+    spread: TargetSpread | None = None  # how; None: a pair has its own
 
 
 def _source(name: str, *, n: int, seed: int, **given: Any) -> Dataset:
     return source_of(name, _pair(name, n, seed, tuple(sorted(given.items()))))
 
 
-SHELF = Shelf(PAIRS, pair_sizes, pair_knobs, _source)
+SHELF = DataCatalog(PAIRS, pair_sizes, pair_knobs, _source)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -68,18 +68,18 @@ def _pair(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...]) -> S
     return load_pair(name, n=n, seed=seed, **dict(knobs))
 
 
-def targets(source: Source) -> Targets:
+def targets(source: Source) -> PublicTargets:
     """Return the targets of a pair, or draw the knobs of targets that are spread over the source's box."""
     dataset = source.dataset
     if not source.own and source.key[0] in PAIRS:
         pair = _pair(*source.key)
-        return Targets(pair.targets, pair.ball, pair.target_labels, not pair.bounds_from_data)
+        return PublicTargets(pair.targets, pair.ball, pair.target_labels, not pair.bounds_from_data)
     spread = str(controls.control(SPREAD))
     with st.expander("More of the targets"):
         n, seed = int(controls.control(NUMBER)), int(controls.control(SEED))
     box = dataset.box
     points = _spread(tuple(box.low.tolist()), tuple(box.high.tolist()), n, spread, seed)
-    return Targets(points, None, None, not dataset.bounds_from_data, Spread(n, spread, seed))
+    return PublicTargets(points, None, None, not dataset.bounds_from_data, TargetSpread(n, spread, seed))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, scope="session")

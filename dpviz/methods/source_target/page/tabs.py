@@ -17,7 +17,7 @@ from dpviz.methods.source_target.story import batches as source_target_tasks
 from dpviz.methods.source_target.story import change as story
 from dpviz.methods.source_target.story import many as target_many
 from dpviz.methods.source_target.story.layers import PICK, thinning
-from dpviz.methods.source_target.story.many import Costs, Question
+from dpviz.methods.source_target.story.many import CostQuestion, Costs
 from dpviz.stories import View, Words
 from dpviz.stories.panel import number
 from dpviz.tools.two_worlds import page as two_worlds
@@ -25,7 +25,7 @@ from dpviz.ui import address, asking, controls, reading, reproduction, state
 from dpviz.ui.data.picker import choose
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Job
@@ -73,13 +73,13 @@ def link() -> list[tuple[str, str]]:
     return [(knob.name, knob.format(state.value(knob))) for knob in (TAB, WHAT)]
 
 
-def looked_at(frame: Frame) -> int | None:
+def looked_at(frame: PageFrame) -> int | None:
     """Return the row of the record that the reader looks at, None where nobody looks or there is none."""
     n = frame.source.dataset.n
     return min(int(state.value(RECORD)), n - 1) if n and state.value(TAB) in LOOKING else None
 
 
-def follow_click(frame: Frame, picture: LiveState | None) -> None:
+def follow_click(frame: PageFrame, picture: LiveState | None) -> None:
     """Look at the record that was clicked, once for each click."""
     if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
         return
@@ -93,7 +93,7 @@ def follow_click(frame: Frame, picture: LiveState | None) -> None:
     st.rerun(scope="app")
 
 
-def costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
+def costs(frame: PageFrame, params: Params, noise: Noise, budget: Knob) -> None:
     """Draw every method's cost over many runs. The budget is read when they begin: the slider's fragment moves it."""
     if frame.public:
         st.info("Costs are exact, and each run is a separate release. Only the curator sees them.")
@@ -102,7 +102,7 @@ def costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
 
 
 @st.fragment
-def _costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
+def _costs(frame: PageFrame, params: Params, noise: Noise, budget: Knob) -> None:
     if state.is_blank():
         return
     n_runs, now = int(controls.control(RUNS)), float(state.value(budget))
@@ -110,7 +110,10 @@ def _costs(frame: Frame, params: Params, noise: Noise, budget: Knob) -> None:
     ks = sorted({each for each in CENTERS if each <= len(params.targets)} | {min(k, len(params.targets))})
     grid = sorted({*BUDGETS[budget.name], now})
     each = {at: _at(params, budget, at) for at in grid}
-    asked = [Question.of(each[now], ks), *(Question.of(each[at], (min(k, len(params.targets)),)) for at in grid)]
+    asked = [
+        CostQuestion.of(each[now], ks),
+        *(CostQuestion.of(each[at], (min(k, len(params.targets)),)) for at in grid),
+    ]
     jobs = [Job(source_target_tasks.many_runs, (question, n_runs, seed)) for question in asked]
     answers = asking.ask(
         frame.source, jobs, what=f"budgets, {n_runs} runs each", key="wait-source-target", secret=noise.secret
@@ -134,7 +137,7 @@ def _at(params: Params, budget: Knob, value: float) -> Params:
 
 
 def _draw(
-    frame: Frame, budget: Knob, now: float, k: int, over_k: Costs | None, known: dict[float, Costs | None]
+    frame: PageFrame, budget: Knob, now: float, k: int, over_k: Costs | None, known: dict[float, Costs | None]
 ) -> None:
     symbol, unit = "ρ" if budget.name == "rho" else "ε", _unit(frame)
     if over_k is None:
@@ -156,7 +159,7 @@ def _draw(
     st.caption(f"The paper's fourth comparator, DP-GAN, is {ABSENT}.")
 
 
-def record(frame: Frame, params_at: Callable[[float], Params], budget: Knob, noise: Noise, shown: View) -> None:
+def record(frame: PageFrame, params_at: Callable[[float], Params], budget: Knob, noise: Noise, shown: View) -> None:
     """Draw what one source record changes under the same noise, and the preset where one record decides."""
     st.button("Show the pair where one record decides", on_click=_worst_case, help="Observation 4.2 of the paper.")
     row = looked_at(frame)
@@ -175,7 +178,7 @@ def record(frame: Frame, params_at: Callable[[float], Params], budget: Knob, noi
 
 @st.fragment
 def _record(
-    frame: Frame, row: int, params_at: Callable[[float], Params], budget: Knob, noise: Noise, shown: View
+    frame: PageFrame, row: int, params_at: Callable[[float], Params], budget: Knob, noise: Noise, shown: View
 ) -> None:
     if state.is_blank():
         return
@@ -193,7 +196,7 @@ def _record(
         st.caption("Both runs have noise of this session, other than the picture's: secret noise is not drawn twice.")
 
 
-def _say(frame: Frame, params: Params, seen: story.Change) -> None:
+def _say(frame: PageFrame, params: Params, seen: story.SourceChange) -> None:
     """Say in words what changed, and for observation 4.2's pair what no private method can avoid."""
     n_before, n_after = len(seen.before.release.centers), len(seen.after.release.centers)
     st.markdown(
@@ -224,6 +227,6 @@ def _worst_case() -> None:
     set_epsilon(state.widget_key("epsilon"), WORST_EPSILON)
 
 
-def _unit(frame: Frame) -> str:
+def _unit(frame: PageFrame) -> str:
     units: Sequence[str] = frame.source.dataset.units
     return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""

@@ -17,7 +17,15 @@ from dpviz.methods.source_target.paper.cost_tables import (
     orderings_table,
     times_table,
 )
-from dpviz.methods.source_target.paper.pair_runs import METHODS, Outcome, PairSpec, Setting, runs, settings_of, timed
+from dpviz.methods.source_target.paper.pair_runs import (
+    METHODS,
+    PairOutcome,
+    PairSetting,
+    PairSpec,
+    runs,
+    settings_of,
+    timed,
+)
 
 SOURCE = f"{PAPER}, section 6 and appendix C"
 RUNS = 30  # section 6
@@ -65,7 +73,7 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable
         pair.draw(folder, np.random.default_rng(0))  # a missing file is found before minutes are spent
     both, one, by_t = settings_of(METHODS, ablation=True), settings_of(METHODS), settings_of(["nas"], ts=TS)
 
-    def found(chosen: tuple[PairSpec, ...], settings: list[Setting], ks: tuple[int, ...]) -> list[Outcome]:
+    def found(chosen: tuple[PairSpec, ...], settings: list[PairSetting], ks: tuple[int, ...]) -> list[PairOutcome]:
         return [run for pair in chosen for run in runs(pair, folder, settings, ks, seed, n_runs, jobs=jobs)]
 
     synthetic, real = found(SYNTHETIC, both, KS), found(REAL_PAIRS, both, REAL_KS)

@@ -8,7 +8,15 @@ from dpviz.baselines.source_target_rivals import ABSENT, RIVALS
 from dpviz.experiments.cells import interval, interval_columns, rounded, significant
 from dpviz.experiments.statistics import mean_estimate, ratio_estimate
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.source_target.paper.pair_runs import CORED, METHODS, NO_BUDGET, REPEATS, Outcome, RunTime, Setting
+from dpviz.methods.source_target.paper.pair_runs import (
+    CORED,
+    METHODS,
+    NO_BUDGET,
+    REPEATS,
+    PairOutcome,
+    PairSetting,
+    RunTime,
+)
 
 COLUMNS = (
     Column("set", "Pair"),
@@ -51,9 +59,9 @@ RIVALS_NOTE = (
 SELECTION = "Every method's centers are chosen by FasterPAM on all targets; the paper uses AkM."
 
 
-def cost_table(table_id: str, title: str, found: Sequence[Outcome], *notes: str) -> ResultTable:
+def cost_table(table_id: str, title: str, found: Sequence[PairOutcome], *notes: str) -> ResultTable:
     """Return one row for each pair, setting and k, in the order of the runs."""
-    groups: dict[tuple[str, Setting, int], list[Outcome]] = {}
+    groups: dict[tuple[str, PairSetting, int], list[PairOutcome]] = {}
     for outcome in found:
         groups.setdefault((outcome.pair, outcome.setting, outcome.k), []).append(outcome)
     rows = [_row(*key, group) for key, group in groups.items()]
@@ -84,7 +92,7 @@ def times_table(found: Sequence[RunTime], *notes: str) -> ResultTable:
     return ResultTable("times", "Run times", caption, columns, tuple(rows), (*notes, paper, GAN))
 
 
-def orderings_table(synthetic: Sequence[Outcome], real: Sequence[Outcome], k: int) -> ResultTable:
+def orderings_table(synthetic: Sequence[PairOutcome], real: Sequence[PairOutcome], k: int) -> ResultTable:
     """Return for each pair and budget which share of the gap between Cluster T and non-private STC a method closes."""
     rows: list[dict[str, Cell]] = []
     usual = [one for one in (*synthetic, *real) if one.setting.coreset == (one.setting.method in CORED)]
@@ -142,7 +150,7 @@ def absent_row(pair: str) -> dict[str, Cell]:
     return row | dict.fromkeys(("closed", "closed_low", "closed_high", "wins"))
 
 
-def _row(pair: str, setting: Setting, k: int, group: Sequence[Outcome]) -> dict[str, Cell]:
+def _row(pair: str, setting: PairSetting, k: int, group: Sequence[PairOutcome]) -> dict[str, Cell]:
     costs = [one.cost for one in group]
     return {
         "set": pair,

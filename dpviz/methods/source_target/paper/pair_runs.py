@@ -42,7 +42,7 @@ class PairSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PairSetting:
     """One way to choose centers."""
 
     method: str
@@ -52,11 +52,11 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PairOutcome:
     """One choice of k centers. Curator only."""
 
     pair: str
-    setting: Setting
+    setting: PairSetting
     k: int
     cost: float  # diameters of the ball
     floor: float  # of non-private STC on the same draw
@@ -68,7 +68,7 @@ class RunTime:
     """How long one choice of k centers took, in milliseconds of processor time."""
 
     pair: str
-    setting: Setting
+    setting: PairSetting
     k: int
     release: float  # S'
     selection: float  # T_k
@@ -77,24 +77,24 @@ class RunTime:
 def runs(
     pair: PairSpec,
     folder: Path,
-    settings: Sequence[Setting],
+    settings: Sequence[PairSetting],
     ks: Sequence[int],
     seed: int,
     n_runs: int,
     *,
     jobs: int = 1,
-) -> list[Outcome]:
+) -> list[PairOutcome]:
     """Return every setting and k on each of `n_runs` draws of one pair; the same for any `jobs`."""
     tasks = (
         delayed(one_run)(pair, folder, settings, ks, (seed, zlib.crc32(pair.name.encode()), i)) for i in range(n_runs)
     )
-    done: list[list[Outcome]] = Parallel(n_jobs=jobs)(tasks)
+    done: list[list[PairOutcome]] = Parallel(n_jobs=jobs)(tasks)
     return [outcome for one in done for outcome in one]
 
 
 def one_run(
-    pair: PairSpec, folder: Path, settings: Sequence[Setting], ks: Sequence[int], seed: tuple[int, int, int]
-) -> list[Outcome]:
+    pair: PairSpec, folder: Path, settings: Sequence[PairSetting], ks: Sequence[int], seed: tuple[int, int, int]
+) -> list[PairOutcome]:
     """Draw the pair once and try every setting on it; the noise of a setting does not depend on the others."""
     data = pair.draw(folder, np.random.default_rng([*seed, 0]))
     unit = data.ball.to_unit(data.targets)
@@ -113,11 +113,11 @@ def one_run(
             chosen = _select(unit, released, ks)
         for k in ks:
             outcome = _cost(unit, ceilings, chosen[k]), floors[k], _accuracy(data, unit, source, chosen[k])
-            found.append(Outcome(pair.name, setting, k, *outcome))
+            found.append(PairOutcome(pair.name, setting, k, *outcome))
     return found
 
 
-def timed(pair: PairSpec, folder: Path, settings: Sequence[Setting], k: int, seed: int) -> list[RunTime]:
+def timed(pair: PairSpec, folder: Path, settings: Sequence[PairSetting], k: int, seed: int) -> list[RunTime]:
     """Return how long each setting takes on one draw of a pair, in processor time: the least of REPEATS."""
     data = pair.draw(folder, np.random.default_rng([seed, zlib.crc32(pair.name.encode())]))
     unit, source = data.ball.to_unit(data.targets), data.ball.to_unit(data.ball.project(data.box.clip(data.source)))
@@ -135,22 +135,22 @@ def timed(pair: PairSpec, folder: Path, settings: Sequence[Setting], k: int, see
     return found
 
 
-def settings_of(methods: Iterable[str], *, ablation: bool = False, ts: Sequence[int] = (T,)) -> list[Setting]:
+def settings_of(methods: Iterable[str], *, ablation: bool = False, ts: Sequence[int] = (T,)) -> list[PairSetting]:
     """Return every setting of some methods: NNA and NAS with the coreset, the rivals without; `ablation`: also turned.
 
     What has no budget, coreset or t stands once.
     """
-    made: dict[Setting, None] = {}
+    made: dict[PairSetting, None] = {}
     for method in methods:
         usual = method in CORED
         for budget in BUDGETS if method in (*CORED, "private_kmeans") else (NO_BUDGET,):
             for cored in (usual, not usual) if ablation and method != "nonprivate" else (usual,):
                 for t in ts if method == "nas" else (T,):
-                    made[Setting(method, budget, cored, t)] = None
+                    made[PairSetting(method, budget, cored, t)] = None
     return list(made)
 
 
-def _released(data: SourceTarget, setting: Setting, rng: np.random.Generator) -> Points:
+def _released(data: SourceTarget, setting: PairSetting, rng: np.random.Generator) -> Points:
     """Return S' (m', d) in the ball's unit; nothing for Cluster T."""
     if setting.method in ("nonprivate", "cluster_t"):
         return np.empty((0, data.box.d))

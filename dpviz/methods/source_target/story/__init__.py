@@ -14,7 +14,7 @@ from dpviz.methods.source_target.story import charts
 from dpviz.methods.source_target.story import layers as draw
 from dpviz.methods.source_target.story import words as saying
 from dpviz.methods.source_target.story.many import outcome
-from dpviz.methods.source_target.story.told import Context, context, reference, reference_key
+from dpviz.methods.source_target.story.told import SourceTargetContext, context, reference, reference_key
 from dpviz.methods.source_target.story.words import TERMS, allowance, contents, risk, sentence, utility
 from dpviz.plots import Axis, Frame, Scene
 from dpviz.stories.center_facts import not_established
@@ -25,7 +25,7 @@ from dpviz.stories.view import Projection, View, project
 
 __all__ = [
     "TERMS",
-    "Context",
+    "SourceTargetContext",
     "allowance",
     "contents",
     "context",
@@ -44,12 +44,12 @@ __all__ = [
 WIDER = (0.0, 0.08, 0.25, 0.6)  # of the frame, on each side; farther out a mark would leave too little of the box
 
 
-def with_classes(told: Context, source: Labels | None, targets: Labels | None) -> Context:
+def with_classes(told: SourceTargetContext, source: Labels | None, targets: Labels | None) -> SourceTargetContext:
     """Add the true classes of source (m,) and targets (n,), where a pair knows them."""
     return replace(told, nonprivate_classes=source, target_classes=targets)
 
 
-def scene(told: Context, view: View, *, rng: np.random.Generator) -> Scene:
+def scene(told: SourceTargetContext, view: View, *, rng: np.random.Generator) -> Scene:
     """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng
     plane = project(view, told.words, told.unit)
@@ -93,14 +93,14 @@ def _widened(plane: Projection, public: FloatArray) -> tuple[Axis, Axis]:
     )
 
 
-def side_charts(told: Context) -> tuple[tuple[str, Scene], ...]:
+def side_charts(told: SourceTargetContext) -> tuple[tuple[str, Scene], ...]:
     """Return (key, chart) of what stands below the numbers: counts and threshold, or the bound and the truth."""
     if told.params.method == "nna":
         return (("counts", charts.count_chart(told)),)
     return (("bound", charts.bound_chart(told)),)
 
 
-def frames(told: Context) -> tuple[Frame, ...]:
+def frames(told: SourceTargetContext) -> tuple[Frame, ...]:
     """Name the stops of the scrubber, in public words."""
     release, params, r = told.result.release, told.params, told.step.n_averages
     given = "Targets and box are public. The source is secret: its records serve whoever is near."
@@ -120,7 +120,7 @@ def frames(told: Context) -> tuple[Frame, ...]:
     return (Frame("0: given", given), averaged, Frame("2: noise", noise), released, Frame("4: new centers", chosen))
 
 
-def recolored(told: Context, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(told: SourceTargetContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return a photograph (height, width, 3) whose pixels wear the nearest released color or new center: curator."""
     box, release = told.words.box, told.result.release
     known = np.concatenate([release.centers, told.params.targets[release.selected]])

@@ -32,7 +32,7 @@ FRAMES = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
+class SourceChange:
     """Two neighbouring sources under the same noise; everything is the curator's."""
 
     row: int
@@ -66,7 +66,7 @@ class Change:
         return len(np.setxor1d(self.before.release.origins, self.after.release.origins))
 
 
-def change(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> Change:
+def change(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> SourceChange:
     """Take record `row` of the source (m, d) away, or move it to `place` (d,), data units, and run both with one seed.
 
     Noise is drawn for the targets' averages, so that it does not depend on the source: both runs have the same.
@@ -85,10 +85,10 @@ def change(points: Points, box: Box, params: Params, row: int, place: Points | N
         best = select_centers(targets, each, params.n_centers, solver=params.solver, rng=rng)
         for line, chosen in enumerate((before.release.selected, after.release.selected, best)):
             costs[line, column] = cost_of(distances, targets, chosen)
-    return Change(row, points, other, before, after, costs)
+    return SourceChange(row, points, other, before, after, costs)
 
 
-def change_scene(seen: Change, params: Params, words: Words, view: View) -> Scene:
+def change_scene(seen: SourceChange, params: Params, words: Words, view: View) -> Scene:
     """Draw both releases over each other; the curator's, because the noise is known."""
     plane = project(view, words, words.box.to_unit(seen.nonprivate_before))
     stage, unit = Stage(plane, CLOCK), words.box.to_unit
@@ -137,7 +137,7 @@ def change_scene(seen: Change, params: Params, words: Words, view: View) -> Scen
     )
 
 
-def rows_of(seen: Change, unit: str) -> list[dict[str, str]]:
+def rows_of(seen: SourceChange, unit: str) -> list[dict[str, str]]:
     """Return a table: what the choice before, the choice after and the best cost on either source."""
     names = ("Chosen before", "Chosen after", "Best, no privacy")
     return [

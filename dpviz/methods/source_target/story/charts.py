@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpviz.core import FloatArray
-from dpviz.methods.source_target.story.told import Context
+from dpviz.methods.source_target.story.told import SourceTargetContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import number
 
@@ -11,7 +11,7 @@ BAR = 0.8  # of a column's width
 EMPTY = 1.0  # diameters: no two costs differ by more
 
 
-def count_chart(told: Context) -> Scene:
+def count_chart(told: SourceTargetContext) -> Scene:
     """Return the noisy counts of the cells, the largest first, beside the threshold; those refused are secret."""
     release, step = told.result.release, told.step
     assert release.noisy_counts is not None
@@ -39,7 +39,7 @@ def count_chart(told: Context) -> Scene:
     )
 
 
-def bound_chart(told: Context) -> Scene:
+def bound_chart(told: SourceTargetContext) -> Scene:
     """Return the parts of the data-dependent bound beside the difference that it is about: exact, the curator's."""
     step, params = told.step, told.params
     parts = [step.nonprivate_delta_t or 0.0, step.noise_bound or 0.0, max(params.coreset_radius, 0.0)]

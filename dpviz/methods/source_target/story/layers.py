@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.methods.source_target.story.told import Context
+from dpviz.methods.source_target.story.told import SourceTargetContext
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import number
@@ -30,7 +30,7 @@ def thinning(n: int) -> int:
     return max(1, -(-n // MOST_DRAWN))
 
 
-def given_layers(told: Context, stage: Stage) -> list[Layer]:
+def given_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     """The source, which is the curator's, the targets, which are public, and the record that is looked at."""
     every, n = thinning(len(told.unit)), len(told.targets)
     size = 3.0 if len(told.unit) > FEW_RECORDS else 5.0
@@ -55,7 +55,7 @@ def given_layers(told: Context, stage: Stage) -> list[Layer]:
     return layers
 
 
-def average_layers(told: Context, stage: Stage) -> list[Layer]:
+def average_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     """Where averages are taken: the public cells or some fans, and the exact averages."""
     step, places = told.step, told.representatives
     counts = told.params.method == "nna"
@@ -106,7 +106,7 @@ def average_layers(told: Context, stage: Stage) -> list[Layer]:
     return layers
 
 
-def release_layers(told: Context, stage: Stage) -> list[Layer]:
+def release_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     """S' with its noisy counts, and what the threshold refused."""
     counts, released = told.result.release.noisy_counts, told.released
     names: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ def release_layers(told: Context, stage: Stage) -> list[Layer]:
     return layers
 
 
-def choice_layers(told: Context, stage: Stage) -> list[Layer]:
+def choice_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     """The new centers, whom they serve as the release tells it, and for the curator the choice without privacy."""
     last, new = _during(CHOICE), told.servers >= told.n_released
     known = np.concatenate([told.released, told.selected])
@@ -166,7 +166,7 @@ def choice_layers(told: Context, stage: Stage) -> list[Layer]:
     ]
 
 
-def _refused(told: Context, stage: Stage) -> list[Layer]:
+def _refused(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     """Cells without a released average: that is public; how many records they seemed to have is not released."""
     refused, step, shown = told.refused, told.step, _during(RELEASE)
     places = told.representatives[refused][None]
@@ -191,7 +191,7 @@ def _refused(told: Context, stage: Stage) -> list[Layer]:
     return layers
 
 
-def _fans(told: Context, stage: Stage, neighbors: Labels) -> Layer:
+def _fans(told: SourceTargetContext, stage: Stage, neighbors: Labels) -> Layer:
     """Lines from some targets, evenly chosen, to some of their nearest records."""
     rows = np.unique(np.linspace(0, len(neighbors) - 1, FANS).astype(np.intp))
     columns = np.unique(np.linspace(0, neighbors.shape[1] - 1, FAN_LINES).astype(np.intp))
@@ -223,7 +223,7 @@ def _lines(name: str, seen: Seen, ends: FloatArray, drawn: NDArray[np.bool_], st
     return stage.layer(name, Kind.SEGMENTS, *_seen(seen), _during(CHOICE), arrays, **style)
 
 
-def _green(told: Context) -> Seen:
+def _green(told: SourceTargetContext) -> Seen:
     return PUBLIC if told.targets_public else Seen(Role.VIOLATION, Audience.CURATOR)
 
 

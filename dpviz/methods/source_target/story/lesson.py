@@ -9,7 +9,7 @@ from dpviz.core import Labels
 from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import load_pair
 from dpviz.methods.source_target import algorithm
-from dpviz.stories.lesson import Answer, Lesson, Question, Step, ranges
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 
 N_CENTERS = 5
 N_RUNS = 15  # noise seeds 0 to 14
@@ -76,12 +76,12 @@ LESSON = Lesson(
     "Placing first-aid points beside paramedics whose homes are secret, and the one record that decides all.",
     {"data": "first_aid", "n": "2000", "epsilon": "0.5", "n_centers": "5", "noise_seed": "112"},
     (
-        Step(
+        LessonStep(
             "Read the picture",
             "Green squares are public places that need help nearby. Grey dots are paramedics: secret. Step through it: "
             "noisy means of paramedics stand in for them, and five new first-aid points are chosen beside those.",
         ),
-        Step(
+        LessonStep(
             "Why look at secrets?",
             "You could ignore the paramedics and place five points for the public places alone. The best that is "
             "possible is to know them all.",
@@ -94,7 +94,7 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        Step(
+        LessonStep(
             "With ε = 1",
             "S′ is released in place of the paramedics: for each cell a noisy mean, if its noisy count is large "
             "enough. Selection sees S′ and nothing else. Say ε is 1.",
@@ -108,7 +108,7 @@ LESSON = Lesson(
             ),
             after={"epsilon": "1.0"},
         ),
-        Step(
+        LessonStep(
             "With ε = 0.1",
             "Now lower ε to 0.1. Stand-ins scatter over the town and pretend to help where nobody lives.",
             {"epsilon": "1.0"},
@@ -122,7 +122,7 @@ LESSON = Lesson(
             ),
             {"epsilon": "0.1"},
         ),
-        Step(
+        LessonStep(
             "One record decides",
             "A made-up town: one paramedic stands on the most crowded place, all others far away. With that one "
             "record, the best two points serve the other places. Keep those two, and let the record leave.",
@@ -136,7 +136,7 @@ LESSON = Lesson(
                 exact=True,
             ),
         ),
-        Step(
+        LessonStep(
             "What the public sees",
             "The paramedics are gone. Stand-ins, places and new points stay, and the noisy counts that passed. Whoever "
             "sees this may place points of their own: that costs no more ε.",

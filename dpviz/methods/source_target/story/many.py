@@ -9,7 +9,7 @@ from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
 from dpviz.core import Ball, Box, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.methods.source_target.story.told import Context, cost_of, unit_of_cost
+from dpviz.methods.source_target.story.told import SourceTargetContext, cost_of, unit_of_cost
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.curves import Curve, layers_of
@@ -23,7 +23,7 @@ BAND = (10.0, 90.0)  # percentiles of the runs
 
 
 @dataclass(frozen=True)
-class Question:
+class CostQuestion:
     """One budget and some k. Equal questions have equal answers on the same source, so that a job is named by one."""
 
     n_centers: tuple[int, ...]
@@ -51,7 +51,7 @@ class Costs:
     nonprivate_costs: FloatArray
 
 
-def outcome(told: Context, _classes: Labels | None, _look: object) -> Outcome:
+def outcome(told: SourceTargetContext, _classes: Labels | None, _look: object) -> Outcome:
     """Return what many runs show of this one: its new centers, and what they cost beside the source."""
     floor = told.nonprivate_cost(told.reference.nonprivate_selected)
     unit = unit_of_cost(told.words).strip()
@@ -59,7 +59,7 @@ def outcome(told: Context, _classes: Labels | None, _look: object) -> Outcome:
     return Outcome(told.selected, told.nonprivate_cost(told.result.release.selected), figure)
 
 
-def run_many(source: Points, box: Box, question: Question, n_runs: int, seed: int) -> Costs:
+def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed: int) -> Costs:
     """Run every method `n_runs` times with different noise; each S' serves all k."""
     params, targets = question.params, question.params.targets
     ball = Ball.around(box) if params.ball is None else params.ball

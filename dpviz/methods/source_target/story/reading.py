@@ -3,7 +3,7 @@
 import math
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, zcdp_rho_for
-from dpviz.methods.source_target.algorithm.budget import Scheme, l1_sensitivity, l2_sensitivity, noise_bound
+from dpviz.methods.source_target.algorithm.budget import SourceTargetScheme, l1_sensitivity, l2_sensitivity, noise_bound
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
 
@@ -88,15 +88,15 @@ def words(_it: Known) -> dict[str, str]:
     return WORDS
 
 
-def scheme_of(it: Known) -> Scheme:
+def scheme_of(it: Known) -> SourceTargetScheme:
     """Return what the run's noise was made from; NAS releases every average, so that their number is public."""
     p = it.params
     n = len(it.release.centers) if p.method == "nas" else 1
     published = p.calibration == "published"
-    return Scheme(p.method, p.noise, published, p.epsilon, p.rho, p.delta, p.t, it.d, n)
+    return SourceTargetScheme(p.method, p.noise, published, p.epsilon, p.rho, p.delta, p.t, it.d, n)
 
 
-def _moved(scheme: Scheme) -> Formula:
+def _moved(scheme: SourceTargetScheme) -> Formula:
     """Return how far one record moves everything that is released, as the calibration takes it."""
     d, n, t = scheme.d, scheme.n_averages, scheme.t
     laplace = scheme.noise == "laplace"
@@ -117,7 +117,7 @@ def _moved(scheme: Scheme) -> Formula:
     return Formula("How far one record moves what is released", f"{symbol} = {general}", filled, value, source=source)
 
 
-def _noise(scheme: Scheme, event: LaplaceEvent | GaussianEvent) -> Formula:
+def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> Formula:
     name, source = "Noise of every number released", _theorem(scheme)
     if isinstance(event, LaplaceEvent):
         top = l1_sensitivity(scheme, published=scheme.published)
@@ -147,7 +147,7 @@ def _noise(scheme: Scheme, event: LaplaceEvent | GaussianEvent) -> Formula:
     return Formula(name, r"\sigma = \frac{\Delta_2}{\mu(\varepsilon, \delta)}", filled, event.sigma, source=source)
 
 
-def _theorem(scheme: Scheme) -> str:
+def _theorem(scheme: SourceTargetScheme) -> str:
     """Return where the noise is from."""
     theorem = {
         ("nas", "laplace"): "5.10",
@@ -158,7 +158,7 @@ def _theorem(scheme: Scheme) -> str:
     return f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "ours: the least that this release needs"
 
 
-def _threshold(it: Known, scheme: Scheme) -> Formula:
+def _threshold(it: Known, scheme: SourceTargetScheme) -> Formula:
     name, value, gamma = "A cell's average is released from this noisy count on", it.release.threshold, it.params.gamma
     scale = tex(it.release.scale)
     if scheme.noise == "gaussian":
@@ -172,7 +172,7 @@ def _threshold(it: Known, scheme: Scheme) -> Formula:
     return Formula(name, general, filled, value, "records", "Schnapp & Sabato, algorithm 2")
 
 
-def _bound(it: Known, scheme: Scheme) -> Formula:
+def _bound(it: Known, scheme: SourceTargetScheme) -> Formula:
     d, n, gamma = scheme.d, scheme.n_averages, it.params.gamma
     scale = tex(it.release.scale)
     if scheme.noise == "laplace":
@@ -188,7 +188,7 @@ def _bound(it: Known, scheme: Scheme) -> Formula:
     )
 
 
-def _proved(scheme: Scheme, event: LaplaceEvent | GaussianEvent) -> Formula | None:
+def _proved(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> Formula | None:
     """Return the proved epsilon of Laplace noise from the sensitivity that holds."""
     if not isinstance(event, LaplaceEvent) or event.scale == 0:
         return None

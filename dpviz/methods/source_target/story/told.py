@@ -16,7 +16,7 @@ SELECT_SEED = 0  # of selections that stand beside the run: they need it for ver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Floor:
+class TargetReference:
     """What the run is compared with, and the public borders of its cells; distances in data units."""
 
     nonprivate_distances: FloatArray  # (n,) from each target to its nearest source record; infinite without any
@@ -26,14 +26,14 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class SourceTargetContext:
     """A run with its source, its targets and what it is compared with."""
 
     result: Result[SourceTargetRelease, Step]
     params: Params
     unit: Points  # (m, d) source records in box units: the curator's
     words: Words
-    reference: Floor
+    reference: TargetReference
     targets: Points  # (n, d) box units, public
     servers: Labels  # (n,) who serves each target best as the release tells it: first S', then the new centers
     served: FloatArray  # (n,) how far away that is, data units
@@ -100,7 +100,9 @@ def reference_key(params: Params) -> tuple[object, ...]:
     return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
 
 
-def reference(points: Points, words: Words, result: Result[SourceTargetRelease, Step], params: Params) -> Floor:
+def reference(
+    points: Points, words: Words, result: Result[SourceTargetRelease, Step], params: Params
+) -> TargetReference:
     """Choose centers beside the source itself, and as if there were none."""
     del result
     targets, box = params.targets, words.box
@@ -114,7 +116,7 @@ def reference(points: Points, words: Words, result: Result[SourceTargetRelease, 
         select_centers(targets, given, params.n_centers, solver=params.solver, rng=np.random.default_rng(SELECT_SEED))
         for given in (points, points[:0])
     )
-    return Floor(frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders))
+    return TargetReference(frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders))
 
 
 def context(
@@ -122,14 +124,14 @@ def context(
     params: Params,
     points: Points,
     words: Words,
-    floor: Floor,
-) -> Context:
-    """Prepare the telling of a run on the source `points` (m, d), data units."""
+    floor: TargetReference,
+) -> SourceTargetContext:
+    """Prepare the context of a run on the source `points` (m, d), data units."""
     release, box = result.release, words.box
     known = np.concatenate([release.centers, params.targets[release.selected]])
     served, servers = cKDTree(known).query(params.targets, k=1)
     unit = unit_records(points, box)
-    return Context(
+    return SourceTargetContext(
         result=result,
         params=params,
         unit=unit,
@@ -141,7 +143,7 @@ def context(
     )
 
 
-def nonprivate_accuracies(told: Context) -> tuple[tuple[str, float], ...]:
+def nonprivate_accuracies(told: SourceTargetContext) -> tuple[tuple[str, float], ...]:
     """Return (choice, share of targets whose nearest labelled point has their class); () where a class is unknown.
 
     Labelled are the source and the chosen targets: what domain adaptation pays for. Curator only.
@@ -165,7 +167,7 @@ def nonprivate_accuracies(told: Context) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def diameter(told: Context) -> float:
+def diameter(told: SourceTargetContext) -> float:
     """Return the ball's diameter in data units, public."""
     return 2.0 * told.step.ball.radius
 

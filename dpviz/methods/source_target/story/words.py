@@ -4,7 +4,13 @@ import math
 from collections.abc import Callable
 
 from dpviz.methods.source_target.algorithm import Params, guarantees
-from dpviz.methods.source_target.story.told import Context, diameter, nonprivate_accuracies, unit_of_cost, vacuous
+from dpviz.methods.source_target.story.told import (
+    SourceTargetContext,
+    diameter,
+    nonprivate_accuracies,
+    unit_of_cost,
+    vacuous,
+)
 from dpviz.stories import center_facts
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.panel import EQUAL, Fact, Sentence, number
@@ -33,7 +39,7 @@ TERMS = (
 )
 
 
-def sentence(told: Context) -> Sentence:
+def sentence(told: SourceTargetContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     params = told.params
     spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
@@ -48,7 +54,7 @@ def sentence(told: Context) -> Sentence:
     return Sentence(curator=f"{made}; {off}.", public=f"{made}, and {centers} {'are' if k != 1 else 'is'} chosen.")
 
 
-def utility(told: Context) -> tuple[Fact, ...]:
+def utility(told: SourceTargetContext) -> tuple[Fact, ...]:
     """Return what the release says, public, and what it costs, which is exact: the curator's."""
     unit, (cost, floor) = unit_of_cost(told.words), _costs(told)
     ignorant = told.nonprivate_cost(told.reference.ignorant)
@@ -68,7 +74,7 @@ def utility(told: Context) -> tuple[Fact, ...]:
     return (*facts, Fact("Points in S′", points, shared, True), *_noise_facts(told), *_bound_facts(told))
 
 
-def risk(told: Context) -> tuple[Fact, ...]:
+def risk(told: SourceTargetContext) -> tuple[Fact, ...]:
     """Return what the guarantee allows an attacker; public."""
     return center_facts.risk(told.result.guarantee.proved)
 
@@ -79,7 +85,7 @@ def allowance(words: Words, params: Params) -> Callable[[float], str]:
     return lambda budget: both_limits(at(budget))
 
 
-def contents(told: Context) -> Contents:
+def contents(told: SourceTargetContext) -> Contents:
     """Declare what a run protects, takes as public, and shows in confidence."""
     targets = "All targets" if told.targets_public else "The targets, which were spread over the records' bounds here"
     return Contents(
@@ -93,7 +99,7 @@ def contents(told: Context) -> Contents:
     )
 
 
-def alt(told: Context) -> str:
+def alt(told: SourceTargetContext) -> str:
     """Describe the picture from public parameters and the release alone."""
     places = told.params.targets[told.result.release.selected]
     where = "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
@@ -103,7 +109,7 @@ def alt(told: Context) -> str:
     )
 
 
-def caption(told: Context, plane: Projection) -> str:
+def caption(told: SourceTargetContext, plane: Projection) -> str:
     """Say what is drawn, from public facts only."""
     if plane.nonprivate:
         return "Principal directions are computed from the records: curator only. Two features have a public view."
@@ -120,7 +126,7 @@ def caption(told: Context, plane: Projection) -> str:
     return " ".join(parts)
 
 
-def _source(told: Context) -> str:
+def _source(told: SourceTargetContext) -> str:
     """Name the source, in the words of the pair that the page opens with where it is that one."""
     return "paramedics" if told.words.title == FIRST_AID else "source"
 
@@ -135,7 +141,7 @@ def _way(cost: float, without: float) -> str:
     return f"{number(float(f'{abs(percent):.2g}'))} % {'longer' if percent > 0 else 'shorter'} than"
 
 
-def _costs(told: Context) -> tuple[float, float]:
+def _costs(told: SourceTargetContext) -> tuple[float, float]:
     chosen, floor = told.result.release.selected, told.reference.nonprivate_selected
     return told.nonprivate_cost(chosen), told.nonprivate_cost(floor)
 
@@ -146,7 +152,7 @@ def _times(cost: float, floor: float) -> str:
     return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
 
 
-def _noise_facts(told: Context) -> tuple[Fact, ...]:
+def _noise_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
     release, law = told.result.release, "scale" if told.params.noise == "laplace" else "standard deviation"
     if release.threshold is None:
         off, unit = number(release.scale * diameter(told)), unit_of_cost(told.words)
@@ -157,7 +163,7 @@ def _noise_facts(told: Context) -> tuple[Fact, ...]:
     )
 
 
-def _bound_facts(told: Context) -> tuple[Fact, ...]:
+def _bound_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
     """Return the measured difference between S and S', and the data-dependent bound on it: the curator's."""
     share, step = "Mean change of a target's distance to the source, in diameters of the ball.", told.step
     facts = [Fact("S′ instead of S, measured", number(told.nonprivate_difference()), share, False)]

@@ -19,7 +19,7 @@ from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, panel, reading, state
 from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
-from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, Frame
+from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
@@ -68,7 +68,7 @@ _FOUND = "dpviz:audit-found"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AuditQuestion:
     """What is asked: everything that the answer follows from, beside the data."""
 
     key: str
@@ -77,7 +77,7 @@ class Question:
     seed: int
 
 
-def ask(frame: Frame) -> Question:
+def ask(frame: PageFrame) -> AuditQuestion:
     """Draw the knobs: method, mode, the two worlds, runs and their seed."""
     with frame.slider:
         method = str(controls.control(METHOD))
@@ -91,17 +91,17 @@ def ask(frame: Frame) -> Question:
     with frame.more:
         runs = int(controls.control(RUNS))
         seed = int(controls.control(SEED))
-    return Question(key, record, runs, seed)
+    return AuditQuestion(key, record, runs, seed)
 
 
-def link(question: Question) -> list[tuple[str, str]]:
+def link(question: AuditQuestion) -> list[tuple[str, str]]:
     """Return what this page adds to the link."""
     pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
     pairs.append(("audited_mode", question.key))
     return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
 
 
-def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee] | None:
+def guarantee_of(frame: PageFrame, question: AuditQuestion) -> tuple[AuditCase, Guarantee] | None:
     """Return the case and its two claims; None, with a message, where these records cannot be audited."""
     dataset = frame.source.dataset
     try:
@@ -112,7 +112,7 @@ def guarantee_of(frame: Frame, question: Question) -> tuple[AuditCase, Guarantee
         return None
 
 
-def label(frame: Frame, question: Question, case: AuditCase, guarantee: Guarantee) -> Label:
+def label(frame: PageFrame, question: AuditQuestion, case: AuditCase, guarantee: Guarantee) -> Label:
     """Put both claims on a label; how far a real record moved, for an ε per distance, is not the public's."""
     told = case.pair.distance > 0.0 and not (frame.public and question.record != CONSTRUCTED)
     distances = ((case.pair.distance, "this pair's distance"),) if told else ()
@@ -121,7 +121,7 @@ def label(frame: Frame, question: Question, case: AuditCase, guarantee: Guarante
 
 
 @st.fragment
-def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> None:
+def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: str) -> None:
     """Draw the runs' progress with a button to stop them, then what they show."""
     if state.is_blank():
         return
@@ -155,14 +155,14 @@ def measured(frame: Frame, question: Question, case: AuditCase, query: str) -> N
             st.caption("Curator view: measured on real records. An audit is not a release.")
 
 
-def under(frame: Frame, question: Question, case: AuditCase | None) -> None:
+def under(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
     """Draw what stands under the pictures: the table of all modes, or what there is to read about this audit."""
     tabs = {"table": lambda: audit_table.table(frame), reading.CHOICE[0]: lambda: _read(frame, question, case)}
     controls.fill(TAB, tabs)
 
 
 @st.fragment
-def _read(frame: Frame, question: Question, case: AuditCase | None) -> None:
+def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
     if state.is_blank():
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
@@ -175,7 +175,11 @@ def _read(frame: Frame, question: Question, case: AuditCase | None) -> None:
     data = data_of(frame.source, public=frame.public)
     code = audit_reading.code(data, question.key, question.record, _sizes(question, case), question.seed)
     reading.article(
-        audit_reading.MISREADINGS, audit_reading.PAPERS, [reading.Part("", found, audit_reading.WORDS)], code, CODE
+        audit_reading.MISREADINGS,
+        audit_reading.PAPERS,
+        [reading.FormulaPart("", found, audit_reading.WORDS)],
+        code,
+        CODE,
     )
 
 
@@ -184,7 +188,7 @@ def _kept() -> dict[Any, EpsilonBound]:
     return kept
 
 
-def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | None:
+def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> EpsilonBound | None:
     """Return the finished audit; None while runs are missing, with a line that says how many there are."""
     name = (frame.source.key, question)
     kept = _kept()
@@ -210,14 +214,14 @@ def _bound(frame: Frame, question: Question, case: AuditCase) -> EpsilonBound | 
     return bound
 
 
-def _sizes(question: Question, case: AuditCase) -> list[int]:
+def _sizes(question: AuditQuestion, case: AuditCase) -> list[int]:
     """Return the runs of each part in each world: one part where many runs are one call."""
     if isinstance(case.runner, Batch):
         return [question.runs * BATCHED]
     return [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
 
 
-def _parts(frame: Frame, question: Question, sizes: Sequence[int]) -> Sequence[Any] | None:
+def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
     jobs = [
         Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
         for world in (0, 1)

@@ -13,7 +13,7 @@ from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit.cases import AuditCase, cases
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION
 from dpviz.ui import asking, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.server.background import Job
 
 FILE = ASSETS / "audit" / "methods.json"
@@ -38,7 +38,7 @@ _LIVE = "dpviz:audit-table-live"
 
 
 @st.fragment
-def table(frame: Frame) -> None:
+def table(frame: PageFrame) -> None:
     """Draw the table of the file, or the one that is being made."""
     if state.is_blank():
         return
@@ -66,7 +66,7 @@ def table(frame: Frame) -> None:
         st.code(report.command, language="sh", wrap_lines=True)
 
 
-def _made_here(frame: Frame) -> None:
+def _made_here(frame: PageFrame) -> None:
     jobs = [Job(audit_tasks.line, (key, RUNS, SEED)) for key in cases()]
     answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT, secret=False)
     label = "Back to the file's table" if answers.complete else "Stop making the table"

@@ -13,7 +13,7 @@ from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
-from dpviz.tools.compare.page.question import CLUSTERS, KNOBS, Question, ask, read_at
+from dpviz.tools.compare.page.question import CLUSTERS, KNOBS, CompareQuestion, ask, read_at
 from dpviz.tools.compare.page.runs import Gathered, gathered
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
@@ -21,7 +21,7 @@ from dpviz.ui.address import address
 from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 
 TITLE = "Compare"
@@ -45,7 +45,7 @@ CODE = "The calls behind the frontier above: the same records, runs and seeds."
 _CLICK = "dpviz:compare-click"
 
 
-def link(frame: Frame) -> list[tuple[str, str]]:
+def link(frame: PageFrame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     asked = (frame.source.suited(knob) if knob is CLUSTERS else knob for knob in KNOBS)
     every = (*asked, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
@@ -53,7 +53,7 @@ def link(frame: Frame) -> list[tuple[str, str]]:
 
 
 @st.fragment
-def compared(frame: Frame, question: Question) -> None:
+def compared(frame: PageFrame, question: CompareQuestion) -> None:
     """Draw the frontier of what is there so far, the chosen runs, and the tabs."""
     if state.is_blank():
         return
@@ -104,7 +104,7 @@ def compared(frame: Frame, question: Question) -> None:
 
     def read() -> None:
         parts = [
-            reading.Part(name, found, compare_reading.WORDS)
+            reading.FormulaPart(name, found, compare_reading.WORDS)
             for name, found in compare_reading.formulas(drawn, runs.rows, at)
             if found
         ]
@@ -115,13 +115,13 @@ def compared(frame: Frame, question: Question) -> None:
         controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
 
 
-def _done(question: Question, runs: Gathered) -> int:
+def _done(question: CompareQuestion, runs: Gathered) -> int:
     """Count the methods of which every run is there."""
     wanted = question.n_runs * len(question.epsilons)
     return sum(len(runs.rows.get(entry, ())) >= wanted for entry in question.entries)
 
 
-def _code(frame: Frame, question: Question, at: float) -> str:
+def _code(frame: PageFrame, question: CompareQuestion, at: float) -> str:
     return compare_reading.code(
         data_of(frame.source, public=False),
         question.entries,
@@ -135,13 +135,13 @@ def _code(frame: Frame, question: Question, at: float) -> str:
     )
 
 
-def hidden(frame: Frame) -> None:
+def hidden(frame: PageFrame) -> None:
     """Say why the public sees nothing; the link has all that is asked, for the curator to open."""
     st.info(story.HIDDEN)
     address(state.query([*link(frame), ("audience", "public")]))
 
 
-def guide(question: Question) -> None:
+def guide(question: CompareQuestion) -> None:
     """Say what a line's look means, and what must not be held against what."""
     neighbors = story.NEIGHBORS[question.adjacency]
     st.markdown(
@@ -159,7 +159,7 @@ def guide(question: Question) -> None:
 
 
 def _series(
-    question: Question, rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool
+    question: CompareQuestion, rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool
 ) -> tuple[story.Series, ...]:
     keys = list(ENTRIES)
     made = (

@@ -12,11 +12,11 @@ from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES, Compared
 from dpviz.tools.compare.page.runs import looked
 from dpviz.tools.compare.story.run import run_scene
-from dpviz.tools.compare.trials import Looked, Part
+from dpviz.tools.compare.trials import RepeatedRun, TrialPart
 from dpviz.ui import panel, state
 from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
 
@@ -43,7 +43,7 @@ def choose(key: str, epsilon: float) -> None:
     state.remember(CHOSEN_AT, epsilon)
 
 
-def cards(frame: Frame, n_clusters: int, start_seed: int, rows: dict[str, list[dict[str, Any]]]) -> None:
+def cards(frame: PageFrame, n_clusters: int, start_seed: int, rows: dict[str, list[dict[str, Any]]]) -> None:
     """Draw the chosen and the pinned run, as far as their rows are there."""
     places = ((PINNED, PINNED_AT), (CHOSEN, CHOSEN_AT))
     wanted = [(str(state.value(what)), float(state.value(at)), what is PINNED) for what, at in places]
@@ -61,7 +61,7 @@ def cards(frame: Frame, n_clusters: int, start_seed: int, rows: dict[str, list[d
 
 
 def page_query(
-    frame: Frame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int
+    frame: PageFrame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int
 ) -> list[tuple[str, str]]:
     """Return the link of the page that shows this very run: data, parameters, start and noise."""
     return [
@@ -75,7 +75,7 @@ def page_query(
     ]
 
 
-def contents(entry: Compared, frame: Frame) -> Contents:
+def contents(entry: Compared, frame: PageFrame) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box = box_words(words_of(frame.source))
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
@@ -86,11 +86,13 @@ def contents(entry: Compared, frame: Frame) -> Contents:
     return Contents(RECORD, (box, "k, ε and every other knob"), secret, CURATOR)
 
 
-def _card(frame: Frame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int, *, is_pinned: bool) -> None:
+def _card(
+    frame: PageFrame, entry: Compared, row: story.Row, n_clusters: int, start_seed: int, *, is_pinned: bool
+) -> None:
     place = "pinned" if is_pinned else "chosen"
     title = f"{entry.name}, ε = {number(float(row['epsilon']))}"
     n = frame.source.dataset.n
-    part = Part(entry.key, float(row["epsilon"]), n_clusters, start_seed, int(row["noise_seed"]), 1, n)
+    part = TrialPart(entry.key, float(row["epsilon"]), n_clusters, start_seed, int(row["noise_seed"]), 1, n)
     (found,) = looked(frame.source, [part], place)
     if found is not None:
         _picture(frame, title, found, place)
@@ -117,7 +119,7 @@ def _card(frame: Frame, entry: Compared, row: story.Row, n_clusters: int, start_
             listed(pd.DataFrame(found.centers, columns=list(names)))
 
 
-def _picture(frame: Frame, title: str, found: Looked, place: str) -> None:
+def _picture(frame: PageFrame, title: str, found: RepeatedRun, place: str) -> None:
     dataset = frame.source.dataset
     unit, centers = dataset.box.to_unit(dataset.points), dataset.box.to_unit(found.centers)
     scene = run_scene(title, unit, centers, found.nonprivate_labels, words_of(frame.source))

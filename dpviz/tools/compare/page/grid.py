@@ -14,11 +14,11 @@ from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
 from dpviz.tools.compare.page.solve import sizes_of
 from dpviz.tools.compare.story import grid as compare_grid
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.tools.sweep.trials import Scalar
 from dpviz.ui import controls, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -75,7 +75,7 @@ BY = Knob(
 KNOBS = (BY,)
 
 
-def grid(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: int, seed: int, adjacency: str) -> None:
+def grid(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed: int, seed: int, adjacency: str) -> None:
     """Draw the choice of the parameter and the pictures of what is there so far."""
     parameter = PARAMETERS[str(controls.control(BY))]
     n, public = frame.source.dataset.n, not frame.source.dataset.bounds_from_data
@@ -126,7 +126,7 @@ def parts_of(
     n_clusters: int,
     start_seed: int,
     seed: int,
-) -> list[Part]:
+) -> list[TrialPart]:
     """Return the runs, first a few of every picture, so that all of them are there soon."""
     made = []
     for first, count in pieces(RUNS):
@@ -135,7 +135,7 @@ def parts_of(
             size = int(value) if parameter.column == "n" else n
             fields = ((parameter.field, value),) if parameter.entry else ()
             made += [
-                Part(entry, epsilon, k, start_seed, seed + first, count, size, size < n, fields)
+                TrialPart(entry, epsilon, k, start_seed, seed + first, count, size, size < n, fields)
                 for entry in entries
                 for epsilon in EPSILONS
             ]

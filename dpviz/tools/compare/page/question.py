@@ -9,10 +9,10 @@ from dpviz.stories.center_facts import not_established
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import pieces
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.epsilon import epsilon_slider, nearest
-from dpviz.ui.frame import START_SEED, Frame
+from dpviz.ui.frame import START_SEED, PageFrame
 
 MOST_SEED = 10**6
 GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
@@ -54,7 +54,7 @@ _PILLS = "dpviz:compare-methods"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CompareQuestion:
     """What is compared on the data set on screen."""
 
     entries: tuple[str, ...]
@@ -65,17 +65,17 @@ class Question:
     start_seed: int
     seed: int
 
-    def parts(self, n: int) -> list[Part]:
+    def parts(self, n: int) -> list[TrialPart]:
         """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
         return [
-            Part(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
+            TrialPart(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
             for first, size in pieces(self.n_runs)
             for entry in self.entries
             for epsilon in self.epsilons
         ]
 
 
-def ask(frame: Frame) -> Question:
+def ask(frame: PageFrame) -> CompareQuestion:
     """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
     with frame.first:
         st.session_state[_PILLS] = [key for key in ENTRIES if state.value(SWITCHES[key])]
@@ -95,10 +95,10 @@ def ask(frame: Frame) -> Question:
         with st.expander("Seeds"):
             start, seed = int(controls.control(START_SEED)), int(controls.control(SEED))
     entries = tuple(key for key in ENTRIES if state.value(SWITCHES[key]))
-    return Question(entries, n_clusters, grid, runs, adjacency, start, seed)
+    return CompareQuestion(entries, n_clusters, grid, runs, adjacency, start, seed)
 
 
-def read_at(question: Question, *, bounds_public: bool) -> float:
+def read_at(question: CompareQuestion, *, bounds_public: bool) -> float:
     """Draw the slider of the ε at which methods are read, one of those that are run, and what it allows where."""
     values = question.epsilons
     at = values[nearest(values, float(state.value(AT)))]

@@ -14,11 +14,11 @@ from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import solve as compare_solve
 from dpviz.tools.compare.page.runs import looked
-from dpviz.tools.compare.trials import Looked, Part
+from dpviz.tools.compare.trials import RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import panel
-from dpviz.ui.export.report import SECRET, Report, written
-from dpviz.ui.frame import Frame
+from dpviz.ui.export.report import SECRET, PageReport, written
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -37,7 +37,7 @@ REFRAIN = (
 
 
 def offer(
-    frame: Frame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str, *, complete: bool
+    frame: PageFrame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str, *, complete: bool
 ) -> None:
     """Draw the button that saves the report, as soon as everything in it is there."""
     if not complete:
@@ -50,7 +50,7 @@ def offer(
     }
     n = frame.source.dataset.n
     parts = [
-        Part(key, epsilon, int(row["k"]), int(row["start_seed"]), int(row["noise_seed"]), 1, n)
+        TrialPart(key, epsilon, int(row["k"]), int(row["start_seed"]), int(row["noise_seed"]), 1, n)
         for key, row in typical.items()
     ]
     found = looked(frame.source, parts, "report")
@@ -65,14 +65,14 @@ def offer(
 
 
 def made(
-    frame: Frame,
+    frame: PageFrame,
     scene: Scene,
     epsilon: float,
     rows: Rows,
     findings: Sequence[str],
-    runs: Mapping[str, Looked],
+    runs: Mapping[str, RepeatedRun],
     link: str,
-) -> Report:
+) -> PageReport:
     """Put the report together; `runs` are one of each method at `epsilon`, for its guarantee."""
     dataset = frame.source.dataset
     public = not dataset.bounds_from_data
@@ -93,7 +93,7 @@ def made(
         ("Box", f"{box_words(words_of(frame.source))}. {dataset.bounds_note}"),
     ]
     table = [line for key, each in rows.items() for line in story.table(ENTRIES[key].name, each, bounds_public=public)]
-    return Report(
+    return PageReport(
         title=f"Private clusterings of {dataset.title} compared",
         question=QUESTION,
         findings=(*findings, *answers),

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server.background import Answers, Job
@@ -30,13 +30,13 @@ def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
     return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
 
 
-def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Gathered:
+def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) -> Gathered:
     """Start what is missing, draw how far it is with a button to stop it, and return what is there.
 
     `place` tells two such lines of a page apart. Rows of real records stay in this session.
     """
     name: Hashable = (source.key, tuple(parts))
-    kept: dict[Part, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
+    kept: dict[TrialPart, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
     stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in kept]
     answers = Answers(())
@@ -47,8 +47,8 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
         known_before = len(parts) - len(missing)
         answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False)
     found = dict(zip(missing, answers.found, strict=False))
-    known: dict[Part, Any] = {part: kept.get(part, found.get(part)) for part in parts}
-    now: dict[Part, Any] = {part: made for part, made in known.items() if made is not None}
+    known: dict[TrialPart, Any] = {part: kept.get(part, found.get(part)) for part in parts}
+    now: dict[TrialPart, Any] = {part: made for part, made in known.items() if made is not None}
     st.session_state[f"{_KEPT}:{place}"] = {source.key: now}  # other records' rows are forgotten
     if stopped and len(now) < len(parts):
         st.info(f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone.")
@@ -64,7 +64,7 @@ def gathered(source: Source, parts: Sequence[Part], place: str, what: str) -> Ga
     return Gathered(rows, len(now) == len(parts))
 
 
-def looked(source: Source, parts: Sequence[Part], place: str) -> tuple[compare_tasks.Looked | None, ...]:
+def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[compare_tasks.RepeatedRun | None, ...]:
     """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
     jobs = [Job(compare_tasks.look, (part,), classified=True) for part in parts]
     answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}", secret=False)

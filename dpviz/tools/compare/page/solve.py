@@ -9,10 +9,10 @@ from dpviz.core import Knob
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
-from dpviz.tools.compare.trials import Part
-from dpviz.tools.sweep.solving import Aim, Answer, solve_epsilon, solve_n
+from dpviz.tools.compare.trials import TrialPart
+from dpviz.tools.sweep.solving import Aim, Solution, solve_epsilon, solve_n
 from dpviz.ui import controls, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 
 LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
 AT = Knob(
@@ -43,7 +43,7 @@ def epsilon(rows: Rows, *, complete: bool, bounds_public: bool) -> None:
     )
 
 
-def people(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: int, seed: int) -> None:
+def people(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed: int, seed: int) -> None:
     """Say for each method from how many people on it does, on samples of these records."""
     aim = _drawn_aim()
     at = float(controls.control(AT))
@@ -59,10 +59,10 @@ def people(frame: Frame, entries: Sequence[str], n_clusters: int, start_seed: in
     )
 
 
-def parts_of(entries: Sequence[str], at: float, n: int, n_clusters: int, start_seed: int, seed: int) -> list[Part]:
+def parts_of(entries: Sequence[str], at: float, n: int, n_clusters: int, start_seed: int, seed: int) -> list[TrialPart]:
     """Return the runs on n, n/2, n/4, ... records, as long as there are FEWEST and one for each cluster."""
     return [
-        Part(entry, at, n_clusters, start_seed, seed + first, count, size, parts=True)
+        TrialPart(entry, at, n_clusters, start_seed, seed + first, count, size, parts=True)
         for size in sizes_of(n, n_clusters)
         for entry in entries
         for first, count in pieces(PEOPLE_RUNS)
@@ -76,7 +76,7 @@ def sizes_of(n: int, n_clusters: int) -> list[int]:
 
 
 def answers(
-    rows: Rows, aim: Aim, *, bounds_public: bool, solve: Callable[..., tuple[Answer, ...]] = solve_epsilon
+    rows: Rows, aim: Aim, *, bounds_public: bool, solve: Callable[..., tuple[Solution, ...]] = solve_epsilon
 ) -> tuple[tuple[str, str], ...]:
     """Return (method, answer) in words; the method's name says what its ε is not."""
     wanted = f"a cost of at most {aim.limit:g} × that without privacy"

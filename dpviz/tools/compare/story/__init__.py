@@ -43,7 +43,7 @@ TERMS = (
 )
 
 
-class Standing(Enum):
+class EpsilonMeaning(Enum):
     """What a line's ε means beside the axis: words of the legend and the mark's symbol."""
 
     SAME = ("", "circle")
@@ -69,7 +69,7 @@ class Series:
     key: str  # what a click reports
     name: str
     hue: int
-    standing: Standing
+    standing: EpsilonMeaning
     epsilons: tuple[float, ...]  # (p,) as asked for, ascending
     x: FloatArray  # (p,) proved, else claimed
     nonprivate_ratios: FloatArray  # (R, p) costs over those without privacy; NaN where a run failed
@@ -80,13 +80,13 @@ class Series:
         return f"{self.name} ({self.standing.words})" if self.standing.words else self.name
 
 
-def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> Standing:
+def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> EpsilonMeaning:
     """Say what a run's ε means on an axis about `adjacency`; bounds from the records leave nothing proved."""
     if row["proved_epsilon"] is None or not bounds_public:
-        return Standing.CLAIMED
+        return EpsilonMeaning.CLAIMED
     if row["proved_per_distance"]:
-        return Standing.DISTANCE
-    return Standing.SAME if row["proved_adjacency"] == adjacency else Standing.OTHER
+        return EpsilonMeaning.DISTANCE
+    return EpsilonMeaning.SAME if row["proved_adjacency"] == adjacency else EpsilonMeaning.OTHER
 
 
 def series_of(
@@ -98,7 +98,7 @@ def series_of(
         return None
     kind = standing(made[0], adjacency, bounds_public=bounds_public)
     epsilons = tuple(sorted({float(row["epsilon"]) for row in made}))
-    column = "published_epsilon" if kind is Standing.CLAIMED else "proved_epsilon"
+    column = "published_epsilon" if kind is EpsilonMeaning.CLAIMED else "proved_epsilon"
     found = [[row for row in made if row["epsilon"] == epsilon] for epsilon in epsilons]
     ratios = np.full((max(map(len, found)), len(epsilons)), np.nan)
     for i, runs in enumerate(found):
@@ -151,7 +151,7 @@ def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
     """Say which proved method has the least median cost at `epsilon`; where bands overlap, that too."""
     here: list[tuple[float, float, float, str]] = []  # median, low, high, name
     for one in shown:
-        if one.standing is Standing.SAME and epsilon in one.epsilons:
+        if one.standing is EpsilonMeaning.SAME and epsilon in one.epsilons:
             ratios = one.nonprivate_ratios[:, one.epsilons.index(epsilon)]
             low, middle, high = (float(value) for value in np.nanpercentile(ratios, [BAND[0], 50.0, BAND[1]]))
             here.append((middle, low, high, one.name))
@@ -241,7 +241,7 @@ def facts(row: Row) -> tuple[Fact, ...]:
 def _curve(one: Series) -> Curve:
     over = np.log10(np.clip(one.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO))
     low, middle, high = percentiles(over)
-    dashed = one.standing is not Standing.SAME
+    dashed = one.standing is not EpsilonMeaning.SAME
     return Curve(one.legend, one.hue, np.log10(one.x), low, middle, high, f"{one.key}{LINE}", dashed=dashed)
 
 

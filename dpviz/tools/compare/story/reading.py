@@ -10,7 +10,7 @@ from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Data, loading
-from dpviz.tools.compare.story import Row, Series, Standing, median_row
+from dpviz.tools.compare.story import EpsilonMeaning, Row, Series, median_row
 
 MISREADINGS = (
     Misreading(
@@ -109,7 +109,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
                 high / low,
             )
         )
-    if one.standing is Standing.SAME and math.isfinite(row["proved_epsilon"]):
+    if one.standing is EpsilonMeaning.SAME and math.isfinite(row["proved_epsilon"]):
         found.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
     return tuple(found)
 

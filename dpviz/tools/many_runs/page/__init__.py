@@ -13,9 +13,9 @@ from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Draws, Outcome
 from dpviz.stories.view import Projection, project
 from dpviz.tools.many_runs import batches as outcome_tasks
-from dpviz.tools.many_runs.batches import Asked
+from dpviz.tools.many_runs.batches import RunsQuestion
 from dpviz.ui import asking, controls, frame, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.server.background import Job
@@ -44,7 +44,7 @@ Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stand:
+class Backdrop:
     """What stands behind the runs, box units: public inputs, and what no privacy would give."""
 
     given: Points | None = None
@@ -55,14 +55,14 @@ class Stand:
 
 
 def many(
-    page: Frame,
+    page: PageFrame,
     describe: Describe,
     budget: Knob,
     noise: Noise,
     shown: View,
     *,
     look: Hashable = None,
-    stand: Callable[[], Stand] = Stand,
+    stand: Callable[[], Backdrop] = Backdrop,
     bands: bool = False,
     more: Callable[[int], None] | None = None,
 ) -> None:
@@ -88,13 +88,13 @@ def _many(more: Callable[[int], None] | None, *asked: Any) -> None:
 
 
 def _outcomes(
-    page: Frame,
+    page: PageFrame,
     describe: Describe,
     budget: Knob,
     noise: Noise,
     shown: View,
     look: Hashable,
-    stand: Callable[[], Stand],
+    stand: Callable[[], Backdrop],
     bands: bool,
 ) -> int | None:
     """Draw the runs, those that are there; returns how many are asked for, None where there is no run."""
@@ -143,7 +143,7 @@ def _controls(noise: Noise, *, started: bool) -> tuple[int, str]:
     return n_runs, vary
 
 
-def _play(page: Frame, found: Sequence[Outcome], shown: View, behind: Stand) -> None:
+def _play(page: PageFrame, found: Sequence[Outcome], shown: View, behind: Backdrop) -> None:
     dataset, words = page.source.dataset, words_of(page.source)
     unit = unit_records(dataset.points, dataset.box)
     plane = project(shown, words, unit) if behind.plane is None else behind.plane
@@ -191,6 +191,6 @@ def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> fl
     return chosen
 
 
-def _job(page: Frame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
-    asked = Asked(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
+def _job(page: PageFrame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
+    asked = RunsQuestion(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
     return Job(outcome_tasks.outcomes, (asked, draws), classified=True)

@@ -11,7 +11,7 @@ from dpviz.tools.many_runs import stops as play_tasks
 from dpviz.tools.many_runs import story as over_epsilon
 from dpviz.ui import asking, state
 from dpviz.ui.controls import friendly
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise, words_of
 from dpviz.ui.server.background import Answers, Job
@@ -24,7 +24,7 @@ PUBLIC = "Each ε is a separate release, and their budgets add up. Only the cura
 Describe = Callable[[float], AnySetup]  # epsilon -> the method at that epsilon
 
 
-def over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
+def over(frame: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
     """Draw one method over all stops of the slider of `epsilon`, with the same random numbers at each.
 
     While that slider moves, nothing here is computed or sent again.
@@ -36,7 +36,7 @@ def over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: V
 
 
 @st.fragment
-def _over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
+def _over(frame: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
     if state.is_blank():
         return
     stops = friendly(epsilon.low, epsilon.high)
@@ -55,7 +55,7 @@ def _over(frame: Frame, describe: Describe, epsilon: Knob, noise: Noise, shown: 
         _draw(frame, answers, shown, float(state.value(epsilon)))
 
 
-def _draw(frame: Frame, answers: Answers, shown: View, epsilon: float) -> None:
+def _draw(frame: PageFrame, answers: Answers, shown: View, epsilon: float) -> None:
     (centers, floor), *states = answers.found
     dataset = frame.source.dataset
     unit = dataset.box.to_unit(dataset.points)

@@ -56,7 +56,7 @@ def draw(method: AnyMethod) -> None:
 
     with page.slider:
         epsilon_and_picture()
-    now = two_worlds.Asked(lambda: setup(float(state.value(budget))))
+    now = two_worlds.WorldsTab(lambda: setup(float(state.value(budget))))
     contents: dict[str, Callable[[], None]] = {
         "runs": lambda: many_runs.many(page, setup, budget, noise, view),
         "worlds": lambda: two_worlds.worlds(page, now, noise, view),

@@ -12,10 +12,10 @@ from dpviz.stories import View
 from dpviz.tools.two_worlds import story
 from dpviz.tools.two_worlds.page import runs as two_worlds_runs
 from dpviz.tools.two_worlds.story import OPERATIONS, REMOVE, Change
-from dpviz.tools.two_worlds.story.cloud import Question
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion
 from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_of
 from dpviz.ui import controls, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, scalars, words_of
 from dpviz.ui.setup import AnySetup, as_it_is
@@ -66,7 +66,7 @@ _CLICKS = "dpviz:world-clicks"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class WorldsTab:
     """What a page tells this tab: the only thing that differs between methods."""
 
     method: Callable[[], AnySetup]  # at the slider's value; raises ValueError for what is impossible together
@@ -76,7 +76,7 @@ class Asked:
     radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit
 
 
-def link(frame: Frame, *, record: bool = True) -> list[tuple[str, str]]:
+def link(frame: PageFrame, *, record: bool = True) -> list[tuple[str, str]]:
     """Return what this tab adds to the link; without the record where the page has it already."""
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
     return [(RECORD.name, str(_row(frame.source.dataset.n))), *pairs] if record else pairs
@@ -87,7 +87,7 @@ def adapter(tab: Knob) -> Callable[[Scene], Scene]:
     return pickable if state.value(tab) == CHOICE[0] else as_it_is
 
 
-def follow_click(frame: Frame, picture: LiveState | None, key: str = "picture") -> None:
+def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "picture") -> None:
     """Choose the record that was clicked, once for each click."""
     clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
     if picture is None or picture.picked != PICK or picture.pick_count == clicks.get(key):
@@ -99,7 +99,7 @@ def follow_click(frame: Frame, picture: LiveState | None, key: str = "picture") 
         st.rerun(scope="app")
 
 
-def worlds(frame: Frame, asked: Asked, noise: Noise, shown: View) -> None:
+def worlds(frame: PageFrame, asked: WorldsTab, noise: Noise, shown: View) -> None:
     """Draw the choice of a record and of what happens to it, and what is released in both worlds."""
     if frame.public:
         st.info(PUBLIC)
@@ -119,7 +119,7 @@ def worlds(frame: Frame, asked: Asked, noise: Noise, shown: View) -> None:
     _worlds(frame, asked, change, noise, shown)
 
 
-def stated_place(frame: Frame, shown: View, start: Points) -> Points:
+def stated_place(frame: PageFrame, shown: View, start: Points) -> Points:
     """Draw where a record is put: the two features of the picture change, the others stay as in `start` (d,)."""
     box, place = frame.source.dataset.box, start.copy()
     features = shown.features(box.d) or (0, 1)
@@ -129,7 +129,7 @@ def stated_place(frame: Frame, shown: View, start: Points) -> Points:
     return box.clip(place)
 
 
-def _choose(frame: Frame, asked: Asked, method: AnySetup, offered: tuple[str, ...], shown: View) -> Change:
+def _choose(frame: PageFrame, asked: WorldsTab, method: AnySetup, offered: tuple[str, ...], shown: View) -> Change:
     """Draw the record, what happens to it, its place there, how many runs, and how much of the box is shown."""
     dataset = frame.source.dataset
     row = _row(dataset.n)
@@ -171,7 +171,7 @@ def _operation(offered: tuple[str, ...]) -> str:
     return offered[0]
 
 
-def _place(asked: Asked, method: AnySetup, frame: Frame, start: Points, shown: View) -> Points:
+def _place(asked: WorldsTab, method: AnySetup, frame: PageFrame, start: Points, shown: View) -> Points:
     """Draw where the record is put, and return the place (d,), data units."""
     box, some = frame.source.dataset.box, WHERE.choices if asked.radius is not None else WHERE.choices[1:]
     chosen = str(controls.control(replace(WHERE, default=some[0][0], choices=some)))
@@ -183,7 +183,7 @@ def _place(asked: Asked, method: AnySetup, frame: Frame, start: Points, shown: V
 
 
 @st.fragment
-def _worlds(frame: Frame, asked: Asked, change: Change, noise: Noise, shown: View) -> None:
+def _worlds(frame: PageFrame, asked: WorldsTab, change: Change, noise: Noise, shown: View) -> None:
     if state.is_blank():
         return
     try:
@@ -195,7 +195,7 @@ def _worlds(frame: Frame, asked: Asked, change: Change, noise: Noise, shown: Vie
         return
     dataset, guarantee = frame.source.dataset, result.guarantee
     pair = story.neighbors(dataset.points, dataset.box, change)
-    question = Question(method.algorithm.name, scalars(method.params), change, method.params)
+    question = WorldsQuestion(method.algorithm.name, scalars(method.params), change, method.params)
     found = two_worlds_runs.find(frame, question, int(state.value(RUNS)), result.events, guarantee, noise)
     if found.clouds is None:
         return

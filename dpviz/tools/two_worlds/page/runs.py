@@ -11,9 +11,9 @@ from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee
 from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import batches as two_worlds_tasks
-from dpviz.tools.two_worlds.story.cloud import Question
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion
 from dpviz.ui import asking, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import Noise, Seed
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
@@ -26,7 +26,7 @@ _STOPPED = "dpviz:worlds-stopped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundClouds:
     """What is known of a question: the clouds so far, and after all runs the score."""
 
     clouds: tuple[Cloud, Cloud] | None
@@ -35,14 +35,14 @@ class Found:
 
 
 def find(
-    frame: Frame, question: Question, n_runs: int, events: Sequence[Event], guarantee: Guarantee, noise: Noise
-) -> Found:
+    frame: PageFrame, question: WorldsQuestion, n_runs: int, events: Sequence[Event], guarantee: Guarantee, noise: Noise
+) -> FoundClouds:
     """Return what is known, and ask for the rest in the background; says how far it is, and what went wrong.
 
     A score needs all runs: one that is looked at on the way, and stopped where it pleases, is no measurement.
     """
     seed = noise.seed_for(frame.source)
-    kept: OrderedDict[Hashable, Found] = st.session_state.setdefault(_KEPT, OrderedDict())
+    kept: OrderedDict[Hashable, FoundClouds] = st.session_state.setdefault(_KEPT, OrderedDict())
     key = (frame.source.key, question, n_runs, seed.value, guarantee.proved is not None)
     if key in kept and kept[key].score is not None:
         kept.move_to_end(key)
@@ -53,7 +53,7 @@ def find(
         wait(done=1, all=1, what="", follow="picture", key=_WAIT)
         st.caption("Stopped. The attacker's score needs all runs.")
         st.button("Go on", on_click=_stop, args=(None,))
-        return kept.get(key, Found(None))
+        return kept.get(key, FoundClouds(None))
     found = _asked(frame, question, n_runs, events, guarantee, seed, key)
     kept[key] = found
     while len(kept) > MOST_KEPT:
@@ -62,14 +62,14 @@ def find(
 
 
 def _asked(
-    frame: Frame,
-    question: Question,
+    frame: PageFrame,
+    question: WorldsQuestion,
     n_runs: int,
     events: Sequence[Event],
     guarantee: Guarantee,
     seed: Seed,
     key: Hashable,
-) -> Found:
+) -> FoundClouds:
     batch = n_runs if question.by_record else BATCH
     jobs = [
         Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed.value, at)))
@@ -82,16 +82,16 @@ def _asked(
     answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret)
     if answers.problem:
         st.error(state.plain(answers.problem))
-        return Found(None)
+        return FoundClouds(None)
     if not answers.complete:
         st.button("Stop", on_click=_stop, args=(key,))
     clouds = _clouds(answers.found[:n_runs_jobs])
     if clouds is None:
         st.caption("The first runs are on their way.")
     if clouds is None or not answers.complete:
-        return Found(clouds)
+        return FoundClouds(clouds)
     score = held_out_score(clouds[0].statistics, clouds[1].statistics)
-    return Found(clouds, score, answers.found[-1] if len(jobs) > n_runs_jobs else None)
+    return FoundClouds(clouds, score, answers.found[-1] if len(jobs) > n_runs_jobs else None)
 
 
 def _clouds(parts: Sequence[Any]) -> tuple[Cloud, Cloud] | None:

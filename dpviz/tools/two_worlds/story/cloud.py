@@ -15,7 +15,7 @@ CENTERS: Worlds[Any, CentersRelease] = Worlds()  # of methods without a page
 
 
 @dataclass(frozen=True)
-class Question:
+class WorldsQuestion:
     """Which mechanism and which two worlds. Equal questions have equal answers, so that a job is named by one."""
 
     method: str  # of `ALGORITHMS`
@@ -34,7 +34,9 @@ class Question:
         return self.worlds.by_record is not None
 
 
-def run_world(points: Points, box: Box, question: Question, world: int, n_runs: int, seed: tuple[int, ...]) -> Cloud:
+def run_world(
+    points: Points, box: Box, question: WorldsQuestion, world: int, n_runs: int, seed: tuple[int, ...]
+) -> Cloud:
     """Run the mechanism `n_runs` times in world 0 or 1, with noise from `seed`, and read what was released.
 
     Runs of other seeds or worlds are independent. Raises ValueError as the mechanism and `neighbors` do.

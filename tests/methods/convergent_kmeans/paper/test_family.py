@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans.paper.family import (
     METHODS,
-    Question,
+    FamilyQuestion,
     configure,
     gaps,
     path,
@@ -31,13 +31,13 @@ def points():
 
 
 def test_the_list_of_methods_holds_all_baselines_and_both_modes():
-    modules = {configure(name, Question(3, 1.0, n_steps=4))[0].fit for name in METHODS}
+    modules = {configure(name, FamilyQuestion(3, 1.0, n_steps=4))[0].fit for name in METHODS}
     assert len(modules) == len(METHODS) - 2  # one module has three of them
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_costs_are_those_of_the_released_path(points, method):
-    question = Question(3, 1.0, n_steps=4, start_seed=1)
+    question = FamilyQuestion(3, 1.0, n_steps=4, start_seed=1)
     runs = run_many(method, points, BOX, question, n_runs=3, seed=7)
     module, params = configure(method, question)
     unit = BOX.to_unit(BOX.clip(points))
@@ -57,7 +57,7 @@ def test_costs_are_those_of_the_released_path(points, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(points, method):
-    question = Question(3, 1.0, n_steps=4, start_seed=1)
+    question = FamilyQuestion(3, 1.0, n_steps=4, start_seed=1)
     one, again, other = (run_many(method, points, BOX, question, n_runs=4, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.nonprivate_costs, again.nonprivate_costs)
     assert np.array_equal(one.nonprivate_final, other.nonprivate_final) == (method == "lloyd")
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(points, method):
 
 
 def test_lloyd_type_methods_start_from_the_same_centers_in_every_run(points):
-    question = Question(4, 1.0, n_steps=5)  # no start seed: each run draws its own start
+    question = FamilyQuestion(4, 1.0, n_steps=5)  # no start seed: each run draws its own start
     first = [run_many(name, points, BOX, question, n_runs=3, seed=0).nonprivate_costs[:, 0] for name in STARTED]
     for costs in first[1:]:
         np.testing.assert_allclose(costs, first[0], rtol=1e-12)
@@ -78,8 +78,8 @@ def test_lloyd_type_methods_start_from_the_same_centers_in_every_run(points):
 @settings(max_examples=60, deadline=None)
 def test_both_axes_of_the_comparison_spend_what_they_say(epsilon, n_steps, k, method):
     """Equal totals: everybody has epsilon. Equal steps: the published method has it n_steps + 1 times, so all do."""
-    total = Question(k, epsilon, "total", n_steps)
-    step = Question(k, epsilon, "step", n_steps)
+    total = FamilyQuestion(k, epsilon, "total", n_steps)
+    step = FamilyQuestion(k, epsilon, "step", n_steps)
     for question, all_in_all in ((total, epsilon), (step, epsilon * (n_steps + 1))):
         _, params = configure(method, question)
         if method in ("past", "future"):
@@ -93,17 +93,17 @@ def test_both_axes_of_the_comparison_spend_what_they_say(epsilon, n_steps, k, me
 
 
 def test_a_number_of_steps_that_was_not_given_is_lloyds(points):
-    question = prepared(points, BOX, Question(3, 1.0, start_seed=1), rng=np.random.default_rng(0))
+    question = prepared(points, BOX, FamilyQuestion(3, 1.0, start_seed=1), rng=np.random.default_rng(0))
     module, params = configure("lloyd", question)
     assert question.n_steps == len(module.fit(points, BOX, params, rng=np.random.default_rng(5)).trace)
-    runs = run_many("past", points, BOX, Question(3, 1.0, start_seed=1), n_runs=1, seed=0)
+    runs = run_many("past", points, BOX, FamilyQuestion(3, 1.0, start_seed=1), n_runs=1, seed=0)
     assert runs.question == question
     with pytest.raises(ValueError, match="n_steps was None"):
-        _ = Question(3, 1.0).epsilon_step
+        _ = FamilyQuestion(3, 1.0).epsilon_step
 
 
 def test_a_run_that_has_stopped_keeps_its_last_cost(points):
-    runs = run_many("past", points, BOX, Question(3, 1.0, n_steps=4, start_seed=1), n_runs=12, seed=0)
+    runs = run_many("past", points, BOX, FamilyQuestion(3, 1.0, n_steps=4, start_seed=1), n_runs=12, seed=0)
     assert len(set(runs.n_iterations)) > 1  # else the test shows nothing
     held = runs.nonprivate_held
     assert np.isfinite(held).all()
@@ -114,7 +114,7 @@ def test_a_run_that_has_stopped_keeps_its_last_cost(points):
 
 def test_options_reach_their_method_and_no_other():
     options = (("su", "n_iterations", 9), ("eugkm", "cells_per_axis", 4))
-    question = Question(3, 1.0, n_steps=2, options=options)
+    question = FamilyQuestion(3, 1.0, n_steps=2, options=options)
     assert configure("su", question)[1].n_iterations == 9
     assert configure("blum", question)[1].n_iterations is None
     assert configure("eugkm", question)[1].cells_per_axis == 4
@@ -122,7 +122,8 @@ def test_options_reach_their_method_and_no_other():
 
 def test_the_gap_is_relative_to_lloyd_and_has_no_sign(points):
     runs = [
-        run_many(name, points, BOX, Question(3, 1.0, n_steps=4, start_seed=1), n_runs=5, seed=0) for name in METHODS
+        run_many(name, points, BOX, FamilyQuestion(3, 1.0, n_steps=4, start_seed=1), n_runs=5, seed=0)
+        for name in METHODS
     ]
     lloyd = float(runs[0].nonprivate_final[0])
     for one, gap in zip(runs, gaps(runs, lloyd), strict=True):
@@ -136,7 +137,7 @@ def test_the_gap_is_relative_to_lloyd_and_has_no_sign(points):
 @pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize("method", METHODS)
 def test_hardly_any_records_are_no_error(method, n):
-    runs = run_many(method, np.zeros((n, 2)), BOX, Question(3, 1.0, start_seed=0), n_runs=2, seed=0)
+    runs = run_many(method, np.zeros((n, 2)), BOX, FamilyQuestion(3, 1.0, start_seed=0), n_runs=2, seed=0)
     assert np.isfinite(runs.nonprivate_final).all()
 
 
@@ -151,9 +152,9 @@ def test_hardly_any_records_are_no_error(method, n):
 )
 def test_a_question_that_makes_no_sense_says_so(values, message):
     with pytest.raises(ValueError, match=message):
-        Question(**{"n_clusters": 3, "epsilon": 1.0, **values})
+        FamilyQuestion(**{"n_clusters": 3, "epsilon": 1.0, **values})
 
 
 def test_a_method_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="method was 'kmeans', but it must be one of lloyd"):
-        configure("kmeans", Question(3, 1.0, n_steps=1))
+        configure("kmeans", FamilyQuestion(3, 1.0, n_steps=1))

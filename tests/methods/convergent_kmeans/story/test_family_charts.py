@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from dpviz.methods.convergent_kmeans.story.budget_chart import Account, budget_chart
 from dpviz.plots import Audience, Kind, Role
 from dpviz.stories.curves import Curve, curve_chart
-from dpviz.stories.family_charts import Spread, cost_by_epsilon, cost_by_iteration
+from dpviz.stories.family_charts import CostSpread, cost_by_epsilon, cost_by_iteration
 from dpviz.stories.ledger import LedgerRow
 
 
 def spread(name="a", values=((2.0, 1.5, 1.0), (4.0, 1.2, 1.1)), x=(0.0, 1.0, 2.0), **options):
-    return Spread(name, f"Method {name}", 3, np.array(x), np.array(values, dtype=float), **options)
+    return CostSpread(name, f"Method {name}", 3, np.array(x), np.array(values, dtype=float), **options)
 
 
 def layer(scene, name, kind):

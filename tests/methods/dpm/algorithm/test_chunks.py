@@ -81,7 +81,7 @@ def gap_counts(points, thresholds, sorted_together):
     box = Box.cube(0.0, 1.0, points.shape[1])
     _dpm_gaps.SORTED, before = sorted_together, _dpm_gaps.SORTED
     try:
-        return _dpm_records.Streamed(ArrayChunks(points), box).gap_counts(np.arange(box.d), thresholds)
+        return _dpm_records.StreamedRecords(ArrayChunks(points), box).gap_counts(np.arange(box.d), thresholds)
     finally:
         _dpm_gaps.SORTED = before
 

@@ -23,7 +23,7 @@ from dpviz.methods.dpm.algorithm.interval import (
     published_interval,
     repaired_interval,
 )
-from dpviz.methods.dpm.algorithm.records import Held
+from dpviz.methods.dpm.algorithm.records import HeldRecords
 
 COUNT = 40.0  # a released number of records, the same for neighbours
 
@@ -85,7 +85,8 @@ def test_the_published_estimator_breaks_its_promise():
 def test_the_repaired_estimator_keeps_its_promise_there():
     points, box = counterexample()
     one, other = (
-        repaired_interval(Held(rows, box), 0.04, 4001.0, rng=generator()).probabilities for rows in (points, points[1:])
+        repaired_interval(HeldRecords(rows, box), 0.04, 4001.0, rng=generator()).probabilities
+        for rows in (points, points[1:])
     )
     assert np.abs(np.log(one / other)).max() <= 0.04
     coarse = np.rint(OFFERED) <= FEWEST
@@ -170,7 +171,7 @@ def test_probabilities_of_neighbours_differ_by_at_most_epsilon(seed, n, d, epsil
     points = np.round(rng.random((n, d)), int(rng.integers(1, 4)))
     box = Box.cube(0.0, 1.0, d)
     one, other = (
-        repaired_interval(Held(rows, box), epsilon, COUNT, rng=generator()).probabilities
+        repaired_interval(HeldRecords(rows, box), epsilon, COUNT, rng=generator()).probabilities
         for rows in (points, points[1:])
     )
     positive = (one > 1e-290) & (other > 1e-290)
@@ -182,7 +183,7 @@ def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
     monkeypatch.setattr("dpviz.methods.dpm.algorithm.interval.gap_sensitivity", lambda _: 2.0 - GAP_QUANTILE)
     points, box = np.repeat(np.linspace(0, 1, 30)[:, None], 5, axis=1), Box.cube(0.0, 1.0, 5)
     one, other = (
-        repaired_interval(Held(rows, box), 0.5, COUNT, rng=generator()).probabilities
+        repaired_interval(HeldRecords(rows, box), 0.5, COUNT, rng=generator()).probabilities
         for rows in (points, np.delete(points, 15, axis=0))
     )
     assert np.abs(np.log(one / other)).max() > 0.5
@@ -192,7 +193,7 @@ def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
 def test_the_utility_is_the_definition(seed, n, d):
     points, box = generator(seed).random((n, d)), Box.cube(0.0, 1.0, d)
     places = quantised(points, box)
-    interval = repaired_interval(Held(points, box), 1.0, COUNT, rng=generator())
+    interval = repaired_interval(HeldRecords(points, box), 1.0, COUNT, rng=generator())
     thresholds = np.floor(2 / OFFERED * normal_percentile(1) / COUNT * RESOLUTION)
     np.testing.assert_allclose(interval.nonprivate_utility, slow_utility(places.T.astype(np.int64), thresholds))
 
@@ -242,7 +243,7 @@ def test_the_size_is_limited_and_scale_free():
 
 def test_with_many_axes_a_public_subset_is_read():
     points, box = generator(0).random((50, 40)), Box.cube(0, 1, 40)
-    found = repaired_interval(Held(points, box), 1.0, 50.0, rng=generator(0))
+    found = repaired_interval(HeldRecords(points, box), 1.0, 50.0, rng=generator(0))
     target = GAP_QUANTILE * 49 * MAX_AXES
     assert (found.nonprivate_utility >= -max(target, 49 * MAX_AXES - target)).all()
     assert found.probabilities.sum() == pytest.approx(1.0)

@@ -19,15 +19,15 @@ from dpviz.methods.dpm.paper import runs as dpm_runs
 from dpviz.methods.dpm.paper import sets as dpm_sets
 from dpviz.methods.dpm.paper.quality_tables import claims_table, epsilon_table, quality_table
 from dpviz.methods.dpm.paper.runs import KMEANS, METHODS, PRIVATE, Quality, Reference, configure, quality, set_runs
-from dpviz.methods.dpm.paper.sets import PAPER_SETS, PaperSet, Records, blobs
+from dpviz.methods.dpm.paper.sets import PAPER_SETS, DpmSet, SetDraw, blobs
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ASSETS / "reproduction" / "dpm.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 SMALL = (
-    PaperSet("Letters", 3, dpm_sets.letters),
-    PaperSet("Gas", 2, dpm_sets.gas),
-    PaperSet("Blobs", 3, lambda _, number: blobs(150, 2, 3, number), fresh=True, by_epsilon=True),
+    DpmSet("Letters", 3, dpm_sets.letters),
+    DpmSet("Gas", 2, dpm_sets.gas),
+    DpmSet("Blobs", 3, lambda _, number: blobs(150, 2, 3, number), fresh=True, by_epsilon=True),
 )
 GRIDLESS = {"Synth-10d", "Synth-100d", "Letters", "Gas", "Blobs-10d"}  # more than three axes
 
@@ -111,7 +111,7 @@ def test_a_missing_file_is_found_first(tmp_path):
 def test_metrics_are_those_of_their_definitions():
     rng = np.random.default_rng(2)
     points, labels = rng.random((120, 3)), rng.integers(3, size=120)
-    records = Records(points, labels, Box.cube(0, 1, 3))
+    records = SetDraw(points, labels, Box.cube(0, 1, 3))
     references = (rng.random((3, 3)), rng.random((4, 3)))
     centers, sample = rng.random((5, 3)), np.arange(0, 120, 2)
     found = quality("su", 1.0, records, centers, Reference(references, 2.0, frozen(sample)))
@@ -127,7 +127,7 @@ def test_metrics_are_those_of_their_definitions():
     back = [cdist(other, centers).min(axis=1).mean() for other in references]
     assert found.distance == pytest.approx(np.mean(there) / math.sqrt(3))
     assert found.missed == pytest.approx(np.mean(back) / math.sqrt(3))
-    one = quality("su", 1.0, Records(points, None, records.box), centers[:1], Reference(references, 2.0, sample))
+    one = quality("su", 1.0, SetDraw(points, None, records.box), centers[:1], Reference(references, 2.0, sample))
     assert all(math.isnan(value) for value in (one.accuracy, one.ari, one.silhouette))
 
 

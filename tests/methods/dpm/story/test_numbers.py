@@ -17,7 +17,7 @@ from dpviz.methods.dpm.story import many as dpm_many
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.methods.dpm.story.many import ManyCuts, again, heat, run_many
 from dpviz.methods.dpm.story.quality import comparison
-from dpviz.methods.dpm.story.told import Yardstick, rand_index, ratio, reason
+from dpviz.methods.dpm.story.told import NonprivateKMeans, rand_index, ratio, reason
 from dpviz.methods.dpm.story.tree import facts, places, strips
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign, lloyd
@@ -70,7 +70,7 @@ def test_given_shares_are_the_ledgers(tell_dpm):
 
 def test_the_yardstick_is_k_means(tell_dpm):
     unit = tell_dpm().unit
-    yardstick = Yardstick(unit)
+    yardstick = NonprivateKMeans(unit)
     run = yardstick.run(3)
     assert yardstick.run(3) is run
     again_from = lloyd(unit, run.nonprivate_centers)
@@ -83,7 +83,7 @@ def test_the_yardstick_is_k_means(tell_dpm):
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_the_yardstick_needs_no_records(n):
-    run = Yardstick(np.full((n, 2), 0.25)).run(5)
+    run = NonprivateKMeans(np.full((n, 2), 0.25)).run(5)
     assert run.nonprivate_centers.shape == (5, 2)
     assert run.nonprivate_costs[-1] == 0.0
 

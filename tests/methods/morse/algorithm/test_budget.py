@@ -10,7 +10,7 @@ from scipy.stats import kstest, norm
 from dpviz.accounting import delta_of, gdp_mu, zcdp_epsilon, zcdp_rho, zcdp_rho_for
 from dpviz.core import Adjacency, Box, Budget
 from dpviz.methods.morse.algorithm import Params, fit
-from dpviz.methods.morse.algorithm.budget import Scheme, noise_scale, published_r
+from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale, published_r
 from dpviz.solvers import features, moment_length
 
 BASES = ("dpmog_hard", "dpmog", "dplloyd_mog", "dpcube")
@@ -27,7 +27,7 @@ def run(d, base, kind, *, epsilon=1.0, n=40, k=3, seed=0, points=None, **options
 
 def sigma_of(base, kind, epsilon, *, d=2, k=8, tau=10):
     adjacency = Adjacency.REPLACE if kind[1] == "replace" else Adjacency.ADD_REMOVE
-    return noise_scale(Scheme(base, kind[0] == "published", adjacency, Budget(epsilon, 1e-4), d, k, tau))
+    return noise_scale(MorseScheme(base, kind[0] == "published", adjacency, Budget(epsilon, 1e-4), d, k, tau))
 
 
 def test_noise_scales_are_those_of_the_specification():

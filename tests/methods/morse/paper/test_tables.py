@@ -15,7 +15,7 @@ from dpviz.methods.morse import paper as morse
 from dpviz.methods.morse.paper import COMPONENTS, EPSILONS, MOONS
 from dpviz.methods.morse.paper import mixture_runs as morse_runs
 from dpviz.methods.morse.paper import sets as morse_sets
-from dpviz.methods.morse.paper.mixture_runs import VARIANT_TITLES, MorseRun, Setting, runs
+from dpviz.methods.morse.paper.mixture_runs import VARIANT_TITLES, MixtureSetting, MorseRun, runs
 from dpviz.methods.morse.paper.mixture_tables import BASES, components_table, moons_table
 from dpviz.methods.morse.paper.sets import MAGIC, MORSE_SETS, PULSAR, draw_moons, read_labelled
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
 def test_the_command_writes_every_table(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(morse, "EPSILONS", (10.0,))
     monkeypatch.setattr(morse, "COMPONENTS", (6,))
-    monkeypatch.setattr(morse, "MOONS", (Setting("plain", 1.0, 6), Setting("steady", 1.0, 6)))
+    monkeypatch.setattr(morse, "MOONS", (MixtureSetting("plain", 1.0, 6), MixtureSetting("steady", 1.0, 6)))
     monkeypatch.setattr(morse, "MOONS_SHARE", 2)
     monkeypatch.setattr(morse_sets, "MOONS_RECORDS", 500)
     arguments = ["reproduce", "morse", "--data", str(folder), "--runs", "2", "--seed", "3"]
@@ -77,7 +77,7 @@ def test_a_set_that_is_missing_or_unfit_is_named(tmp_path, capsys):
 
 def test_a_row_says_what_the_runs_were():
     done = [MorseRun(0.2, 0.96, 6, 3), MorseRun(0.4, 0.94, 4, 1)]
-    (row,) = components_table("pulsar", "", PULSAR, {Setting("plain", 1.0, 6): done}).rows
+    (row,) = components_table("pulsar", "", PULSAR, {MixtureSetting("plain", 1.0, 6): done}).rows
     assert (row["after"], row["hits"], row["before"], row["kept"], row["minima"]) == (0.95, 0.5, 0.3, 5.0, 2.0)
     assert (row["short"], row["paper"], row["median"]) == (0.5, 0.561494, 0.95)
     # The paper's picture is of 6 to 8 components at epsilon 1: nothing stands beside other settings.
@@ -90,8 +90,8 @@ def test_a_run_is_judged_on_records_it_did_not_choose():
     data = draw_moons(5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(morse_runs, "JUDGED", 10_000)
-        every = runs(data, Setting("steady", 10.0, 28, n_iterations=3), [1])[0]
-    some = runs(data, Setting("steady", 10.0, 28, n_iterations=3), [1])[0]
+        every = runs(data, MixtureSetting("steady", 10.0, 28, n_iterations=3), [1])[0]
+    some = runs(data, MixtureSetting("steady", 10.0, 28, n_iterations=3), [1])[0]
     assert (some.n_kept, some.n_minima) == (every.n_kept, every.n_minima)
     # A share of 2500 records has an error of 0.01 at most; ARI moves at most about twice as much.
     assert abs(some.after - every.after) < 6 * 2 * 0.01
@@ -144,7 +144,7 @@ def test_the_committed_seed_makes_a_row_again(report):
     records = read_labelled(PULSAR, FOLDER)
     seeds = run_seeds(report.seed, MORSE_SETS.index(PULSAR), report.runs)
     for estimator, title in VARIANT_TITLES.items():
-        found = runs(records, Setting(estimator, 1.0, 10), seeds)
+        found = runs(records, MixtureSetting(estimator, 1.0, 10), seeds)
         rows = report.table("pulsar").rows
         row = next(r for r in rows if (r["epsilon"], r["components"], r["variant"]) == (1.0, 10, title))
         # Another machine's rounding may send one run another way.

@@ -14,7 +14,7 @@ from dpviz.methods.morse import algorithm, story
 from dpviz.methods.morse.story import dendrogram, string_search
 from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story import landscape_stage as stage
-from dpviz.methods.morse.story.landscape_stage import NO_GROUP, Look
+from dpviz.methods.morse.story.landscape_stage import NO_GROUP, LandscapeLook
 from dpviz.methods.morse.story.runs import RIGHT, right_share, run_many
 from dpviz.plots import Audience, pack
 from dpviz.solvers import Mixture, assign_basins, merge_tree
@@ -36,7 +36,7 @@ def tell(d=2, n=1500, seed=0, **options):
 
 
 def scene(told, moves="cut", view=None):
-    told = dataclasses.replace(told, look=Look(moves))
+    told = dataclasses.replace(told, look=LandscapeLook(moves))
     return story.scene(told, view or View(), rng=np.random.default_rng(0))
 
 
@@ -166,10 +166,10 @@ def test_a_search_is_the_papers_string():
     assert found.numbers == tuple(sorted((release.kept[k] + 1, release.kept[l] + 1)))
     assert len(string_search.frames(found)) == len(found.lowest) + (1 if found.solution is None else 2)
     asked = (int(release.kept[2]) + 1, int(release.kept[0]) + 1)
-    assert set(string_search.find(dataclasses.replace(told, look=Look(moves="search", pair=asked))).numbers) == set(
-        asked
-    )
-    dropped = string_search.find(dataclasses.replace(told, look=Look(moves="search", pair=(64, 63))))
+    assert set(
+        string_search.find(dataclasses.replace(told, look=LandscapeLook(moves="search", pair=asked))).numbers
+    ) == set(asked)
+    dropped = string_search.find(dataclasses.replace(told, look=LandscapeLook(moves="search", pair=(64, 63))))
     assert dropped.note
 
 
@@ -215,7 +215,7 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     here, there = scene(told, moves, view), scene(changed, moves, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    first, second = (dataclasses.replace(one, look=Look(moves)) for one in (told, changed))
+    first, second = (dataclasses.replace(one, look=LandscapeLook(moves)) for one in (told, changed))
     assert [pack(one[1]) for one in charts(first)] == [pack(one[1]) for one in charts(second)]
     assert story.sentence(told).public == story.sentence(changed).public
     assert story.sentence(told).curator != story.sentence(changed).curator
@@ -264,7 +264,7 @@ def test_degenerate_runs_have_a_picture(moves, options):
     pack(drawn)
     for layer in drawn.layers:
         assert layer.rows.shape == (len(drawn.frames),)
-    for _, chart, *_ in charts(dataclasses.replace(told, look=Look(moves))):
+    for _, chart, *_ in charts(dataclasses.replace(told, look=LandscapeLook(moves))):
         pack(chart)
         assert chart.frames == drawn.frames or len(chart.frames) == 1
     assert 0 <= drawn.start_frame < len(drawn.frames)

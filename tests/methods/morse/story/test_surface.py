@@ -12,7 +12,7 @@ from dpviz.methods.morse import story as morse
 from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story import landscape_stage as stage
 from dpviz.methods.morse.story import landscape_surface as rising
-from dpviz.methods.morse.story.landscape_stage import NO_GROUP, Look
+from dpviz.methods.morse.story.landscape_stage import NO_GROUP, LandscapeLook
 from dpviz.plots import Audience, Kind, pack
 from dpviz.plots.svg import svg
 from dpviz.solvers import Mixture, merge_tree
@@ -25,7 +25,7 @@ WORDS = Words("Set", Box.cube(0.0, 1.0, 2), ("a", "b"), ("", ""))
 
 
 def scene(told, moves="cut", **view):
-    told = dataclasses.replace(told, look=Look(moves))
+    told = dataclasses.replace(told, look=LandscapeLook(moves))
     return morse.scene(told, View(surface=True, **view), rng=np.random.default_rng(0))
 
 
@@ -44,7 +44,7 @@ def mixtures(draw):
 
 
 class Told:
-    """What `surface_of` asks of a telling, of any mixture."""
+    """What `surface_of` asks of a context, of any mixture."""
 
     def __init__(self, mixture):
         self.tree, self.result = merge_tree(mixture), self

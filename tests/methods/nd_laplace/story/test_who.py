@@ -9,7 +9,7 @@ from dpviz import attacks
 from dpviz.methods.nd_laplace.story import who as play
 from dpviz.methods.nd_laplace.story.told import Measure
 
-GAME = play.Game(1.5, Measure(200.0, "m"))
+GAME = play.TwoPlacesGame(1.5, Measure(200.0, "m"))
 
 
 def test_the_answer_is_not_drawn_before_the_guess():
@@ -39,11 +39,11 @@ def test_the_best_guess_is_right_as_often_as_the_score_says():
     best = attacks.tally_memberships(0, 1, GAME.total_variation).best_rate
     error = math.sqrt(best * (1 - best) / n)
     assert abs(share(GAME) - best) < 6 * error
-    assert abs(share(play.Game(3.0, GAME.measure)) - best) > 6 * error
+    assert abs(share(play.TwoPlacesGame(3.0, GAME.measure)) - best) > 6 * error
 
 
 def test_a_point_off_the_map_stays_on_its_side():
-    wild = play.Game(0.001, GAME.measure)
+    wild = play.TwoPlacesGame(0.001, GAME.measure)
     for i in range(20):
         played, _ = play.round_of(wild, i, 0)
         drawn = play.scene(wild, played, None).layers[2].arrays["xy"][0, 0]

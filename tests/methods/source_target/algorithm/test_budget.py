@@ -12,7 +12,7 @@ from scipy import stats
 from dpviz.accounting import epsilon_of, gdp_epsilon, pure_epsilon, zcdp_rho
 from dpviz.core import Adjacency
 from dpviz.methods.source_target.algorithm.budget import (
-    Scheme,
+    SourceTargetScheme,
     count_threshold,
     events_of,
     guarantee_of,
@@ -24,7 +24,7 @@ AR = Adjacency.ADD_REMOVE
 
 
 def scheme(method="nas", noise="laplace", published=True, epsilon=None, rho=None, delta=None, t=150, d=2, n=100):
-    return Scheme(method, noise, published, epsilon, rho, delta, t, d, n)
+    return SourceTargetScheme(method, noise, published, epsilon, rho, delta, t, d, n)
 
 
 numbers = {

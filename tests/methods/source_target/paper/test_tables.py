@@ -12,7 +12,15 @@ from dpviz.data.source_target import synthetic
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import paper as source_target
-from dpviz.methods.source_target.paper.pair_runs import BUDGETS, METHODS, PairSpec, Setting, one_run, runs, settings_of
+from dpviz.methods.source_target.paper.pair_runs import (
+    BUDGETS,
+    METHODS,
+    PairSetting,
+    PairSpec,
+    one_run,
+    runs,
+    settings_of,
+)
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ASSETS / "reproduction" / "source_target.json"
@@ -131,7 +139,7 @@ def test_the_committed_figures_of_synthetic_2_are_the_specs(report):
 
 
 def test_the_middle_run_with_the_coreset_costs_what_was_measured_before():
-    cored, plain = (Setting("nna", "ε = 3", coreset=coreset) for coreset in (True, False))
+    cored, plain = (PairSetting("nna", "ε = 3", coreset=coreset) for coreset in (True, False))
     found = runs(source_target.SYNTHETIC[1], Path(), [cored, plain], (10,), 77, 11)
     middle = {
         each: np.median([run.cost / run.floor for run in found if run.setting == each]) for each in (cored, plain)

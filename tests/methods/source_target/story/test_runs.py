@@ -92,26 +92,26 @@ def test_observation_4_2_holds_on_its_pair(k):
 
 
 def test_a_question_is_named_by_what_decides_its_answer():
-    one = many.Question.of(params(), (2, 5))
-    assert one == many.Question.of(params(method="nas", n_centers=9), (2, 5))
-    assert hash(one) == hash(many.Question.of(params(), (2, 5)))
+    one = many.CostQuestion.of(params(), (2, 5))
+    assert one == many.CostQuestion.of(params(method="nas", n_centers=9), (2, 5))
+    assert hash(one) == hash(many.CostQuestion.of(params(), (2, 5)))
     for options in ({"epsilon": 1.0}, {"t": 40}, {"gamma": 0.2}, {"solver": "akm"}, {"ball": None}):
-        assert one != many.Question.of(params(**options), (2, 5))
-    assert one != many.Question.of(params(), (2,))
+        assert one != many.CostQuestion.of(params(**options), (2, 5))
+    assert one != many.CostQuestion.of(params(), (2,))
     moved = dataclasses.replace(params(), targets=PAIR.targets + 1e-9)
-    assert one != many.Question.of(moved, (2, 5))
+    assert one != many.CostQuestion.of(moved, (2, 5))
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"epsilon": None, "rho": 3.0, "noise": "gaussian"}])
 def test_the_floor_is_below_every_private_method(budget):
-    costs = many.run_many(PAIR.source, PAIR.box, many.Question.of(params(**budget), (2, 8)), 3, 0)
+    costs = many.run_many(PAIR.source, PAIR.box, many.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
     found = costs.nonprivate_costs
     assert found.shape == (len(many.METHODS), 2, 3)
     assert np.isfinite(found).all()
     assert (found[many.FLOOR] <= found[: many.N_PRIVATE] * 1.02).all()
     assert (np.ptp(found[many.N_PRIVATE :], axis=2) == 0).all(), "no noise, no difference"
     assert np.ptp(found[0], axis=1).max() > 0 or np.ptp(found[1], axis=1).max() > 0
-    again = many.run_many(PAIR.source, PAIR.box, many.Question.of(params(**budget), (2, 8)), 3, 0)
+    again = many.run_many(PAIR.source, PAIR.box, many.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
     assert np.array_equal(found, again.nonprivate_costs)
     assert many.medians(costs, 8)[many.FLOOR] == pytest.approx(found[many.FLOOR, 1, 0])
     for chart in (

@@ -18,7 +18,7 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Telling(Generic[R_co, S_co]):
+class CentersContext(Generic[R_co, S_co]):
     """A run and everything its picture and numbers need, computed once."""
 
     result: Result[R_co, S_co]

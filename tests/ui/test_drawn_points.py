@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpviz.core import frozen
-from dpviz.ui.data.sheet import CLASSES, MOST_POINTS, NOT_HERE, Sheet
+from dpviz.ui.data.drawn_points import CLASSES, MOST_POINTS, NOT_HERE, DrawnPoints
 from dpviz.ui.export.config import FORMAT, MOST_BYTES, VERSION, Config, ConfigError, read, write
 
 DRAW = (("data", "draw"), ("drawing", "one"))
@@ -29,7 +29,7 @@ def file_with(drawing, **changes):
 
 def hand_made(points):
     table = np.array(points, dtype=np.float64).reshape(-1, 3)
-    return Sheet(frozen(table[:, :2].copy()), frozen(table[:, 2].astype(np.intp)))
+    return DrawnPoints(frozen(table[:, :2].copy()), frozen(table[:, 2].astype(np.intp)))
 
 
 @given(POINTS)
@@ -43,7 +43,7 @@ def test_what_is_drawn_comes_back_to_the_bit(points):
 def test_the_largest_drawing_fits_into_a_file():
     rng = np.random.default_rng(0)
     places, classes = rng.random((MOST_POINTS, 2)) / 3.0, rng.integers(0, CLASSES, MOST_POINTS).astype(np.intp)
-    text = write(Config("dpm", DRAW, sheet=Sheet(frozen(places), frozen(classes))), guarantees=[]).encode()
+    text = write(Config("dpm", DRAW, sheet=DrawnPoints(frozen(places), frozen(classes))), guarantees=[]).encode()
     assert len(text) < 0.8 * MOST_BYTES
     found = read(text).sheet
     assert found is not None

@@ -16,7 +16,7 @@ NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
+class DrawnPoints:
     """The points as they are: places (n, 2) in box units, and the class of each."""
 
     places: FloatArray
@@ -28,7 +28,7 @@ class Sheet:
         return hashlib.sha256(self.places.tobytes() + self.classes.tobytes()).hexdigest()[:16]
 
 
-def to_file(sheet: Sheet | None) -> dict[str, Any]:
+def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
     """Return what a file says of a drawing; `sheet` None: only that its points are not there."""
     if sheet is None:
         return {"note": NOT_HERE}
@@ -36,7 +36,7 @@ def to_file(sheet: Sheet | None) -> dict[str, Any]:
     return {"note": MEANING, "points": [[*place, each] for place, each in rows]}
 
 
-def from_file(value: Any) -> Sheet | None:
+def from_file(value: Any) -> DrawnPoints | None:
     """Read what anybody may have written; None where it holds no points. Raises ValueError in the reader's words."""
     if not isinstance(value, Mapping):
         raise ValueError("The file's drawing must be an object with a list of points. Correct it.")
@@ -58,10 +58,10 @@ def from_file(value: Any) -> Sheet | None:
     return made([value for row in rows for value in row])
 
 
-def made(flat: Sequence[float]) -> Sheet:
+def made(flat: Sequence[float]) -> DrawnPoints:
     """Return the sheet of across, up, class, across, ...; a place outside the box is moved onto its wall."""
     table = np.array(flat, dtype=np.float64).reshape(-1, 3)
-    return Sheet(frozen(np.clip(table[:, :2], 0.0, 1.0)), frozen(table[:, 2].astype(np.intp)))
+    return DrawnPoints(frozen(np.clip(table[:, :2], 0.0, 1.0)), frozen(table[:, 2].astype(np.intp)))
 
 
 def _is_point(row: Any) -> bool:
