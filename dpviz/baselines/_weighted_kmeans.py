@@ -31,7 +31,7 @@ class _Cells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _KMeansRun:
     """A path that may go on."""
 
     centers: tuple[Centers, ...]
@@ -106,12 +106,12 @@ def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
 
 
-def _begun(cells: _Cells, start: Centers) -> _Run:
+def _begun(cells: _Cells, start: Centers) -> _KMeansRun:
     sums = _sums(cells, start)
-    return _Run((start,), (_cost(cells, start, sums),), sums)
+    return _KMeansRun((start,), (_cost(cells, start, sums),), sums)
 
 
-def _onward(cells: _Cells, run: _Run, most: int, tolerance: float) -> _Run:
+def _onward(cells: _Cells, run: _KMeansRun, most: int, tolerance: float) -> _KMeansRun:
     """Iterate until the gain is below `tolerance`, at most `most` times."""
     path, costs, sums = list(run.centers), list(run.costs), run.sums
     for _ in range(most):
@@ -122,10 +122,10 @@ def _onward(cells: _Cells, run: _Run, most: int, tolerance: float) -> _Run:
         sums = _sums(cells, centers)
         path.append(centers)
         costs.append(_cost(cells, centers, sums))
-    return _Run(tuple(path), tuple(costs), sums)
+    return _KMeansRun(tuple(path), tuple(costs), sums)
 
 
-def _last_cost(run: _Run) -> float:
+def _last_cost(run: _KMeansRun) -> float:
     return run.costs[-1]
 
 

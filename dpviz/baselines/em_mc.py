@@ -160,7 +160,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    run = _Run.of(points, box, params, rng=rng)
+    run = _EmMcRun.of(points, box, params, rng=rng)
     trace = tuple(run.steps())
     last = trace[-1]
     assert isinstance(last, AverageStep)
@@ -184,7 +184,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:
     """Yield a `ScaleStep` for each grid, coarsest first, and an `AverageStep`."""
-    return _Run.of(points, box, params, rng=rng).steps()
+    return _EmMcRun.of(points, box, params, rng=rng).steps()
 
 
 def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
@@ -202,7 +202,7 @@ def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _EmMcRun:
     """What stays the same over the steps."""
 
     unit: Points  # (n, d)
@@ -217,7 +217,7 @@ class _Run:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_Run":
+    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_EmMcRun":
         """Clip, scale and project the records, and fix every budget."""
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, axes_rng, loop_rng = rng.spawn(3)

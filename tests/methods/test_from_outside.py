@@ -28,7 +28,7 @@ from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import run_trials
 from dpviz.tools.two_worlds.story import Change
-from dpviz.tools.two_worlds.story.cloud import Question, run_world
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 from dpviz.ui import hiding, thumbnails
 from dpviz.ui.export import config
 
@@ -42,7 +42,7 @@ scene = story.scene(told, View(), rng=np.random.default_rng(0))
 grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": "one_grid"}]}
 (row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))
-cloud = run_world(data.points, data.box, Question("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
+cloud = run_world(data.points, data.box, WorldsQuestion("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
 audited = [key for key, case in cases().items() if case.method == "one_grid"]
 found = config.read(config.write(config.Config("one_grid", (("data", "blobs"),)), guarantees=[]).encode())
 app = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=60).run()

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 
 from dpviz import __version__
 from dpviz.core import AnyAlgorithm, Box, Centers, CentersRelease, Claim, FoundClusters, Points, PointsRelease, Release
-from dpviz.core import TrialTargets as TargetMeasure
+from dpviz.core import Targets as TargetMeasure
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost

@@ -29,7 +29,7 @@ class GivenRecords:
     dataset: Dataset = field(compare=False, repr=False)
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "Given":
+    def of(cls, dataset: Dataset) -> "GivenRecords":
         """Take a data set; the digest is of its records, classes and box."""
         labels = np.empty(0) if dataset.labels is None else dataset.labels
         parts = (dataset.points, labels, dataset.box.low, dataset.box.high)
@@ -68,7 +68,7 @@ class TrialTargets:
     points: Points | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, points: Points) -> "Targets":
+    def of(cls, points: Points) -> "TrialTargets":
         """Take given targets (t, d)."""
         return cls(len(points), fingerprint(points), points)
 

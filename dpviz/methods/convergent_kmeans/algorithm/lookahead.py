@@ -36,7 +36,7 @@ class GeneratorSeed(NamedTuple):
     entropy: tuple[int, ...]
     path: tuple[int, ...]  # from the first generator to this one, the number of each child
 
-    def child(self, *numbers: int) -> "Seed":
+    def child(self, *numbers: int) -> "GeneratorSeed":
         """Name a generator's child, or a child's child."""
         return self._replace(path=self.path + numbers)
 

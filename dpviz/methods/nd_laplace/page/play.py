@@ -22,7 +22,7 @@ _GAME = "dpviz:laplace-game"
 
 
 @dataclass(slots=True)
-class _Played:
+class _PlayedLocations:
     """One session's game at one ε and radius; the seed never leaves the server."""
 
     key: tuple[float, Measure]
@@ -68,16 +68,16 @@ def game(frame: PageFrame, recall: Recall) -> None:
     nd_laplace_who.draw(frame, told)
 
 
-def _kept(key: tuple[float, Measure]) -> _Played:
+def _kept(key: tuple[float, Measure]) -> _PlayedLocations:
     """Return the session's game; another ε or radius is another game."""
     kept: Any = st.session_state.get(_GAME)
     if kept is None or kept.key != key:
         click = kept.click if kept is not None else 0
-        kept = st.session_state[_GAME] = _Played(key, click=click)
+        kept = st.session_state[_GAME] = _PlayedLocations(key, click=click)
     return kept  # type: ignore[no-any-return]  # the session keeps anything
 
 
-def _guessed(kept: _Played, done: LiveState) -> bool:
+def _guessed(kept: _PlayedLocations, done: LiveState) -> bool:
     """Take a click on one of the places, once."""
     if done.picked != play.PICK or done.picked_mark is None or done.pick_count == kept.click:
         return False
@@ -88,11 +88,11 @@ def _guessed(kept: _Played, done: LiveState) -> bool:
     return True
 
 
-def _next(kept: _Played) -> None:
+def _next(kept: _PlayedLocations) -> None:
     kept.number, kept.guess = kept.number + 1, None
 
 
 def _forget() -> None:
-    kept: _Played | None = st.session_state.get(_GAME)
+    kept: _PlayedLocations | None = st.session_state.get(_GAME)
     if kept is not None:
-        st.session_state[_GAME] = _Played(kept.key, click=kept.click)
+        st.session_state[_GAME] = _PlayedLocations(kept.key, click=kept.click)

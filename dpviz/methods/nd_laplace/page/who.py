@@ -20,7 +20,7 @@ _GAME = "dpviz:laplace-who"
 
 
 @dataclass(slots=True)
-class _Played:
+class _PlayedPlaces:
     """One session's game at one ε and radius; the seed never leaves the server."""
 
     key: tuple[float, Measure]
@@ -63,15 +63,15 @@ def draw(frame: PageFrame, told: PointsContext) -> None:
             panel.side(panel.facts("All guesses", play.tally_facts(tally), public=frame.public))
 
 
-def _kept(key: tuple[float, Measure]) -> _Played:
+def _kept(key: tuple[float, Measure]) -> _PlayedPlaces:
     """Return the session's game; another ε or radius is another game."""
     kept: Any = st.session_state.get(_GAME)
     if kept is None or kept.key != key:
-        kept = st.session_state[_GAME] = _Played(key)
+        kept = st.session_state[_GAME] = _PlayedPlaces(key)
     return kept  # type: ignore[no-any-return]  # the session keeps anything
 
 
-def _guess(kept: _Played, index: int) -> None:
+def _guess(kept: _PlayedPlaces, index: int) -> None:
     """Score a guess, once: a second click of one round comes too late."""
     if kept.guess is None:
         _, secret = play.round_of(play.TwoPlacesGame(*kept.key), kept.number, kept.seed)
@@ -79,6 +79,6 @@ def _guess(kept: _Played, index: int) -> None:
         kept.n_correct += is_correct(secret, index)
 
 
-def _next(kept: _Played) -> None:
+def _next(kept: _PlayedPlaces) -> None:
     if kept.guess is not None:
         kept.number, kept.guess = kept.number + 1, None

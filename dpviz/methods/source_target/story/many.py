@@ -34,7 +34,7 @@ class CostQuestion:
     params: Params = field(compare=False)
 
     @classmethod
-    def of(cls, params: Params, n_centers: Sequence[int]) -> "Question":
+    def of(cls, params: Params, n_centers: Sequence[int]) -> "CostQuestion":
         """Ask for these k with these parameters; their own method and k do not matter."""
         ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
         scalars = (params.delta, params.noise, params.calibration, params.threshold, params.gamma, params.t)
