@@ -11,8 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import BROKEN, CATALOGUE
 from dpviz.stories.method import AnyMethod
-from dpviz.tools.audit import page as audit
-from dpviz.tools.compare import page as compare
+from dpviz.tools import pages
 from dpviz.tools.plain import page as plain
 from dpviz.ui import hiding, home, state
 from dpviz.ui.export.menu import begin
@@ -20,29 +19,29 @@ from dpviz.ui.lessons import panel as lesson_panel
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
-ACROSS = {"compare": compare, "audit": audit}  # pages that are no method's
+ACROSS = pages()  # that are no method's
 ICON = ASSETS / "icon.png"
 
 
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    pages = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
-    pages |= {name: _page(name, page.TITLE, page.draw) for name, page in ACROSS.items()}
+    shown = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
+    shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    page = st.navigation([_page(HOME, "Home", home.show, default=True), *pages.values()], position="top")
+    page = st.navigation([_page(HOME, "Home", home.show, default=True), *shown.values()], position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")
-    home.remember(pages)
-    begin(page.url_path, pages)
+    home.remember(shown)
+    begin(page.url_path, shown)
     query = dict(st.query_params)
     given = {name: st.query_params.get_all(name) for name in query}  # a name may stand there twice
-    if page.url_path in pages:
+    if page.url_path in shown:
         wanted = lesson_panel.begin(page.url_path)
         if wanted != page.url_path:
-            st.switch_page(pages[wanted], query_params=given)
+            st.switch_page(shown[wanted], query_params=given)
     elif query:
-        st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=given)
+        st.switch_page(shown[lesson_panel.page_of(query) or next(iter(shown))], query_params=given)
     for problem in BROKEN:
         st.error(problem)
     above = st.container()

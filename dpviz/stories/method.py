@@ -48,10 +48,11 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """A method's page: made when it is first opened, because it alone needs Streamlit."""
+    """A page of a method or a tool: made when it is first opened, because it alone needs Streamlit."""
 
     draw: Callable[[], None]
-    knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters
+    knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
+    title: str = ""  # of a tool; a method has its own
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

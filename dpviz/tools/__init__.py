@@ -1,1 +1,11 @@
 """What goes across methods: each tool knows methods by their records alone."""
+
+from dpviz.stories.method import Page
+
+
+def pages() -> dict[str, Page]:
+    """Return the tools with a page of their own, by its name; others are parts of the methods' pages."""
+    from dpviz.tools.audit.page import PAGE as AUDIT
+    from dpviz.tools.compare.page import PAGE as COMPARE
+
+    return {"compare": COMPARE, "audit": AUDIT}

@@ -3,6 +3,7 @@
 Hiding is no lock: whoever edits the link sees everything. What the public may see is the audience's matter, not this.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -10,6 +11,7 @@ import streamlit as st
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
+from dpviz.tools import pages
 from dpviz.ui import state
 
 NAME = "hide"
@@ -37,19 +39,8 @@ MEMBERS = {
     "data": ("n", "data_seed"),
     "seeds": ("start_seed", "noise_seed", "secret"),
 }
-PREFIXES = ("data_", "with_", "share_", "lock_")  # of knobs that data sets, methods and shares bring along
-# The pages' own knobs; those of the methods are their parameters.
-_OWN = (
-    "across again aim along attacked audit_runs audit_seed audited audited_mode budget change chosen "
-    "chosen_epsilon clustering compare_at compare_by compare_grid compare_neighbors compare_runs compare_seed "
-    "delta delta_power drawing epsilon first home_epsilon mode moves n n_clusters n_cost_runs n_is_public "
-    "n_levels n_morse_runs n_outcomes n_runs n_targets n_world_runs neighbors node operation people_epsilon "
-    "pinned pinned_epsilon place radius record relief rho second shares size spend target_seed targets up "
-    "vary where world_view"
-)
-KNOBS = frozenset(_OWN.split()) | {
-    knob.name for module in (*CATALOGUE.values(), *BASELINES.values()) for knob in knobs(module.Params)
-}
+PREFIXES = (TAB, "data_")  # of tabs, and of knobs that data sets bring along
+OWN = {"drawing", "home_epsilon", "size"}  # of no method's and no tool's page
 STYLES: Mapping[str, str] = {
     "data": ".st-key-dpviz-data { display: none; }",
     "navigation": ':is([data-testid="stTopNavLinkContainer"], [data-testid="stTopNavSection"], '
@@ -84,6 +75,14 @@ def tabs_left(names: Sequence[str]) -> list[str]:
     return [] if hides("tabs") else [name for name in names if not hides(f"{TAB}{name}")]
 
 
+@functools.cache
+def known_names() -> frozenset[str]:
+    """Return the names of all knobs, of parameters and of pages, as their records have them."""
+    params = [knobs(algorithm.Params) for algorithm in (*CATALOGUE.values(), *BASELINES.values())]
+    made = [*pages().values(), *(method.page() for method in CATALOGUE.values() if method.page is not None)]
+    return frozenset(knob.name for each in (*params, *(page.knobs for page in made)) for knob in each) | OWN
+
+
 def unknown_names() -> list[str]:
     """Return the names of the link that are no control's, on this page or another one."""
     return [name for name in state.never_asked() if not _is_name(name)]
@@ -104,8 +103,7 @@ def _read(text: str) -> frozenset[str]:
 
 
 def _is_name(name: str) -> bool:
-    if name in GROUPS or name in KNOBS or any(name in members for members in MEMBERS.values()):
+    if name in GROUPS or any(name in members for members in MEMBERS.values()) or name in known_names():
         return True
-    start = (TAB, *PREFIXES)
-    rest = next((name.removeprefix(each) for each in start if name.startswith(each)), "")
+    rest = next((name.removeprefix(each) for each in PREFIXES if name.startswith(each)), "")
     return rest.isidentifier() and rest.isascii() and rest.islower()

@@ -121,4 +121,4 @@ def draw() -> None:
     frame.show_problems(page.problems)  # what came up in the open tab
 
 
-PAGE = Page(draw)
+PAGE = Page(draw, (*family.page_knobs(), attack_record.SHOWN, *outcomes.KNOBS, *two_worlds.KNOBS))

@@ -103,6 +103,11 @@ def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
     return tuple((field, dataclasses.replace(knob, name=f"{method}_{field}")) for field, knob in found)
 
 
+def page_knobs() -> tuple[Knob, ...]:
+    """Return all knobs of this module but the choice of a tab."""
+    return (METHOD, SPEND, RUNS, *(knob for method in FAMILY for _, knob in own_knobs(method)))
+
+
 def draw_knobs(method: str) -> list[tuple[str, str]]:
     """Draw a baseline's own knobs and return their part of the link."""
     return [(knob.name, knob.format(controls.control(knob))) for _, knob in own_knobs(method)]

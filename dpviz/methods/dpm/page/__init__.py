@@ -99,4 +99,4 @@ def draw() -> None:
     frame.show_problems(page.problems)  # what came up in the open tab
 
 
-PAGE = Page(draw)
+PAGE = Page(draw, (*dpm_knobs.OWN, *outcomes.KNOBS, *two_worlds.KNOBS))

@@ -50,6 +50,7 @@ NODE = Knob(
     "node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE, 0, MOST_NODE
 )
 ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50, 0, 50)
+OWN = (LEVELS, POWER, PUBLIC_N, NODE, ALONG, shares.WHO, *shares.KNOBS.values(), *shares.LOCKS.values())
 
 
 def calibration() -> str:

@@ -81,4 +81,5 @@ def draw() -> None:
     frame.show_problems(page.problems)  # what came up in the open tab
 
 
-PAGE = Page(draw)
+OWN = (morse.MOVES, morse.FIRST, morse.SECOND, morse.RELIEF, morse.RUNS)
+PAGE = Page(draw, (*OWN, *outcomes.KNOBS, *two_worlds.KNOBS))

@@ -8,6 +8,7 @@ from dpviz.methods.nd_laplace import METHOD, algorithm, story
 from dpviz.methods.nd_laplace.page import knobs as nd_laplace
 from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
 from dpviz.stories.method import Page
+from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, state
 from dpviz.ui.setup import Setup
@@ -69,4 +70,4 @@ def draw() -> None:
     frame.show_problems(page.problems)  # what came up in the open tab
 
 
-PAGE = Page(draw)
+PAGE = Page(draw, (nd_laplace.RADIUS, nd_laplace.RECORD, *nd_laplace_tabs.OWN, *outcomes.KNOBS, *two_worlds.KNOBS))

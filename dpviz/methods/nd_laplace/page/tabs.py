@@ -39,6 +39,7 @@ TAB = Knob(
         reading.CHOICE,
     ),
 )
+OWN = (nd_laplace_clusters.METHOD, nd_laplace_clusters.CLUSTERS, nd_laplace_attacks.AGAIN, nd_laplace_law.PLACE)
 
 
 DRAW = "Draw of this record"  # what two worlds are told apart by

@@ -91,4 +91,5 @@ def draw() -> None:
     frame.show_problems(page.problems)  # what came up in the open tab
 
 
-PAGE = Page(draw)
+OWN = (*source_target_data.OWN, *source_target_knobs.OWN, source_target.WHAT, source_target.RUNS)
+PAGE = Page(draw, (*OWN, *outcomes.KNOBS, *two_worlds.KNOBS))

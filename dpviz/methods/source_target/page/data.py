@@ -43,6 +43,7 @@ NUMBER = Knob(
     MOST_TARGETS,
 )
 SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6, 0, 10**6)
+OWN = (SPREAD, NUMBER, SEED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,6 +35,7 @@ SLIDERS = {
 DELTA = Knob(
     "delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True
 )  # of Gaussian noise under ε
+OWN = (BUDGET, *SLIDERS.values(), DELTA)
 
 
 def first() -> dict[str, Any]:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
+from dpviz.stories.method import Page
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
@@ -286,3 +287,6 @@ def draw() -> None:
     with page.more_pictures:
         under(page, question, found[0] if found else None)
     frame.show_problems(page.problems)
+
+
+PAGE = Page(draw, (METHOD, _modes(METHOD.default), PAIR, RUNS, SEED), TITLE)

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.stories.method import Page
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
@@ -223,3 +224,6 @@ def draw() -> None:
     with page.side:
         guide(question)
     frame.show_problems(page.problems)
+
+
+PAGE = Page(draw, (*KNOBS, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS), TITLE)

@@ -37,6 +37,7 @@ VARY = Knob(
     "The data stay as they are. Noise is what privacy costs; the start is chosen by a public seed.",
     choices=(("noise", "Noise"), ("start", "Start"), ("both", "Both")),
 )
+KNOBS = (RUNS, VARY)
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 

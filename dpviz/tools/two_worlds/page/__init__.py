@@ -62,6 +62,7 @@ LOOK = Knob(
     "What is released near the record, or all of it.",
     choices=(("near", "Near the record"), ("whole", "The whole box")),
 )
+KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
 _CLICKS = "dpviz:world-clicks"
 
 
