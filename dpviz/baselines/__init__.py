@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpviz.baselines import blum, dwork, em_mc, eugkm, gupt, lloyd, lsh_splits, privgene, su
-from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry
+from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Varied
 
 _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
@@ -74,6 +74,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=eugkm.fit,
         steps=eugkm.steps,
         entries=(Entry("eugkm", "EUGkM (one grid)", link=(("mode", "eugkm"),), on=True),),
+        varied=(Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),),
         audit=AuditPlan(idle=frozenset({"cells"}), borders={"n_clusters": 2}),
     ),
     Algorithm(

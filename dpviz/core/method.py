@@ -48,6 +48,7 @@ class AuditPlan:
     by_record: bool = False  # whether each record is released by itself, so that one row alone tells
     gaps: bool = False  # whether places are compared along an axis: also on neighbours whose gaps alternate
     borders: Choices | None = None  # of a proved mode, where records on borders could be sent to either side
+    first: str = ""  # mode that its page opens with, as in "mode=published": something to see; "" for the defaults
     placed: Callable[[Choices, Box], Choices] = _nowhere  # what depends on the mode and the box
 
 
@@ -60,6 +61,22 @@ class Entry:
     fields: tuple[tuple[str, str | int | float | bool], ...] = ()  # of its Params, as a grid has them
     link: tuple[tuple[str, str], ...] = ()  # what its page's link says of it
     on: bool = False  # whether a comparison opens with it
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """One parameter that a comparison may vary from picture to picture."""
+
+    key: str  # in links, unique over all methods
+    name: str
+    column: str  # of a table of runs: "params." and a field of Params; "k" or "n" for what all methods have
+    options: tuple[str | int | float | bool, ...] = ()  # none: follow the number of records
+    entry: str = ""  # whose parameter it is, a key of `Entry`; "" for all methods
+
+    @property
+    def field(self) -> str:
+        """The field of Params."""
+        return self.column.removeprefix("params.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +111,7 @@ class Algorithm(Generic[P, R, S]):
     clustered: Callable[[R, Points, Box], FoundClusters] | None = None
     targets: Targets[R] | None = None
     entries: tuple[Entry, ...] = ()  # of a comparison
+    varied: tuple[Varied, ...] = ()  # of a comparison that asks for a second parameter
 
     @property
     def has_start(self) -> bool:

@@ -1,7 +1,7 @@
 """Convergent k-means and its family (Lu & Shen)."""
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import AuditPlan, Entry
+from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
 from dpviz.methods.convergent_kmeans import algorithm, paper, story
 from dpviz.methods.convergent_kmeans.algorithm import (
@@ -75,6 +75,7 @@ METHOD = Method(
         given={"n_iterations": 1, "max_iterations": 3},
         more=({"mode": "published", "orientation": "future"},),
         borders={"n_clusters": 20},
+        first="mode=published",
     ),
     thumbnail=Thumbnail(
         question="Where are the centers of the crowd, if each step of the search may only see noisy counts?",
@@ -93,6 +94,9 @@ METHOD = Method(
             (("mode", "repaired"), ("start", "packing")),
             on=True,
         ),
+    ),
+    varied=(
+        Varied("iterations", "Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
     ),
     paper=PaperTables("Convergent k-means: the paper's tables, made again", paper.SOURCE, paper.tables, paper.RUNS),
     family={name: FAMILY for name in BASELINES if name in METHODS},

@@ -1,6 +1,6 @@
 """Morse processing of private mixtures (Byun, Choi & Lee)."""
 
-from dpviz.core import AuditPlan, Entry
+from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
 from dpviz.methods.morse import algorithm, paper, story
 from dpviz.methods.morse.algorithm import (
@@ -87,6 +87,10 @@ METHOD = Method(
             (("n_iterations", 2),),
             (("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),
         ),
+    ),
+    varied=(
+        Varied("components", "Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
+        Varied("passes", "Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
     ),
     paper=PaperTables(
         "Morse processing: the paper's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS

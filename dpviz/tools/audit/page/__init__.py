@@ -61,7 +61,6 @@ TAB = Knob(
     choices=(("table", "All methods and modes"), reading.CHOICE),
 )
 SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
-FIRST_MODE = {"convergent_kmeans": "convergent_kmeans:mode=published"}  # a page opens with something to see
 CODE = "The calls behind the two pictures above: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
@@ -247,11 +246,12 @@ def _stop(name: Any) -> None:
 def _modes(method: str) -> Knob:
     """Return the choice among a method's cases."""
     found = [case for case in cases().values() if case.method == method]
+    first = AUDITED[method].audit.first
     named = tuple((case.key, f"{case.mode} ({case.pair_name})" if case.pair_name else case.mode) for case in found)
     return Knob(
         "audited_mode",
         "choice",
-        FIRST_MODE.get(method, found[0].key),
+        f"{method}:{first}" if first else found[0].key,
         "Mode",
         "Short runs with a public start and one cluster: noise in one place shows most.",
         choices=named,

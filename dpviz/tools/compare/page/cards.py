@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
@@ -79,7 +80,7 @@ def contents(entry: Compared, frame: PageFrame) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box = box_words(words_of(frame.source))
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
-    if entry.key == "nd_laplace":
+    if ALGORITHMS[entry.method].audit.by_record:
         protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
         apart = ((1.0, "range of a feature"),)
         return Contents(protects, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, apart)

@@ -1,14 +1,14 @@
 """The Compare page's second parameter: one small frontier for each of its values, made in the background."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Knob, Varied
+from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
@@ -29,38 +29,15 @@ HEIGHT = 250  # CSS pixels
 CLUSTERS, PEOPLE = "clusters", "people"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What changes from picture to picture."""
-
-    name: str
-    column: str  # of a row, which says what a run had
-    options: tuple[Scalar, ...] = ()  # none: follow the number of records
-    entry: str = ""  # whose own parameter it is, "" for all methods
-
-    @property
-    def field(self) -> str:
-        """The field of Params."""
-        return self.column.removeprefix("params.")
-
-
-PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
-    {
-        CLUSTERS: Parameter("Clusters k", "k", (2, 3, 5, 8, 13, 20)),
-        PEOPLE: Parameter("People n", "n"),
-        "levels": Parameter("Levels of cuts τ", "params.n_levels", (1, 2, 3, 5, 7, 9), "dpm"),
-        "emptiness": Parameter(
-            "Weight of emptiness", "params.emptiness_weight", (0.0, 1.0, 2.5, 5.0, 10.0, 20.0), "dpm"
-        ),
-        "components": Parameter("Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
-        "passes": Parameter("Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
-        "iterations": Parameter("Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
-        "cells": Parameter("Cells", "params.cells", ("largest", "published"), "eugkm"),
-    }
+_ALL = (
+    Varied(CLUSTERS, "Clusters k", "k", (2, 3, 5, 8, 13, 20)),
+    Varied(PEOPLE, "People n", "n"),
+    *(varied for algorithm in ALGORITHMS.values() for varied in algorithm.varied),
 )
+PARAMETERS: Mapping[str, Varied] = MappingProxyType({each.key: each for each in _ALL})
 
 
-def _title(parameter: Parameter) -> str:
+def _title(parameter: Varied) -> str:
     return f"{ENTRIES[parameter.entry].name}: {parameter.name}" if parameter.entry else parameter.name
 
 
@@ -109,7 +86,7 @@ def grid(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed: 
     st.caption(f"Median cost at ε = {AT:g}, × without privacy.")
 
 
-def values_of(parameter: Parameter, n: int, n_clusters: int) -> tuple[Scalar, ...]:
+def values_of(parameter: Varied, n: int, n_clusters: int) -> tuple[Scalar, ...]:
     """Return the values that these records allow."""
     if parameter.column == "n":
         return tuple(sizes_of(n, n_clusters))
@@ -119,7 +96,7 @@ def values_of(parameter: Parameter, n: int, n_clusters: int) -> tuple[Scalar, ..
 
 
 def parts_of(
-    parameter: Parameter,
+    parameter: Varied,
     entries: Sequence[str],
     values: Sequence[Scalar],
     n: int,
@@ -143,7 +120,7 @@ def parts_of(
 
 
 def _panel(
-    parameter: Parameter,
+    parameter: Varied,
     value: Scalar,
     entries: Sequence[str],
     rows: Mapping[str, Sequence[Mapping[str, Any]]],
