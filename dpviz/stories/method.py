@@ -46,6 +46,15 @@ class Thumbnail:
     hidden: tuple[str, ...] = ()  # layers
 
 
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Where on a method's page a reader is the attacker: how the home page leads there."""
+
+    words: str  # of the button
+    link: tuple[str, str]  # the knob of the page that opens it, and its value
+    picture: str  # that the reader arrives at
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
     """A page of a method or a tool: made when it is first opened, because it alone needs Streamlit."""
@@ -64,6 +73,7 @@ class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
     page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
     reading: Reading | None = None
     lesson: Lesson | None = None
+    attack: Attack | None = None
     thumbnail: Thumbnail | None = None
     paper: PaperTables | None = None
     family: Mapping[str, AnyStory] = field(default_factory=dict)  # baselines on its page

@@ -20,7 +20,7 @@ class RunContext(Protocol):
     """A run with what its picture and numbers need; each story has a class of its own. Curator only."""
 
     @property
-    def result(self) -> Result[Any, Any]:
+    def result(self) -> Result[Release, Step]:
         """The run."""
 
     @property

@@ -11,6 +11,7 @@ from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Lesson
+from dpviz.stories.method import Attack
 from dpviz.ui import controls, panel
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.export.menu import leap
@@ -52,10 +53,7 @@ LESSONS_TITLE, LESSONS_WORDS = (
     "Lessons",
     "Guess first, then let a simulation answer. Five to ten minutes each, on the real controls.",
 )
-ATTACKS = (  # words, page, what its link has, the picture that it leads to
-    ("Find one record in exact centers →", "convergent_kmeans", {"tab": "attack"}, "attack"),
-    ("Guess who lives where →", "nd_laplace", {"under": "play"}, "game"),
-)
+ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
 HEIGHT = 380  # CSS pixels
 N_ACROSS = 3
 _PAGES = "dpviz:pages"
@@ -87,8 +85,8 @@ def show() -> None:
         _door(QUESTION, QUESTION_WORDS)
         with st.container(horizontal=True, gap="medium"):
             st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
-            for words, page, query, key in ATTACKS:
-                st.button(words, key=f"home:{page}", type="tertiary", on_click=_attack, args=(page, query, key))
+            for page, each in ATTACKS.items():
+                st.button(each.words, key=f"home:{page}", type="tertiary", on_click=_attack, args=(page, each))
     _door(LESSONS_TITLE, LESSONS_WORDS)
     lessons = list(LESSONS.values())
     for begin in range(0, len(lessons), N_ACROSS):
@@ -106,9 +104,9 @@ def _live() -> None:
     live(scene, key="home", height=HEIGHT, named=False, fits=True)
 
 
-def _attack(page: str, query: Mapping[str, str], key: str) -> None:
-    leap(page, query)
-    arrive(key)
+def _attack(page: str, attack: Attack) -> None:
+    leap(page, dict([attack.link]))
+    arrive(attack.picture)
 
 
 def _doors(pages: Mapping[str, Any]) -> None:

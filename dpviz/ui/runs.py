@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Algorithm, AnyAlgorithm, Ball, FloatArray, Guarantee, Result, fingerprint, frozen
+from dpviz.core import (
+    Algorithm,
+    AnyAlgorithm,
+    Ball,
+    CentersRelease,
+    FloatArray,
+    Guarantee,
+    Release,
+    Result,
+    Step,
+    fingerprint,
+    frozen,
+)
 from dpviz.mechanisms import SecretGenerator, public_rng
 from dpviz.stories import Words
 from dpviz.stories.story import AnyStory, RunContext, Story
@@ -67,7 +79,7 @@ class Noise:
         seed = self.of(source).seed
         if seed is not None:
             return Seed(seed, secret=False)
-        kept: tuple[Any, int] | None = st.session_state.get(_SECRET_SEED)
+        kept: tuple[Hashable, int] | None = st.session_state.get(_SECRET_SEED)
         if kept is None or kept[0] != _records(source):
             kept = (_records(source), secrets.randbits(SECRET_BITS))
             st.session_state[_SECRET_SEED] = kept
@@ -94,8 +106,8 @@ class Run(Generic[C]):
 class _Latest:
     """A secret run on screen, so that looking at it again is not releasing again."""
 
-    key: tuple[Any, ...]
-    result: Result[Any, Any]
+    key: tuple[Hashable, ...]
+    result: Result[Release, Step]
     n_releases: int
 
 
@@ -103,22 +115,28 @@ class _Latest:
 class _Job:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
-    key: tuple[Any, ...]
+    key: tuple[Hashable, ...]
     algorithm: AnyAlgorithm
     story: AnyStory
     source: Source
     params: Any
-    result: Result[Any, Any] | None = None  # what the reference is for
+    result: Result[Release, Step] | None = None  # what the reference is for
+    seed: int | None = None  # of the run's noise, part of `key`; None for secret noise
 
     @property
     def words(self) -> Words:
         """What the public knows of the data."""
         return words_of(self.source)
 
-    def run(self, rng: np.random.Generator) -> Result[Any, Any]:
+    def run(self, rng: np.random.Generator) -> Result[Release, Step]:
         """Run the algorithm with noise from `rng`."""
         dataset = self.source.dataset
         return self.algorithm.fit(dataset.points, dataset.box, self.params, rng=rng)
+
+    def seeded(self) -> Result[Release, Step]:
+        """Run the algorithm with the noise of the seed."""
+        assert self.seed is not None  # secret noise has a generator of its own
+        return self.run(public_rng(self.seed))
 
     def reference(self) -> Any:
         """Run the story's non-private reference from the start of `result`."""
@@ -130,22 +148,23 @@ class _Job:
 class _Trail:
     """The same job with one parameter after the other."""
 
-    key: tuple[Any, ...]
+    key: tuple[Hashable, ...]
     jobs: tuple[_Job, ...]
 
     def centers(self) -> FloatArray:
         """Run what was not run before and return the centers (E, k, d), box units."""
         fit, box = _private_fit if self.jobs[0].source.own else _fit, self.jobs[0].source.dataset.box
-        return frozen(np.stack([box.to_unit(fit(job).release.centers) for job in self.jobs]))
+        releases = [fit(job).release for job in self.jobs]
+        return frozen(np.stack([box.to_unit(each.centers) for each in releases if isinstance(each, CentersRelease)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ContextJob:
     """A story of a run; the picture that comes ahead of the page and the page itself tell the same one."""
 
-    key: tuple[Any, ...]
+    key: tuple[Hashable, ...]
     job: _Job
-    result: Result[Any, Any]
+    result: Result[Release, Step]
     reference: Any
 
     def context(self) -> Any:
@@ -176,7 +195,7 @@ def tell(
     """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
     noise = noise.of(source)
     run_key = (source.key, algorithm.name, scalars(params), noise.seed)
-    job = _Job(run_key, algorithm, story, source, params)
+    job = _Job(run_key, algorithm, story, source, params, seed=noise.seed)
     n_releases = 0
     if noise.secret:
         latest = _secret(job, place)
@@ -200,18 +219,19 @@ def centers_over(
     if noise.secret:
         raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
     jobs = tuple(
-        _Job((source.key, algorithm.name, scalars(each), noise.seed), algorithm, story, source, each) for each in params
+        _Job((source.key, algorithm.name, scalars(each), noise.seed), algorithm, story, source, each, seed=noise.seed)
+        for each in params
     )
     trail = _Trail(tuple(job.key for job in jobs), jobs)
     return (_private_centers if source.own else _centers)(trail)
 
 
-def scalars(params: Any) -> tuple[Any, ...]:
+def scalars(params: Any) -> tuple[Hashable, ...]:
     """Return the parameters as a small frozen key: what is no scalar by its fingerprint."""
     return tuple(_scalar(getattr(params, field.name)) for field in dataclasses.fields(params))
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return fingerprint(value)
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
@@ -233,14 +253,14 @@ def _secret(job: _Job, place: int) -> _Latest:
     if latest is not None and latest.key == job.key:
         return latest
     result = job.run(SecretGenerator())
-    released: dict[tuple[Any, ...], int] = st.session_state.setdefault(_RELEASES, {})
+    released: dict[tuple[Hashable, ...], int] = st.session_state.setdefault(_RELEASES, {})
     records = _records(job.source)
     released[records] = released.get(records, 0) + 1
     shown[place] = _Latest(job.key, result, released[records])
     return shown[place]
 
 
-def _records(source: Source) -> tuple[Any, ...]:
+def _records(source: Source) -> tuple[Hashable, ...]:
     """Name the records behind a source: other columns or bounds of a file are the same people."""
     return source.key[:2] if source.uploaded else source.key
 
@@ -261,13 +281,13 @@ def _context(context_job: _ContextJob) -> Any:
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
-def _fit(job: _Job) -> Result[Any, Any]:
-    return job.run(public_rng(job.key[-1]))
+def _fit(job: _Job) -> Result[Release, Step]:
+    return job.seeded()
 
 
 @st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
-def _private_fit(job: _Job) -> Result[Any, Any]:
-    return job.run(public_rng(job.key[-1]))
+def _private_fit(job: _Job) -> Result[Release, Step]:
+    return job.seeded()
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})

@@ -56,13 +56,14 @@ def test_every_door_is_a_link(opened):
     links = {element.proto.page for element in opened.get("page_link")}
     assert links == {*CATALOGUE, "audit", "compare"}
     labels = [button.label for button in opened.button]
-    assert labels == [home.START, *(words for words, *_ in home.ATTACKS), *["Start"] * len(LESSONS)]
+    assert labels == [home.START, *(each.words for each in home.ATTACKS.values()), *["Start"] * len(LESSONS)]
 
 
-@pytest.mark.parametrize(("index", "page", "knob"), [(0, "convergent_kmeans", "tab"), (1, "nd_laplace", "under")])
-def test_an_attack_opens_on_its_page(index, page, knob):
+@pytest.mark.parametrize(("index", "page"), [*enumerate(home.ATTACKS)])
+def test_an_attack_opens_on_its_page(index, page):
     app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
     app.button[index + 1].click().run()
     assert not app.exception
     assert app.title[0].value == CATALOGUE[page].title
-    assert app.session_state["dpviz:values"][knob] == home.ATTACKS[index][2][knob]
+    knob, opened = home.ATTACKS[page].link
+    assert app.session_state["dpviz:values"][knob] == opened

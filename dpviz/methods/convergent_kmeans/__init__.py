@@ -18,7 +18,7 @@ from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family, reading
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
-from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -105,6 +105,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    attack=Attack("Find one record in exact centers →", ("tab", "attack"), "attack"),
 )
 
 __all__ = ["METHOD", "PAPER", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]

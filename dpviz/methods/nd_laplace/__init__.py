@@ -22,7 +22,7 @@ from dpviz.methods.nd_laplace.algorithm import (
 from dpviz.methods.nd_laplace.story import reading
 from dpviz.methods.nd_laplace.story.lesson import LESSON
 from dpviz.methods.nd_laplace.story.worlds import WORLDS
-from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -99,6 +99,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    attack=Attack("Guess who lives where →", ("under", "play"), "game"),
 )
 
 __all__ = [
