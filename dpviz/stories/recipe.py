@@ -99,10 +99,11 @@ def loading(data: Data) -> tuple[list[str], list[str]]:
 
 def _head(recipe: Recipe) -> list[str]:
     named = [name for run in recipe.runs for name in (run.module, run.story)]
-    split = sorted({tuple(name.rsplit(".", 1)) for name in named})
+    split = sorted({tuple(name.rsplit(".", 1)) for name in named if "." in name})
     aliases = {name: _alias(name) for name in named}
     lines = ['"""Makes a picture of dpviz again. Run it where dpviz can be imported: python this_file.py"""', ""]
     lines += ["import dataclasses", "", "import numpy as np", ""]
+    lines += sorted({f"import {name}" for name in named if "." not in name})  # a method's own package
     lines += [f"from {package} import {module} as {aliases[f'{package}.{module}']}" for package, module in split]
     lines += ["from dpviz.core import Box" if recipe.data.features else "", *_loader(recipe.data)]
     lines += ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page"]
@@ -112,7 +113,7 @@ def _head(recipe: Recipe) -> list[str]:
 
 
 def _alias(name: str) -> str:
-    package, last = name.rsplit(".", 1)
+    package, _, last = name.rpartition(".")
     if last == "story":
         return f"{package.rsplit('.', 1)[1]}_story"
     return f"{last}_story" if ".story." in name else last

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpviz.ui.export.files import FORMATS
 from tests.plugin import write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, story_of
 from dpviz.plots import pack
 from dpviz.stories import View, Words
 from dpviz.stories.outcomes import Draws, run_many
+from dpviz.tools.audit.batches import line
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
@@ -30,7 +32,7 @@ from dpviz.tools.sweep.trial_runs import run_trials
 from dpviz.tools.two_worlds.story import Change
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 from dpviz.ui import hiding, thumbnails
-from dpviz.ui.export import config
+from dpviz.ui.export import config, files
 
 method, data = CATALOGUE["one_grid"], load("blobs", n=200)
 params = method.Params(epsilon=2.0, n_clusters=3)
@@ -57,7 +59,12 @@ def page():
     draw(CATALOGUE["one_grid"])
 
 
-shown = AppTest.from_function(page, default_timeout=60).run()
+opening = AppTest.from_function(page, default_timeout=60)
+opening.query_params |= {"epsilon": "3.0", "n_clusters": "4", "one_grid_tab": "worlds"}
+shown = opening.run()
+picture = shown.session_state["dpviz:shown"]
+files = {kind: files.make(picture, "one_grid", files.ExportRequest(kind)).content.decode() for kind in files.FORMATS}
+values = shown.session_state["dpviz:values"]
 print(json.dumps({
     "released": result.release.centers.shape, "curator": len(pack(scene)), "public": len(pack(scene.public())),
     "row": [row["status"], row["proved_epsilon"], row["k_found"]], "many": len(many), "cloud": cloud.n_runs,
@@ -66,6 +73,8 @@ print(json.dumps({
     "config": found.page, "links": links, "broken": list(BROKEN),
     "home": [each.value for each in app.exception], "errors": [each.value for each in app.error],
     "title": [each.value for each in shown.title], "page": [each.value for each in shown.exception],
+    "link": [values["epsilon"], values["n_clusters"], values["one_grid_tab"]], "files": files,
+    "audit": line(data.points, data.box, "one_grid", 200, 0),
     "ours": [name for name in CATALOGUE if name != "one_grid"], "all": "one_grid" in ALGORITHMS,
 }))
 """
@@ -102,6 +111,8 @@ def test_it_runs_and_is_measured(answer):
     assert answer["all"]
     assert answer["many"] == 3
     assert answer["cloud"] == 4
+    assert answer["audit"]["proved"] == 1.0
+    assert answer["audit"]["verdict"] == "no violation found"
     assert set(answer["audited"]) == {"one_grid", "one_grid:borders"} or len(answer["audited"]) == 2
 
 
@@ -115,6 +126,19 @@ def test_it_has_a_page_a_link_from_home_and_a_thumbnail(answer):
     assert answer["home"] == []
     assert answer["thumbnail"] == "<svg"
     assert "one_grid" in answer["links"]
+
+
+def test_its_link_opens_what_it_says(answer):
+    assert answer["link"] == [3.0, 4, "worlds"]
+
+
+def test_its_picture_is_exported_and_the_script_draws_it_again(answer, folder, tmp_path):
+    assert set(answer["files"]) == set(FORMATS)
+    assert all(answer["files"].values())
+    script = tmp_path / "again.py"
+    script.write_text(answer["files"]["py"], "utf-8")
+    done = run(folder, str(script))
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_it_is_compared_hidden_by_its_knobs_and_saved(answer):
