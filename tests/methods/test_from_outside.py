@@ -87,11 +87,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run Python where the package is installed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))}
     return subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
 
 
@@ -137,8 +137,9 @@ def test_its_picture_is_exported_and_the_script_draws_it_again(answer, folder, t
     assert all(answer["files"].values())
     script = tmp_path / "again.py"
     script.write_text(answer["files"]["py"], "utf-8")
-    done = run(folder, str(script))
+    done = run(folder, str(script), cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "picture.html").exists()
 
 
 def test_it_is_compared_hidden_by_its_knobs_and_saved(answer):
