@@ -49,6 +49,16 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert again.set("number_input", "Seed of the runs", 3).hash != page.hash
 
 
+def test_the_audited_epsilon_is_in_the_link_and_in_the_limit(open_page):
+    page = open_page("audit", audit_epsilon="5", **QUICK)
+    assert page.query["audit_epsilon"] == "5.0"
+    assert "(proved: 5)" in page.text
+    assert open_page("audit", **page.query).hash == page.hash
+    assert open_page("audit", **QUICK).hash != page.hash, "other noise"
+    assert "Audited at ε" in page.sliders
+    assert "Audited at ε" not in open_page("audit", audited="lloyd").sliders, "there is nothing to spend"
+
+
 def test_what_is_published_is_caught(open_page, at_once):
     page = open_page("audit", audit_runs="200")
     assert at_once

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpviz.audit import EpsilonBound, Outcomes, bound_from, events_profile, gather, joined, trade_off
 from dpviz.core import Box, Budget, Event, FloatArray, Points
-from dpviz.tools.audit.cases import AuditCase, cases, judged, own_case
+from dpviz.tools.audit.cases import AuditCase, cases, judged, own_case, scaled
 from dpviz.tools.audit.story import Audited
 from dpviz.tools.audit.table import audited, row_of
 
@@ -18,18 +18,20 @@ KEPT_CURVES = 64
 CONSTRUCTED = -1  # in the place of a record: the pair that is made up
 
 
-def case_of(key: str, points: Points, box: Box, record: int) -> AuditCase:
-    """Return a case on its own pair, or on these records with and without row `record`.
+def case_of(key: str, points: Points, box: Box, record: int, scale: float = 1.0) -> AuditCase:
+    """Return a case on its own pair, or on these records with and without row `record`, at `scale` times its budgets.
 
-    Raises ValueError for a row that there is not, and for a box that the method refuses.
+    Raises ValueError for a row that there is not, and for a box or a budget that the method refuses.
     """
-    case = cases()[key]
+    case = scaled(cases()[key], scale)
     return case if record == CONSTRUCTED else own_case(case, points, box, record)
 
 
-def part(points: Points, box: Box, key: str, record: int, world: int, chunk: int, n_runs: int, seed: int) -> Outcomes:
+def part(
+    points: Points, box: Box, key: str, record: int, scale: float, world: int, chunk: int, n_runs: int, seed: int
+) -> Outcomes:
     """Run a method `n_runs` times in one of the two worlds."""
-    case = case_of(key, points, box, record)
+    case = case_of(key, points, box, record, scale)
     rows = case.pair.neighbour if world else case.pair.points
     rng = np.random.default_rng([seed, world, chunk, *key.encode()])
     return gather(case.runner, rows, n_runs, rng=rng)
@@ -50,14 +52,14 @@ def told(case: AuditCase, bound: EpsilonBound, *, is_own: bool) -> Audited:
         is_proved=guarantee.proved is not None,
         pair=case.pair.words,
         is_own=is_own,
-        best=None if is_own or guarantee.proved is None else _best(case.key),
+        best=None if is_own or guarantee.proved is None else _best(case.key, case.scale),
     )
 
 
 @functools.lru_cache(maxsize=KEPT_CURVES)
-def _best(key: str) -> Callable[[FloatArray], FloatArray] | None:
+def _best(key: str, scale: float) -> Callable[[FloatArray], FloatArray] | None:
     """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
-    case = cases()[key]
+    case = scaled(cases()[key], scale)
     found: list[tuple[Event, ...]] = [
         case.result(rows, np.random.default_rng(seed)).events
         for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))

@@ -45,6 +45,7 @@ DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ou
 Fields = Choices
 
 KEPT = 256  # usual pairs that are remembered; ours
+BUDGETS = ("epsilon", "rho")  # how the names of budgets begin
 SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their value
 
 
@@ -59,6 +60,7 @@ class AuditCase:
     choices: Fields  # fields of Params that differ from the method's own
     params: Any  # of every run: `params_of` this method, these choices and the pair's box
     given: Pair | None = None  # None: the usual one, which hangs on the claim
+    scale: float = 1.0  # of all budgets, against those that the case is run with by itself
 
     @property
     def pair(self) -> Pair:
@@ -79,6 +81,11 @@ class AuditCase:
     def guarantee(self) -> Guarantee:
         """The two claims of a run on `pair.points`."""
         return self.result(self.pair.points, np.random.default_rng(0)).guarantee
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether there is a budget to be scaled."""
+        return bool(_budgets(self.params))
 
     @property
     def has_page(self) -> bool:
@@ -123,6 +130,23 @@ def params_of(method: str, choices: Fields, box: Box) -> Any:
     return made(**given, **({"delta": DELTA} if has_delta else {}))
 
 
+def scaled(case: AuditCase, scale: float) -> AuditCase:
+    """Return the same case with `scale` times each of its budgets: the usual ones claim ε = 1 in all, or less.
+
+    Raises ValueError for budgets that the method refuses.
+    """
+    return replace(case, params=_with_budgets(case.params, scale), scale=scale)
+
+
+def _budgets(params: Any) -> dict[str, float]:
+    named = {each.name: getattr(params, each.name) for each in fields(params) if each.name.startswith(BUDGETS)}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _with_budgets(params: Any, scale: float) -> Any:
+    return replace(params, **{name: scale * value for name, value in _budgets(params).items()})
+
+
 def _fitted(method: str, points: Points, box: Box, params: Any, rng: np.random.Generator) -> Result[Any, Any]:
     result: Result[Any, Any] = AUDITED[method].fit(points, box, params, rng=rng)
     return result
@@ -145,7 +169,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     A record that stays is moved to the corner of the box that is farthest from it.
     Raises ValueError for a row that there is not, and for a box that the method refuses.
     """
-    params = params_of(case.method, case.choices, box)
+    params = _with_budgets(params_of(case.method, case.choices, box), case.scale)
     claim = judged(_fitted(case.method, points, box, params, np.random.default_rng(0)).guarantee)
     pair = own_pair(points, box, record, claim.adjacency, shares=case.choices.get("unit") == "range")
     if AUDITED[case.method].audit.by_record:

@@ -5,6 +5,7 @@ others that worlds that never look alike would be seen. 2,000, and 20,000, for a
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dpviz.core import Adjacency
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit.cases import AUDITED as ALGORITHMS
-from dpviz.tools.audit.cases import cases, judged, own_case
+from dpviz.tools.audit.cases import cases, judged, own_case, scaled
 from dpviz.tools.audit.pairs import corner_record
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict
 
@@ -54,6 +55,20 @@ def test_each_pair_is_a_pair_of_neighbours_under_the_claim_that_is_judged():
             assert len(pair.points) == len(pair.neighbour) + 1
             assert {*map(tuple, pair.neighbour)} <= {*map(tuple, pair.points)}
         assert np.array_equal(pair.box.clip(pair.points), pair.points)
+
+
+def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
+    for case in CASES.values():
+        other = scaled(case, 4.0)
+        before, after = (judged(each.guarantee) for each in (case, other))
+        assert after.adjacency is before.adjacency
+        if before.delta or not math.isfinite(before.epsilon):
+            continue
+        assert after.epsilon == pytest.approx(4.0 * before.epsilon, rel=1e-12)
+    published = CASES["convergent_kmeans:mode=published"]  # its ε is in two budgets: one of them is not enough
+    half = replace(published, params=replace(published.params, epsilon_counts=2.0))
+    assert judged(half.guarantee).epsilon == pytest.approx(2.5)
+    assert judged(scaled(published, 4.0).guarantee).epsilon == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize("key", MANY_RUNS)

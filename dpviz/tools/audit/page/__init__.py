@@ -17,7 +17,8 @@ from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
 from dpviz.tools.audit.cases import AUDITED, AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.story import reading as audit_reading
-from dpviz.ui import asking, controls, frame, panel, reading, state
+from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
+from dpviz.ui.epsilon import epsilon_slider, nearest
 from dpviz.ui.export import shown
 from dpviz.ui.export.files import data_of
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
@@ -44,6 +45,11 @@ PAIR = Knob(
     "Made up so that a broken promise shows most, or the chosen data with one record removed or moved.",
     choices=(("made", "Worst case"), ("own", "This data")),
 )
+# The cases are made for a budget of 1, so that theirs is this times as much: all of ε, whatever it is divided into.
+EPSILON = Knob(
+    "audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, 0.1, 10.0, log=True
+)
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # each is an audit of its own
 RUNS = Knob(
     "audit_runs",
     "choice",
@@ -73,6 +79,7 @@ class AuditQuestion:
 
     key: str
     record: int
+    epsilon: float
     runs: int
     seed: int
 
@@ -80,8 +87,10 @@ class AuditQuestion:
 def ask(frame: PageFrame) -> AuditQuestion:
     """Draw the knobs: method, mode, the two worlds, runs and their seed."""
     with frame.slider:
-        method = str(controls.control(METHOD))
-        key = str(controls.control(_modes(method)))
+        with st.container(horizontal=True, key="dpviz-asked"):
+            method = str(controls.control(METHOD))
+            key = str(controls.control(_modes(method)))
+        epsilon = _epsilon(key)
     with frame.first:
         pair = str(controls.control(PAIR))
         record = CONSTRUCTED
@@ -91,13 +100,13 @@ def ask(frame: PageFrame) -> AuditQuestion:
     with frame.more:
         runs = int(controls.control(RUNS))
         seed = int(controls.control(SEED))
-    return AuditQuestion(key, record, runs, seed)
+    return AuditQuestion(key, record, epsilon, runs, seed)
 
 
 def link(question: AuditQuestion) -> list[tuple[str, str]]:
     """Return what this page adds to the link."""
     pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
-    pairs.append(("audited_mode", question.key))
+    pairs += [("audited_mode", question.key), (EPSILON.name, EPSILON.format(question.epsilon))]
     return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
 
 
@@ -105,7 +114,7 @@ def guarantee_of(frame: PageFrame, question: AuditQuestion) -> tuple[AuditCase, 
     """Return the case and its two claims; None, with a message, where these records cannot be audited."""
     dataset = frame.source.dataset
     try:
-        case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record)
+        case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
         return case, case.guarantee
     except ValueError as error:
         st.error(state.plain(str(error)))
@@ -173,7 +182,9 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
     data = data_of(frame.source, public=frame.public)
-    code = audit_reading.code(data, question.key, question.record, _sizes(question, case), question.seed)
+    code = audit_reading.code(
+        data, (question.key, question.record, question.epsilon), _sizes(question, case), question.seed
+    )
     reading.article(
         audit_reading.MISREADINGS,
         audit_reading.PAPERS,
@@ -198,7 +209,9 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
     sizes = _sizes(question, case)
     if isinstance(case.runner, Batch):
         parts: Sequence[Any] = [
-            audit_tasks.part(points, box, question.key, question.record, world, 0, sizes[0], question.seed)
+            audit_tasks.part(
+                points, box, question.key, question.record, question.epsilon, world, 0, sizes[0], question.seed
+            )
             for world in (0, 1)
         ]
     else:
@@ -223,7 +236,7 @@ def _sizes(question: AuditQuestion, case: AuditCase) -> list[int]:
 
 def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
     jobs = [
-        Job(audit_tasks.part, (question.key, question.record, world, chunk, size, question.seed))
+        Job(audit_tasks.part, (question.key, question.record, question.epsilon, world, chunk, size, question.seed))
         for world in (0, 1)
         for chunk, size in enumerate(sizes)
     ]
@@ -241,6 +254,17 @@ def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> S
 def _stop(name: Any) -> None:
     """Stop the runs for one question; None: for none."""
     st.session_state[_STOPPED] = name
+
+
+def _epsilon(key: str) -> float:
+    """Draw the slider of the ε that is audited; nothing where a method spends none."""
+    at = EPSILONS[nearest(EPSILONS, float(state.value(EPSILON)))]
+    if hiding.hides(EPSILON.name) or not cases()[key].has_budget:
+        return at
+    chosen = epsilon_slider(
+        key=state.widget_key(EPSILON.name), value=at, label=EPSILON.label, values=EPSILONS, help=EPSILON.help
+    )
+    return float(state.remember(EPSILON, chosen))
 
 
 def _modes(method: str) -> Knob:

@@ -61,6 +61,8 @@ def sentence(audited: Audited) -> Sentence:
     runs = f"{bound.n_runs:,} runs of each world"
     least = f"ε is at least {floored(bound.epsilon_lower)}"
     more = " More runs might show more." if bound.at_ceiling else ""
+    if not bound.at_ceiling and math.isfinite(limit) and bound.ceiling <= limit:
+        more = f" So few runs cannot show more than {number(bound.ceiling)}."
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
         said = f"No limit is claimed here, and {least}: {runs}, 95 % confidence.{more}"

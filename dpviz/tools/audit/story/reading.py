@@ -138,13 +138,13 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
     ]
 
 
-def code(data: Data, key: str, record: int, sizes: Sequence[int], seed: int) -> str:
-    """Return the calls behind an audit of the case `key`, on row `record` of the data or, below 0, on its own pair.
+def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: int) -> str:
+    """Return the calls behind an audit of a case, on a row of the data or, below 0, on its own pair, at an ε.
 
-    `sizes` are the runs of each part, in each world.
+    `asked` is these three: the case's key, the row, and ε. `sizes` are the runs of each part, in each world.
     """
     imports, calls = loading(data)
-    parts = f"[tasks.part(*data, {key!r}, {record!r}, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
+    parts = f"[tasks.part(*data, *asked, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
     return "\n".join(
         [
             *imports,
@@ -154,9 +154,10 @@ def code(data: Data, key: str, record: int, sizes: Sequence[int], seed: int) -> 
             "",
             *calls,
             "data = (dataset.points, dataset.box)",
-            f"case = tasks.case_of({key!r}, *data, {record!r})",
+            f"asked = key, record, epsilon = {asked!r}",
+            "case = tasks.case_of(key, *data, record, epsilon)",
             f"worlds = [{parts} for world in (0, 1)]",
-            f"told = tasks.told(case, tasks.together(case, *worlds), is_own={record >= 0!r})",
+            "told = tasks.told(case, tasks.together(case, *worlds), is_own=record >= 0)",
             "scenes = [audit.histogram(told), audit.roc(told)]",
             "html = page(scenes)",
         ]
