@@ -168,7 +168,7 @@ def browsing() -> Iterator[Any]:
     try:
         from playwright.sync_api import Error, sync_playwright
 
-        from tests.browser.conftest import FLAGS, executable
+        from tests.browser.conftest import FLAGS, executable, visitor
     except ImportError as error:
         raise SystemExit(f"{error.name} is missing. Install tests/requirements.txt to measure latency.") from None
     with sync_playwright() as playwright:
@@ -176,7 +176,7 @@ def browsing() -> Iterator[Any]:
             browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
         except Error as error:
             raise SystemExit(f"Latency needs Chrome or Chromium: {error.message.splitlines()[0]}") from None
-        page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
+        page = visitor(browser, viewport={"width": 1280, "height": 1000}).new_page()
         page.add_init_script(SOCKET)
         yield page
         browser.close()

@@ -13,7 +13,7 @@ from dpviz.methods import BROKEN, CATALOGUE
 from dpviz.stories.method import AnyMethod
 from dpviz.tools import pages
 from dpviz.tools.plain import page as plain
-from dpviz.ui import hiding, home, state
+from dpviz.ui import hiding, home, state, tour
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
@@ -46,6 +46,8 @@ def run() -> None:
         st.error(problem)
     above = st.container()
     page.run()
+    if page.url_path in CATALOGUE:
+        tour.offer(page.url_path)
     if unknown := hiding.unknown_names():
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
         above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")

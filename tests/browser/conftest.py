@@ -10,9 +10,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
@@ -109,6 +110,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def visitor(browser: Browser, **options: Any) -> BrowserContext:
+    """Return a fresh profile of somebody who has been here before: no tour stands in the way."""
+    context = browser.new_context(**options)
+    context.add_init_script(
+        "try { localStorage.setItem('dpviz:tour', 'seen') } catch { /* about:blank keeps nothing */ }"
+    )
+    return context
+
+
 class Tab:
     """A page that one test after the other gets: most of what a fresh one costs is Streamlit's script, read again."""
 
@@ -119,7 +129,7 @@ class Tab:
     def fresh(self) -> Page:
         """Return a page without history, storage, cookies or a document."""
         if self.page is None:
-            self.page = self.browser.new_context(viewport=SIZE, color_scheme="light").new_page()
+            self.page = visitor(self.browser, viewport=SIZE, color_scheme="light").new_page()
         return self.page
 
     def clear(self) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.conftest import visitor
+
 pytestmark = pytest.mark.browser
 
 APP = "app.py"
@@ -165,7 +167,7 @@ def test_only_the_own_page_may_talk_to_the_server(
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, server: Server, screen: str) -> None:
-    context = browser.new_context(**SCREENS[screen])
+    context = visitor(browser, **SCREENS[screen])
     page = context.new_page()
     asked: list[str] = []
     missing: list[str] = []

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
-from tests.browser.conftest import ROOT, start_server
+from tests.browser.conftest import ROOT, start_server, visitor
 from tests.browser.test_app import APP, SLOW, Server, behind, open_sidebar, opened, picture_of, press, redrawn, scene_of
 
 pytestmark = pytest.mark.browser
@@ -77,7 +77,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     assert state["noise_seed"] == "41"
     assert float(state["epsilon_per_iteration"]) > 0.5
 
-    context = browser.new_context(viewport={"width": 900, "height": 900})
+    context = visitor(browser, viewport={"width": 900, "height": 900})
     other = context.new_page()
     other.goto(page.url)
     again = picture_of(other)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, visitor
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +36,7 @@ def test_runs_play_and_stop_and_are_stepped_without_the_server(page: Page, serve
 
 
 def test_nothing_moves_unless_it_is_asked_to(browser: Browser, server: Server) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
+    context = visitor(browser, viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
     page = context.new_page()
     picture = opened(page, server)
     page.wait_for_timeout(1500)

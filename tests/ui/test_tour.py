@@ -1,0 +1,25 @@
+"""The tour is offered on a method's page, and neither in a lesson nor to a class whose link takes it away."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def script():
+    from dpviz.ui import hiding, tour
+    from dpviz.ui.lessons import panel
+
+    panel.begin("convergent_kmeans")
+    hiding.begin()
+    tour.offer("convergent_kmeans")
+
+
+@pytest.mark.parametrize(
+    ("query", "offered"),
+    [({}, True), ({"hide": "seeds"}, True), ({"hide": "tour"}, False), ({"lesson": "epsilon"}, False)],
+)
+def test_it_is_offered_but_to_a_class_and_in_a_lesson(query, offered):
+    app = AppTest.from_function(script, default_timeout=60)
+    app.query_params.update(query)
+    app.run()
+    assert list(app.exception) == []
+    assert bool(app.get("bidi_component")) is offered
