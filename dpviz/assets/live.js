@@ -10,8 +10,9 @@ import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, make, tableEleme
 import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { Ahead } from "./ahead.js";
-import { isOthers, setQuery } from "./live_address.js";
+import { isOthers, linkedFrame, setQuery } from "./live_address.js";
 
+const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
@@ -200,7 +201,13 @@ class Live extends Tools {
     else if (!sameHeight) this.resize();
     this.themeName = this.themeKey();
     this.updateTools(first);
-    setQuery(options.query);
+    this.tellAddress();
+  }
+
+  /** Put knobs and step into the address. */
+  tellAddress() {
+    const isUsual = !this.touched || !this.stepped || this.frame === this.scene.start_frame;
+    setQuery(this.options.query, isUsual ? null : this.frame);
   }
 
   /** Draw what came ahead of the page, unless it came later than that. */
@@ -225,9 +232,11 @@ class Live extends Tools {
       if (shown === false && !this.offered.has(name)) this.hidden.add(name);
       if (shown === false) this.offered.add(name);
     }
+    const linked = old || !this.options.query || !this.stepped ? null : linkedFrame();
+    if (linked !== null) [this.frame, this.touched] = [clamp(linked, 0, scene.frames.length - 1), true];
     const followed = latestFrames.get(this.options.follow);
     this.frame = followed === undefined
-      ? frameAfter(old, scene, this.frame, this.touched)
+      ? linked !== null ? this.frame : frameAfter(old, scene, this.frame, this.touched)
       : clamp(followed, 0, scene.frames.length - 1);
     this.from = this.frame;
     this.easing = false;
@@ -260,6 +269,8 @@ class Live extends Tools {
   go(frame, { ease = true } = {}) {
     const target = clamp(frame, 0, this.scene.frames.length - 1);
     this.touched = true;
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => this.tellAddress(), TELL_MS);
     if (target !== this.frame) this.move(target, ease);
   }
 
@@ -597,6 +608,7 @@ class Live extends Tools {
     this.observer.disconnect();
     clearTimeout(this.timer);
     clearTimeout(this.reporting);
+    clearTimeout(this.telling);
     clearTimeout(this.spraying);
     clearTimeout(this.turning);
     for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);

@@ -1,13 +1,28 @@
-// The page's address: the knobs of what is on screen, so that a link brings it back.
+// The page's address: the knobs of what is on screen and the step, so that a link brings it back.
+
+const FRAME = "frame"; // of the scrubber, counted from 1; a lesson's `step` is another thing
 
 /** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
 export function isOthers({ session, query }, before) {
-  return Boolean(session && before.session && session !== before.session && query && location.search !== `?${query}`);
+  return Boolean(session && before.session && session !== before.session && query && own() !== query);
 }
 
-/** Put the knobs into the address without a new entry in the history. */
-export function setQuery(query) {
+/** The address's query without what the server does not write. */
+function own() {
+  const pairs = location.search.slice(1).split("&");
+  return pairs.filter((pair) => !pair.startsWith("embed") && !pair.startsWith(`${FRAME}=`)).join("&");
+}
+
+/** The step, counted from 0, that the address was opened with; null where it names none. */
+export function linkedFrame() {
+  const text = new URLSearchParams(location.search).get(FRAME) ?? "";
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
+}
+
+/** Put the knobs into the address without a new entry in the history, and the step where it is not the usual one. */
+export function setQuery(query, step = null) {
   if (!query) return;
+  if (step !== null) query += `&${FRAME}=${step + 1}`;
   const frame = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed")); // Streamlit's own
   const search = `?${query}${frame.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join("")}`;
   if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);

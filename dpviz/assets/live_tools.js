@@ -37,8 +37,8 @@ export function thinned(corners, most = MOST_CORNERS) {
 const TOOLS = {
   box: "Select a box",
   lasso: "Select with a lasso",
-  pen: "Draw: click adds, drag moves a point",
   spray: "Spray points",
+  pen: "Draw: click adds, drag moves a point",
   erase: "Erase with a lasso",
 };
 const HINTS = {
@@ -77,6 +77,8 @@ export class Tools extends Hands {
     if (inspected && inspected.number === this.regionNumber) this.inspect(inspected.lines, { secret: true });
     if (drawing) this.follows(drawing);
     this.showTools();
+    if (drawing && !this.begun) this.take("spray", { focus: false }); // a drawing begins with what draws most
+    this.begun = Boolean(drawing);
   }
 
   get points() {
@@ -116,7 +118,7 @@ export class Tools extends Hands {
   }
 
   /** Put a tool into the hand, or none. */
-  take(tool) {
+  take(tool, { focus = true } = {}) {
     this.tool = tool;
     this.stroke = null;
     this.cross = null;
@@ -131,7 +133,7 @@ export class Tools extends Hands {
     this.showTools();
     this.patch();
     this.drawSoon();
-    if (tool) this.canvas.focus({ preventScroll: true });
+    if (tool && focus) this.canvas.focus({ preventScroll: true });
   }
 
   /** Say something under the picture; what is said of a selection is exact, so it carries the lock. */

@@ -23,7 +23,9 @@ class Share {
     parent.append(this.root);
   }
 
-  update({ link }) {
+  update({ link, frame }, setStateValue) {
+    const here = new URLSearchParams(location.search).get("frame"); // the scrubber's step, which the browser alone knows
+    if (here !== frame) setStateValue("frame", here);
     const whole = new URL(link, location.href).href;
     if (this.field.value === whole) return;
     this.field.value = whole;
@@ -42,11 +44,11 @@ class Share {
   }
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setStateValue }) {
   if (!data) return undefined;
   if (!instances.has(parentElement)) instances.set(parentElement, new Share(parentElement));
   const share = instances.get(parentElement);
-  share.update(data);
+  share.update(data, setStateValue);
   return () => {
     // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
     if (parentElement.isConnected) return;

@@ -1,6 +1,7 @@
 """A method page's tour: three pop-overs on the first visit, skippable, and remembered by the browser."""
 
 from dpviz.ui import hiding
+from dpviz.ui.export import share
 from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.server.served import served
 
@@ -30,6 +31,6 @@ _TOUR = served("tour")
 
 
 def offer(page: str) -> None:
-    """Let the browser show the tour of this page if it is its first; a lesson is a tour of its own."""
-    if lesson_panel.active() is None and not hiding.hides(NAME):
+    """Let the browser show the tour of this page if it is its first; a room has its speaker, a lesson its words."""
+    if not share.is_large() and lesson_panel.active() is None and not hiding.hides(NAME):
         _TOUR(data={"steps": STEPS, "words": WORDS}, key=f"{NAME}:{page}")

@@ -93,7 +93,7 @@ def test_the_keyboard_draws_moves_and_deletes(page: Page, server: Server) -> Non
 
 def test_a_spray_adds_many_points_of_its_class(page: Page, server: Server) -> None:
     picture = opened(page, server)
-    picture.get_by_role("button", name="Spray").click()
+    expect(picture.get_by_role("button", name="Spray")).to_have_attribute("aria-pressed", "true")  # it begins in hand
     picture.get_by_role("button", name="Class 3").click()
     page.mouse.move(*at(picture, 0.3, 0.3))
     page.mouse.down()

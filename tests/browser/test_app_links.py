@@ -77,12 +77,19 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     assert state["noise_seed"] == "41"
     assert float(state["epsilon_per_iteration"]) > 0.5
 
+    picture.get_by_role("button", name="First step").click()
+    picture.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile(r"&frame=2$"))
+
     context = visitor(browser, viewport={"width": 900, "height": 900})
     other = context.new_page()
     other.goto(page.url)
     again = picture_of(other)
     assert scene_of(again) == scene_of(picture)
-    assert query_of(other) == state
+    expect(again).to_have_attribute("data-dpviz-frame", "1")
+    assert query_of(other) == {**state, "frame": "2"}
+    again.get_by_role("button", name="Last step").click()
+    expect(other).not_to_have_url(re.compile("frame="))  # where it opens by itself
     context.close()
 
 

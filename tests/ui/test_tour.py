@@ -15,7 +15,13 @@ def script():
 
 @pytest.mark.parametrize(
     ("query", "offered"),
-    [({}, True), ({"hide": "seeds"}, True), ({"hide": "tour"}, False), ({"lesson": "epsilon"}, False)],
+    [
+        ({}, True),
+        ({"hide": "seeds"}, True),
+        ({"hide": "tour"}, False),
+        ({"size": "projector"}, False),
+        ({"lesson": "epsilon"}, False),
+    ],
 )
 def test_it_is_offered_but_to_a_class_and_in_a_lesson(query, offered):
     app = AppTest.from_function(script, default_timeout=60)

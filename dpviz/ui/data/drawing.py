@@ -60,8 +60,9 @@ def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], Dra
     if again.button("Start again", width="stretch"):
         drawing = _keep(wanted, _started(wanted))
     st.caption(
-        "Take the pen above the picture. The points stay in this session: a link brings back the start and every "
-        "knob, not what you have drawn. To keep it, export JSON settings as the curator."
+        "The spray is in your hand: press and drag on the picture. The pen beside it moves single points. They stay in "
+        "this session: a link brings back the start and every knob, not what you have drawn. To keep it, export JSON "
+        "settings as the curator."
     )
     sheet = drawing.sheet
     dataset = Dataset(

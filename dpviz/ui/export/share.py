@@ -5,12 +5,15 @@ A fragment of its own: nothing is made before the menu opens. Nothing leaves thi
 
 import base64
 import io
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import segno
 import streamlit as st
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.export.shown import latest
@@ -25,7 +28,7 @@ SIZE = Knob(
     "Larger type and marks, to be read from the last row.",
     choices=(("screen", "Screen"), ("projector", "Projector")),
 )
-PROJECTOR = "<style>html { font-size: 22px; }</style>"  # Streamlit's own is 16 px; pictures follow it
+PROJECTOR = ASSETS / "projector.css"
 LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked screen
 QUIET = 4  # modules of white around the code, what readers are promised
 MODULE = 4  # pixels
@@ -34,15 +37,23 @@ EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own se
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
+MOST_DIGITS = 6  # of a step's number
+_FITTED = "dpviz:fitted"
 _SHARE = served("share")
 
 
 def fit() -> None:
     """Make type and marks as large as the reader has asked for."""
-    projector = state.value(SIZE) == "projector"
+    projector = is_large()
+    st.session_state[_FITTED] = projector
     state.stay(SIZE.name, "projector" if projector else "")
     if projector:
         st.html(PROJECTOR)
+
+
+def is_large() -> bool:
+    """Say whether the page is for a projector."""
+    return bool(state.value(SIZE) == "projector")
 
 
 def menu() -> None:
@@ -58,7 +69,6 @@ def _menu() -> None:
 
 
 def _contents() -> None:
-    before = state.value(SIZE)
     hidden = st.multiselect(
         "Take away for a class",
         sorted(hiding.GROUPS),
@@ -68,8 +78,9 @@ def _contents() -> None:
         help=WARNING,
     )
     bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
-    link = link_of(query_of(hidden, bare=bare))
-    _SHARE(data={"link": link}, key=KEY)
+    frame = _frame(st.session_state.get(KEY))
+    link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
+    _SHARE(data={"link": link, "frame": frame}, key=KEY, on_frame_change=_nothing)
     drawn = qr(link)
     if drawn is None:
         st.caption(TOO_LONG)
@@ -77,14 +88,25 @@ def _contents() -> None:
         words = f"QR code of {link[:60]}…"
         st.html(f'<img class="dpviz-qr" src="{drawn}" alt="{escape(words)}">')
     controls.control(SIZE)
-    if state.value(SIZE) != before:
+    if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
         st.rerun(scope="app")
+
+
+def _frame(state_of_share: Any) -> str | None:
+    """Return the scrubber's step as the browser has told it, None for the usual one: it can send anything."""
+    sent = state_of_share.get("frame") if isinstance(state_of_share, Mapping) else None
+    return sent if isinstance(sent, str) and sent.isascii() and sent.isdecimal() and len(sent) <= MOST_DIGITS else None
+
+
+def _nothing() -> None:
+    """Declare a state key; the value is read after the run starts again."""
 
 
 def query_of(hidden: list[str], *, bare: bool) -> str:
     """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
     shown = latest()
     pairs = dict(st.query_params) if shown is None else dict(parse_qsl(shown.address, keep_blank_values=True))
+    pairs.pop("frame", None)  # the browser tells it
     away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
     pairs |= {hiding.NAME: ",".join(away)} if away else {}
     pairs |= {"embed": "true"} if bare else {}
