@@ -23,7 +23,7 @@ N_DRAWN = 240  # records, drawn with seed 0
 DOT = 3.2
 MOST_UNITS = 3  # that a card lists
 
-# The picture follows the theme of the page that holds it; records without a class are grey.
+# The picture follows the theme of the page that holds it; records without a class are gray.
 LIGHT, DARK = (*CLUSTERS_LIGHT, "#737984"), (*CLUSTERS_DARK, "#a3aab5")
 NO_CLASS = len(LIGHT) - 1
 COLOUR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel

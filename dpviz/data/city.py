@@ -67,7 +67,7 @@ def city(n: int, knobs: CityKnobs, *, rng: np.random.Generator) -> Dataset:  # n
         ("east", "north"),
         "City",
         units=("m", "m"),
-        note="Homes along a river: places need noise in metres, and noise can put people into the water.",
+        note="Homes along a river: places need noise in meters, and noise can put people into the water.",
         bounds_note="The edge of the map.",
     )
 

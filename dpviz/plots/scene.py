@@ -37,7 +37,7 @@ class Audience(Enum):
 class Role(Enum):
     """What a layer's colour means; the renderer's theme holds the colours, light and dark."""
 
-    EXACT = "exact"  # grey, dashed or hollow
+    EXACT = "exact"  # gray, dashed or hollow
     RELEASED = "released"  # blue, filled
     NOISE = "noise"  # orange
     PUBLIC = "public"  # green

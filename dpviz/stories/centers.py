@@ -25,7 +25,7 @@ TERMS = (
     ("Lloyd's", "k-means without privacy, with as many centers: what the method is compared with."),
 )
 FRAMES = (Frame("Records", "What the curator has."), Frame("Release", "What the world sees."))
-CAPTION = "Colors are clusters. Grey is secret, blue released, green public."
+CAPTION = "Colors are clusters. Gray is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
 

@@ -23,7 +23,7 @@ class Curve:
     middle: FloatArray  # (p,)
     high: FloatArray  # (p,)
     pick: str = ""  # what a click reports
-    exact: bool = False  # grey and dashed: not private
+    exact: bool = False  # gray and dashed: not private
     chosen: bool = False
     dashed: bool = False  # in its own color, but not to be held against the others
 

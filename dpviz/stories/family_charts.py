@@ -23,7 +23,7 @@ class CostSpread:
     hue: int  # its colour in every chart
     x: FloatArray  # (p,) iterations, or epsilons
     nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
-    exact: bool = False  # the method has no privacy: grey and dashed
+    exact: bool = False  # the method has no privacy: gray and dashed
 
 
 def cost_by_iteration(spreads: Sequence[CostSpread], floor: float, *, longest: float, chosen: str = "") -> Scene:

@@ -24,7 +24,7 @@ GLOSSARY = {
     "convergent zone": "The open ball around a cluster's mean that reaches the old center. Every point inside "
     "lowers that cluster's cost.",
     "coreset": "A few representatives that stand for many points: every point is within a fixed distance of one.",
-    "curator": "Whoever holds the exact records and runs the method. What is grey and locked is for the curator only.",
+    "curator": "Whoever holds the exact records and runs the method. What is gray and locked is for the curator only.",
     "delta": "δ: a small allowance beside ε. The guarantee may be weaker with about this probability; it should "
     "be far below one in n.",
     "emptiness": "DPM's measure of how few records lie near a cut: 1 where there are none, 0 where the whole "
@@ -50,7 +50,7 @@ GLOSSARY = {
     "place is on average.",
     "post-processing": "Whatever is computed from a release without looking at the records again. It costs no budget.",
     "pure": "A guarantee with δ = 0: no outcome may become more than e^ε times as likely, without exception.",
-    "release": "What is published: drawn in blue. Everybody may see it, for ever, and compute with it.",
+    "release": "What is published: drawn in blue. Anyone may see it, forever, and compute with it.",
     "replace": "Neighbors are two data sets of the same size that differ in one record's values. The number of "
     "records is public.",
     "rho": "ρ: the budget of zCDP, another scale than ε. ρ = 3 is about ε = 12.9 at δ = 0.00001.",

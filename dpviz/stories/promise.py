@@ -6,7 +6,7 @@ from typing import Any
 from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.stories.panel import number
 
-NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record changed"}
+NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
 
 def promise(guarantee: Guarantee) -> str:

@@ -19,7 +19,9 @@ TABS = {
     "source_target": ("below", {"n": "60", "data_n_targets": "8"}),
 }
 OPERATION = "In the other world"
-SAID = re.compile(r"An attacker who guesses from this release is right (\d+) times in 100")
+SAID = re.compile(
+    r"An attacker who guesses from this release is (?:right (\d+) times|no better than a coin \((\d+)-\d+) in 100"
+)
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     page = opened(open_page, name)
     assert not page.app.error
     said = sentence(page)
-    assert 0 <= int(SAID.search(said)[1]) <= 100
+    assert 0 <= int(SAID.search(said)[1] or SAID.search(said)[2]) <= 100
     most = 67 if name == "source_target" else 74  # its noise is more than ε = 1 needs
     assert f"the guarantee allows at most {most} in 100" in said
     own = captions(page)

@@ -106,7 +106,7 @@ def test_a_proof_and_a_claim_stand_side_by_side(page):
         "ε = 2",
         "Proved",
         "ε = 1, δ = 1.00e-05",
-        "one record changed",
+        "one record replaced",
         "one record added",
         "why",
     ):

@@ -75,7 +75,7 @@ METHOD = Method(
     ),
     thumbnail=Thumbnail(
         question="What if you trust nobody? Everyone moves their own point before anyone sees it.",
-        alt="Grey places of people in a town, orange moves, and the blue places that are sent instead.",
+        alt="Gray places of people in a town, orange moves, and the blue places that are sent instead.",
         made=lambda: (load("city", n=250, seed=0), {}),
         seed=1,
         frames=(0, 2, -1),

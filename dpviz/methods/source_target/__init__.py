@@ -87,7 +87,7 @@ METHOD = Method(
     ),
     thumbnail=Thumbnail(
         question="Where do you put first-aid points when some residents are secretly paramedics?",
-        alt="Green public places, grey secret helpers, blue released stand-ins, and the centers chosen beside them.",
+        alt="Green public places, gray secret helpers, blue released stand-ins, and the centers chosen beside them.",
         made=_first_aid,
         seed=1,
         frames=(0, 1, 3, -1),

@@ -24,7 +24,7 @@ MOST_RECORDS = 100_000  # that the page offers of a synthesised set
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
 DATA_SEED = Knob(
-    "data_seed", "int", 0, "Data seed", "Draws the synthesised records, or a sample of real ones.", 0, 10**6, 0, 10**6
+    "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")  # knobs that mean another set's things
 _CHOICE = "dpviz:data"
@@ -154,7 +154,7 @@ def _from_shelf(name: str, shelf: DataCatalog) -> Source:
         "int",
         limits.default,
         "Records",
-        "How many records to synthesise, or to sample from a real set.",
+        "How many records to synthesize, or to sample from a real set.",
         FEWEST_RECORDS,
         min(limits.maximum, MOST_RECORDS),
         FEWEST_RECORDS,

@@ -114,7 +114,7 @@ def ask(*, public: bool) -> Described | None:
     try:
         return _described(_table(file, public=public), public=public)
     except TableError as error:  # the reason can name a cell or a count
-        st.error("This file cannot be used so. The curator can see why." if public else state.plain(str(error)))
+        st.error("This file cannot be used like this. The curator can see why." if public else state.plain(str(error)))
         return None
 
 
@@ -213,7 +213,7 @@ def _ask_rows(table: Table, form: Choices | None, *, public: bool) -> int | None
         value=min(max(form.max_rows, FEWEST_ROWS), MAX_ROWS) if form and form.max_rows else None,
         placeholder="all" if public else f"all {most:,}",
         step=100,
-        help="Keeps rows spread evenly over the file. What is promised, is promised to the rows that are kept.",
+        help="Keeps rows spread evenly over the file. The promise covers the rows that are kept.",
     )
     return None if chosen is None else int(chosen)
 

@@ -73,7 +73,7 @@ LESSON = Lesson(
         ),
         LessonStep(
             "The same promise for clusters",
-            "The slider at the left promises ε for a whole picture: with or without one record, no result may become "
+            "The slider above the picture promises ε for a whole picture: with or without one record, no result may become "
             "more than e^ε times as likely. Before any release, an attacker is right 50 times in 100. Say ε is 1.",
             question=Question(
                 "How often is the attacker right with the release, at most, in 100?",

@@ -79,6 +79,11 @@ def test_sentences_say_what_is_proved_and_what_is_not():
     assert said == (
         "An attacker who guesses from this release is right 54 times in 100; the guarantee allows at most 74 in 100."
     )
+    worse = story.sentence(HeldOutScore(200, 89, 0.374, 0.518), story.limit(proved, "remove"))
+    assert worse == (
+        "An attacker who guesses from this release is no better than a coin (37-52 in 100); the guarantee allows "
+        "at most 74 in 100."
+    )
     claimed = story.sentence(score, story.limit(Guarantee(claim(), None), "remove"))
     assert "Nothing is proved" in claimed
     assert "not established, would allow at most 74 in 100." in claimed

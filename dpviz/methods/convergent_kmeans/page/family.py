@@ -237,7 +237,7 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
 
 
 def _hue(name: str) -> int:
-    return max(0, list(METHODS).index(name) - 1)  # Lloyd's is grey
+    return max(0, list(METHODS).index(name) - 1)  # Lloyd's is gray
 
 
 def _mark(chosen: str) -> str:

@@ -75,7 +75,7 @@ def ratios_table(sets: Sequence[SetRuns]) -> ResultTable:
         "moves; future rises, because its last look counts twice. The table of Lloyd's iterations says which counting "
         "is nearer to the paper's.",
         "The paper's past ratio is 0.95 to 0.97 on every set; ours differs from set to set. A past run goes on until "
-        "ever smaller steps move no record across a border, so its length hangs on the stopping rule and on how "
+        "ever smaller steps move no record across a border, so its length depends on the stopping rule and on how "
         "values are rounded, and the paper does not say either.",
         _longer_and_shorter(rows),
         "The future ratio hangs less on either, because a future run can end on the means themselves. It is within "

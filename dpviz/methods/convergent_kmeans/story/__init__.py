@@ -45,7 +45,7 @@ ZONE_EXPONENT = 0.303  # of epsilon: the score varies by at most 1.2105 in a zon
 TERMS = (
     (
         "Colors",
-        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
     ),
     ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
     ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
@@ -249,4 +249,4 @@ def _caption(told: ZonesContext, stage: Stage) -> str:
         return f"Two of {told.words.box.d} features. Zones are balls in all of them, drawn with their true radius."
     if told.words.box.d == 1:
         return "One feature. Height has no meaning: records are spread out so that they can be seen."
-    return "Colors are clusters. Grey is secret, blue released, orange noise, green public. Zones may leave the box."
+    return "Colors are clusters. Gray is secret, blue released, orange noise, green public. Zones may leave the box."

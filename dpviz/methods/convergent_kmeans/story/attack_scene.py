@@ -224,7 +224,7 @@ def _scene(
     return Scene(
         title=title,
         alt=f"{words.title}: one record, all others, and what an attacker who has the others makes of a release.",
-        caption="Curator view: not a release. The attacker has all grey records but not the ringed one.",
+        caption="Curator view: not a release. The attacker has all gray records but not the ringed one.",
         hint="Click another record to attack it.",
         x=stage.projection.x,
         y=stage.projection.y,

@@ -53,7 +53,7 @@ FamilyContext = CentersContext[CentersRelease, Step]
 COMMON_TERMS = (
     (
         "Colors",
-        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
     ),
     ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
     ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
@@ -70,7 +70,7 @@ TERMS = (
 )
 EXACT = "No privacy: every number here is exact."
 EXACT_CAPTION = "Nothing of this run is private: the public sees the box and a public start, and nothing else."
-CAPTION = "Colors are clusters. Grey is secret, blue released, orange noise, green public."
+CAPTION = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 
 

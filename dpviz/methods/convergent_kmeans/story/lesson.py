@@ -75,7 +75,7 @@ LESSON = Lesson(
     (
         LessonStep(
             "Read the picture",
-            "Press play under the picture. Records take the color of their nearest center. Grey rings are exact "
+            "Press play under the picture. Records take the color of their nearest center. Gray rings are exact "
             "means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
             "inside them.",
             {"epsilon": "1.0"},
@@ -145,7 +145,7 @@ LESSON = Lesson(
         ),
         LessonStep(
             "What the public sees",
-            "Repaired mode again, through the eyes of the public. Everything grey is gone, and so is every number that "
+            "Repaired mode again, through the eyes of the public. Everything gray is gone, and so is every number that "
             "needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
             {"epsilon": "1.0", "audience": "public"},
         ),

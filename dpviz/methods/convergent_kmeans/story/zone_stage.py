@@ -51,7 +51,7 @@ class ZoneMeans:
 
     @property
     def role(self) -> Role:
-        """Blue where released, grey where exact."""
+        """Blue where released, gray where exact."""
         return Role.RELEASED if self.released else Role.EXACT
 
 

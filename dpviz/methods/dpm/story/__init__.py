@@ -47,7 +47,7 @@ __all__ = [
 TERMS = (
     (
         "Colors",
-        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
     ),
     ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
     ("δ", "How often, at worst, the noise of the centers may keep less than ε promises. Much less than one in n."),
@@ -271,5 +271,5 @@ def _caption(told: TreeContext, plane: Plane, *, public: bool) -> str:
     if public:
         parts.append("Blue is released, orange is noise, green is public, red is refused.")
     elif d < 3:
-        parts.append("Colors are clusters. Grey is secret, blue released, orange noise, green public, red refused.")
+        parts.append("Colors are clusters. Gray is secret, blue released, orange noise, green public, red refused.")
     return " ".join(parts)

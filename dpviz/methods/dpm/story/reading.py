@@ -33,7 +33,7 @@ MISREADINGS = (
         "The shading may be published: it only shows chances.",
         "The chances follow from exact counts and ranks. What is released of a cut is the place that was drawn, not "
         "how likely it was.",
-        "The picture as the public sees it: the shading, and everything else that is grey or locked, is gone.",
+        "The picture as the public sees it: the shading, and everything else that is gray or locked, is gone.",
     ),
     Misreading(
         "As published and repaired differ in taste: both keep ε.",

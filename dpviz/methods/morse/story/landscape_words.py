@@ -13,7 +13,7 @@ from dpviz.stories.view import Projection
 TERMS = (
     (
         "Colors",
-        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused. "
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused. "
         "Other colors: clusters.",
     ),
     ("ε, δ", "How much one record may change what is released, and how often that may fail."),
@@ -81,7 +81,7 @@ def surface_caption(told: LandscapeContext, plane: Projection, surface: Surface,
     times = f", {number(surface.multiple)} × as high as the highest pass or minimum"
     cut = times if np.isfinite(surface.multiple) else ""
     colors = "Colors are the merged basins. " if told.regions is not None else "Basins have no borders in a marginal. "
-    levels = "Grey is thinner than the level. " if told.regions is not None and told.look.moves == "level" else ""
+    levels = "Gray is thinner than the level. " if told.regions is not None and told.look.moves == "level" else ""
     return (
         f"Height is {AXIS} of {what}, {range_}, where it is cut off{cut}. Density peaks are valleys. {colors}{levels}"
         f"Marks are seen through the surface. Edges of the box: {edges}."

@@ -129,7 +129,7 @@ def _draw_many(frame: PageFrame, told: PointsContext, answers: Answers) -> None:
         with column:
             live(charts.score_chart(name, LEVELS, values, told), key=score, height=SCORE_HEIGHT)
     st.caption(
-        f"Of at most {laplace_clusters.IN_MANY} records, spread evenly, so that thirty clusterings take a second."
+        f"Of at most {laplace_clusters.IN_MANY} records, spread evenly, to stay fast."
     )
 
 

@@ -1,6 +1,6 @@
 """nD-Laplace as a picture: everyone moves their own point before anyone sees it.
 
-There is no curator. Grey is what one person alone knows: the record, the length and the direction of its move.
+There is no curator. Gray is what one person alone knows: the record, the length and the direction of its move.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ __all__ = [
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 INSIDER = "Each person"  # sees what the public does not: there is no curator
 TERMS = (
-    ("Grey", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
+    ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     ("ε per distance", "Two places that far apart change the chance of any release by a factor of e^ε at most."),
     ("Perturbation area", "Where one record's released point is to be expected: a circle of the mean radius n/ε."),
     ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record. The legend switches them on."),

@@ -1,6 +1,6 @@
 """What moves on the picture of nD-Laplace: everybody's points, and one record's way with its perturbation area.
 
-Grey is what one person alone knows, orange is noise, blue is what everybody sees, green is public.
+Gray is what one person alone knows, orange is noise, blue is what everybody sees, green is public.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def frames_of(told: PointsContext) -> tuple[Frame, ...]:
     }
     before = [Frame("Before the box", "Where the noise has led, before anybody looks at the box.")]
     return (
-        Frame("Before", "Each person knows the own place, and nobody else's."),
+        Frame("Before", "Each person knows their own place, and nobody else's."),
         Frame("Radius", f"A length r is drawn: short ones are likely, and ε sets the scale.{redrawn}"),
         Frame("Direction", "All directions are equally likely."),
         *(before if domain in ("clamp", "remap") else []),

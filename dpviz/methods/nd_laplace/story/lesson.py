@@ -95,7 +95,7 @@ LESSON = Lesson(
     (
         LessonStep(
             "No curator",
-            "Everyone moves their own place before sending it. Grey is the true place, known to that person alone. "
+            "Everyone moves their own place before sending it. Gray is the true place, known to that person alone. "
             "Blue was sent. Click a record: the orange ring is how far it moves on average.",
         ),
         LessonStep(

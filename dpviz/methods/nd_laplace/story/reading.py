@@ -18,7 +18,7 @@ MISREADINGS = (
     ),
     Misreading(
         "ε = 1 here is as private as ε = 1 on the other pages.",
-        "Here ε counts per distance: [[geo-indistinguishability]]. In metres or in kilometres the same number is "
+        "Here ε counts per distance: [[geo-indistinguishability]]. In meters or in kilometers the same number is "
         "another promise, and places far apart are told apart easily.",
         "The level within the stated radius, and the guarantee's table of distances.",
     ),

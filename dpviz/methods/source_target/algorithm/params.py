@@ -56,7 +56,7 @@ class Params:
         maximum=0.999,
         log=True,
     )
-    t: int = knob(150, "Neighbours t", "How many records NAS averages.", low=1, high=600, minimum=1, maximum=10**9)
+    t: int = knob(150, "Neighbors t", "How many records NAS averages.", low=1, high=600, minimum=1, maximum=10**9)
     coreset_radius: float = knob(
         0.05,
         "Coreset radius C",

@@ -23,7 +23,7 @@ COLUMNS = (
     Column("budget", "Budget"),
     Column("method", "Method"),
     Column("coreset", "Coreset"),
-    Column("t", "Neighbours t"),
+    Column("t", "Neighbors t"),
     Column("k", "Centers k"),
     *interval_columns("cost", "Cost", "of the ball's diameter"),
     *interval_columns("ratio", "Cost over non-private STC"),

@@ -44,7 +44,7 @@ def bound_chart(told: SourceTargetContext) -> Scene:
     step, params = told.step, told.params
     parts = [step.nonprivate_delta_t or 0.0, step.noise_bound or 0.0, max(params.coreset_radius, 0.0)]
     bound, measured = step.nonprivate_bound, told.nonprivate_difference()
-    lanes = ("S′ instead of S, measured", "Neighbours: Δ", "Noise: Λ", "Coreset: C", "Bound in all")
+    lanes = ("S′ instead of S, measured", "Neighbors: Δ", "Noise: Λ", "Coreset: C", "Bound in all")
     values = np.array([measured, *parts, float("nan") if bound is None else bound])
     rect = np.array([[[0.0, i + 0.15, value, i + 0.85] for i, value in enumerate(values)]])
     secret, top = Audience.CURATOR, float(np.nanmax(np.append(values[np.isfinite(values)], EMPTY)))

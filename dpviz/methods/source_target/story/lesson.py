@@ -78,7 +78,7 @@ LESSON = Lesson(
     (
         LessonStep(
             "Read the picture",
-            "Green squares are public places that need help nearby. Grey dots are paramedics: secret. Step through it: "
+            "Green squares are public places that need help nearby. Gray dots are paramedics: secret. Step through it: "
             "noisy means of paramedics stand in for them, and five new first-aid points are chosen beside those.",
         ),
         LessonStep(

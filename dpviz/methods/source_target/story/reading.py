@@ -33,7 +33,7 @@ MISREADINGS = (
         "“Cost of every method”, and how the noise below is made.",
     ),
     Misreading(
-        "Everybody in the picture is protected.",
+        "Everyone in the picture is protected.",
         "Only the source is. Targets, ball and box are public inputs, drawn in green: no noise hides who is a target.",
         "The guarantee's line “Protects”, and its list of public inputs.",
     ),

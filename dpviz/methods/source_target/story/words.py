@@ -20,7 +20,7 @@ FIRST_AID = "First-aid points"
 TERMS = (
     (
         "Colors",
-        "Grey and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused.",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused.",
     ),
     (
         "The question",
@@ -122,7 +122,7 @@ def caption(told: SourceTargetContext, plane: Projection) -> str:
     elif told.words.box.d == 1:
         parts.append("One feature. Height has no meaning: records are spread out so that they can be seen.")
     else:
-        parts.append("Grey is secret, green public, blue released. Lines lead from each target to whoever serves it.")
+        parts.append("Gray is secret, green public, blue released. Lines lead from each target to whoever serves it.")
     return " ".join(parts)
 
 

@@ -151,7 +151,7 @@ def guide(question: CompareQuestion) -> None:
         "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
         "- Dashed, squares: proved for other neighbors.\n"
         "- Dashed, diamonds: ε counts per distance; here for all of a feature's range.\n"
-        "- Grey: without privacy."
+        "- Gray: without privacy."
     )
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "

@@ -46,7 +46,7 @@ AXIS = Knob(
     "add_remove",
     "Solid lines are proved for",
     "Guarantees for other neighbors are not the same promise at the same ε.",
-    choices=(("add_remove", "Adding or removing one"), ("replace", "Changing one")),
+    choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
 SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
 KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT)

@@ -23,15 +23,15 @@ from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 QUESTION = (
-    "How near do differentially private clusterings come to one without privacy on these records, and what does each "
+    "How close do differentially private clusterings come to one without privacy on these records, and what does each "
     "promise for it?"
 )
 REFRAIN = (
     "The runs here protect nobody: their noise follows from seeds. A release needs secret noise, and is one run.",
-    "ε was varied on the true records. Choosing it by these figures leaks something that no guarantee here counts.",
+    "ε was varied on the true records. Choosing it by these figures leaks information that no guarantee here covers.",
     "Dashed lines are not comparable at the same ε: nothing is proved, or it is another promise.",
-    "Other records, another number of clusters or another box can turn the order of the methods round.",
-    "A small cost is no privacy, and a proved guarantee is no promise that the centers are useful.",
+    "Other records, another number of clusters or another box can reverse the order of the methods.",
+    "A low cost says nothing about privacy, and a proved guarantee nothing about how useful the centers are.",
     "A claim that is not proved is not thereby refuted; the Audit page looks for violations.",
 )
 

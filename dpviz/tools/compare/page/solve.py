@@ -38,8 +38,8 @@ def epsilon(rows: Rows, *, complete: bool, bounds_public: bool) -> None:
         return
     _say(answers(rows, aim, bounds_public=bounds_public))
     st.caption(
-        "For these records. Each answer holds alone with its confidence. Choosing ε by them is a look at the true "
-        "records that no guarantee here counts: choose it on public data like yours."
+        "For these records. Each answer holds by itself, with its confidence. Choosing ε by them leaks information that "
+        "no guarantee here covers: choose it on public data like yours."
     )
 
 
@@ -55,7 +55,7 @@ def people(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed
     _say(answers(runs.rows, aim, bounds_public=not frame.source.dataset.bounds_from_data, solve=solve_n))
     st.caption(
         "On random samples of these records, without replacement: nobody can say here what more people than these "
-        "would change. Each answer holds alone with its confidence."
+        "would change. Each answer holds by itself, with its confidence."
     )
 
 

@@ -26,7 +26,7 @@ LEAK = (
     "here covers."
 )
 HIDDEN = "Costs are exact, and each run would be a separate release. Only the curator sees them."
-NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
+NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
 WITHOUT = "Without privacy: k-means++"
 LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
@@ -37,7 +37,7 @@ TERMS = (
     ),
     ("Without privacy", "The best of five runs of k-means++ without privacy, on the same records."),
     ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
-    ("Solid", "A guarantee that is proved for the neighbors you chose: only these lines compare like with like."),
+    ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
     ("Dashed", "Not proved, for other neighbors, or an ε that counts per distance: beside the others, not against."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
 )
@@ -156,7 +156,7 @@ def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
             low, middle, high = (float(value) for value in np.nanpercentile(ratios, [BAND[0], 50.0, BAND[1]]))
             here.append((middle, low, high, one.name))
     if not here:
-        return Sentence("None of these methods is proved for the neighbors you chose.", HIDDEN)
+        return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
     here.sort()
     middle, _, high, name = here[0]
     said = f"At ε = {number(epsilon)}, {name} has the lowest median cost, {beside(middle)} without privacy"

@@ -17,7 +17,7 @@ MISREADINGS = (
         "The lowest line is the most private method.",
         "Height is cost: how far the centers are from those without privacy. How private a run is, its [[epsilon]] "
         "says, and only where the line is solid.",
-        "The legend: solid is proved for the [[neighbors]] you chose, dashed is not.",
+        "The legend: solid is proved for this kind of [[neighbors]], dashed is not.",
     ),
     Misreading(
         "At the same ε, a solid and a dashed line promise the same.",

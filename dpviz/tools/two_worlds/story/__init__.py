@@ -18,6 +18,7 @@ from dpviz.core import Adjacency, Box, Claim, Event, FloatArray, Guarantee, Poin
 from dpviz.stories.panel import at_most, number
 
 NO_LIMIT = 99.95  # in 100
+COIN = 0.5  # share of right guesses
 REMOVE, MOVE, ADD = "remove", "move", "add"
 OPERATIONS = ((REMOVE, "It is removed"), (MOVE, "It is moved"), (ADD, "One more is added"))
 
@@ -180,7 +181,7 @@ def odds_of(guarantee: Guarantee, change: Change, params: Any, box: Box, pair: N
 
 def sentence(score: HeldOutScore, most: Limit) -> str:
     """Say how often the attacker is right and what the guarantee allows, as whole cases in 100."""
-    right = f"An attacker who guesses from this release is right {round(100.0 * score.rate)} times in 100"
+    right = f"An attacker who guesses from this release is {_how_right(score)}"
     if most.established:
         return f"{right}; the guarantee allows {at_most(most.percent)}."
     if most.percent >= NO_LIMIT:
@@ -190,9 +191,21 @@ def sentence(score: HeldOutScore, most: Limit) -> str:
     return f"{right}. Nothing is proved for this release; {claim}{broken}."
 
 
+def _how_right(score: HeldOutScore) -> str:
+    """Say a measured share; a rule that did worse than a coin is no better than one, not a good rule for the other."""
+    if score.rate <= COIN:
+        low, high = _interval(score)
+        return f"no better than a coin ({low}-{high} in 100)"
+    return f"right {round(100.0 * score.rate)} times in 100"
+
+
+def _interval(score: HeldOutScore) -> tuple[int, int]:
+    return math.floor(100.0 * score.low), math.ceil(100.0 * score.high)
+
+
 def interval_words(score: HeldOutScore) -> str:
     """Say how sure that is."""
-    low, high = math.floor(100.0 * score.low), math.ceil(100.0 * score.high)
+    low, high = _interval(score)
     return (
         f"Between {low} and {high} in 100, with 95 % confidence: the rule was chosen on half of the runs and scored on "
         f"the other {score.n_rounds}. A coin is right 50 times; another rule may do better."
@@ -206,8 +219,8 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
         said.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
     elif odds.noise is not None:
         said.append(
-            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed beforehand. It followed "
-            "a released number, so that this is no proof."
+            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed in advance; it was not, so "
+            "this proves nothing."
         )
     if odds.doubled:
         said.append("A move is one removal and one addition, so that the limit counts it twice.")
