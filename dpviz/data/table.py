@@ -195,8 +195,8 @@ class Table:
         if counts and missing == "error":
             raise TableError(
                 f"Cells were missing or infinite in {_joined(counts)} of {self.n_rows} rows, but every one must be "
-                'a number. Leave those rows out (missing="drop"), fill them with the middle of the bounds ("middle"), or '
-                "choose other columns."
+                'a number. Leave those rows out (missing="drop"), fill them with the middle of the bounds ("middle"), '
+                "or choose other columns."
             )
         kept = ~np.logical_or.reduce(list(absent.values()))
         if not kept.any():

@@ -89,8 +89,9 @@ def check_redraw(box: Box, *, epsilon: float) -> float:
     if worst < LEAST_INSIDE:
         raise ValueError(
             f"A record in a corner of the box would land inside with probability {worst:.2g} only, but redrawing needs "
-            f"{LEAST_INSIDE:g}: it would be drawn {1 / max(worst, 1e-300):.3g} times. Clamp to the walls instead (domain='clamp'), which also "
-            "keeps epsilon, or take fewer features, a larger epsilon or a wider box."
+            f"{LEAST_INSIDE:g}: it would be drawn {1 / max(worst, 1e-300):.3g} times. Clamp to the walls "
+            "instead (domain='clamp'), which also keeps epsilon, or take fewer features, a larger epsilon or a wider "
+            "box."
         )
     return worst
 

@@ -32,7 +32,7 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
     page = open_page(PAGE, **SMALL, base=base, calibration=calibration, moves=moves, epsilon="10.0")
     assert page.warnings == []
     assert not page.app.error
-    assert "Peak (minimum of f)" in names_of(page)
+    assert "Peak" in names_of(page)
     assert {"dendrogram", "ledger"} <= set(page.packed())
     assert "Proved" in page.card
     assert (page.query["base"], page.query["moves"]) == (base, moves)
@@ -106,7 +106,7 @@ def test_the_landscape_as_a_surface(open_page):
     header = page.packed()["picture"][1]
     assert header["solid"] == [30.0, 40.0]
     assert "cut off" in header["caption"]
-    assert "Surface of f" in names_of(page)
+    assert "Surface of ln p" in names_of(page)
     assert not {"Records", "Exact mean", "Noise"} & names_of(page)
     public = open_page(PAGE, **SMALL, relief="surface", pitch="40", audience="public")
     assert public.hash == page.hash, "it is made of the release alone"

@@ -48,8 +48,8 @@ NOTES = (
     "Where the two worlds never look alike, the measured ε is the most that so many runs can show.",
     "Runs are short, with a public start and one cluster, because that shows more; ε is 1 where nothing else is said.",
     "Records on borders have a row for each proved method that adds records up: copies of one record between clusters, "
-    "cells or sides, with as many clusters as it takes to have a border. If rounding depended on how many there are, all "
-    "copies would change sides at once.",
+    "cells or sides, with as many clusters as it takes to have a border. If rounding depended on how many there are, "
+    "all copies would change sides at once.",
     "What no audit sees: with Su et al.'s two shares swapped at 100 dimensions the recorded events add up to ε = 2.66 "
     "instead of 1, but even the likelihood ratio shows only 0.33 in 20,000 runs. Such faults are found by adding up "
     "events, not by looking at releases.",

@@ -73,8 +73,9 @@ LESSON = Lesson(
         ),
         LessonStep(
             "The same promise for clusters",
-            "The slider above the picture promises ε for a whole picture: with or without one record, no result may become "
-            "more than e^ε times as likely. Before any release, an attacker is right 50 times in 100. Say ε is 1.",
+            "The slider above the picture promises ε for a whole picture: with or without one record, no result may "
+            "become more than e^ε times as likely. Before any release, an attacker is right 50 times in 100. Say ε "
+            "is 1.",
             question=Question(
                 "How often is the attacker right with the release, at most, in 100?",
                 ranges("50 to 60", "60 to 70", "70 to 80", "More than 80", at=(60, 70, 80)),

@@ -44,7 +44,7 @@ RELIEF = Knob(
     "choice",
     "flat",
     "Picture",
-    "The density from above, or f = −ln p as a surface that you can turn.",
+    "The density from above, or its logarithm as a surface that you can turn.",
     choices=(("flat", "Flat"), ("surface", "Surface")),
 )
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
@@ -62,7 +62,7 @@ TAB = Knob(
     ),
 )
 PEAK = "Released peak"  # what two worlds are told apart by
-TILT = replace(PITCH, default=50)  # valleys are seen from higher up
+TILT = replace(PITCH, default=50)  # what lies behind a peak is seen from higher up
 _CLICK = "dpviz:morse-click"
 
 

@@ -199,7 +199,7 @@ def critical_layers(told: LandscapeContext, stage: Stage, groups: Colors, *, joi
     arrays: Arrays = {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": groups}
     layers.append(
         Layer(
-            "Peak (minimum of f)",
+            "Peak",
             Kind.MARKS,
             Role.CLUSTER,
             RELEASED,

@@ -1,12 +1,14 @@
-"""f = -ln p over the shown plane as a surface in a box that can be turned. All of it follows from the released mixture.
+"""ln p over the shown plane as a surface in a box that can be turned. All of it follows from the released mixture.
 
-The box's floor is the plane's square; its height is f, from the lowest minimum up to where f is cut off.
+The box's floor is the plane's square; its height is ln p, from where it is cut off, the floor, up to the highest peak.
+The arithmetic is that of the paper's f = -ln p, whose minima are the peaks.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse.story import landscape_plane as land
@@ -22,7 +24,8 @@ HEADROOM = 1.5  # times the height of the highest pass or minimum over the lowes
 LEAST, MOST = 2.0, 9.0  # of ln p: the drawn range of f is never less nor more
 SCALE = 2.0 * np.log(2.0)  # ln of how much denser two features are in box units, half of the mixture's
 STEP = land.FINE  # every how manieth row and column of the landscape's grid is a line of the mesh
-NAME, AXIS = "Surface of f", "f = −ln p"
+NAME, AXIS = "Surface of ln p", "ln p"
+TICK = 0.04  # of the box's width: the length of a tick
 REACH = 0.5 * np.sqrt(2.0 + TALL**2) + 0.02  # from the middle of the box to the end of its picture
 FILL = 0.5  # strength of a face's color
 
@@ -48,10 +51,14 @@ class Surface:
         return self.raised(plane, height.reshape(plane.shape[:-1]))
 
     def raised(self, plane: FloatArray, f: FloatArray) -> FloatArray:
-        """Return places of the plane (..., 2) at heights `f` (...), cut off, in the box, (..., 3)."""
+        """Return places of the plane (..., 2) at -`f` (...), no lower than the floor, in the box, (..., 3)."""
         across = (plane - self.ends[:, 0]) / (self.ends[:, 1] - self.ends[:, 0])
-        share = (np.minimum(f, self.cut) - self.low) / (self.cut - self.low)
-        return np.concatenate([across, (0.5 + TALL * (share - 0.5))[..., None]], axis=-1)
+        return np.concatenate([across, self.height(f)[..., None]], axis=-1)
+
+    def height(self, f: FloatArray) -> FloatArray:
+        """Return the height of `f` in the box, the floor where it is cut off: peaks, the minima of f, stand highest."""
+        share = (self.cut - np.minimum(f, self.cut)) / (self.cut - self.low)
+        return 0.5 + TALL * (share - 0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +90,7 @@ def surface_of(told: LandscapeContext, plane: Projection) -> Surface:
 def mesh_layer(told: LandscapeContext, stage: SurfaceStage, groups: Colors, stops: Sequence[DensityLevel]) -> Layer:
     """The mesh's faces as closed curves; in two dimensions they wear the color of their basin in each row.
 
-    A face that lies wholly over the cut is left out. Over a level that is shown a face has no color.
+    A face that lies wholly on the floor is left out. Below a level that is shown a face has no color.
     """
     surface = stage.surface
     corners = _corners(surface.raised(surface.at, surface.f))  # (g, g, 5, 3)
@@ -113,18 +120,35 @@ def box_layers(told: LandscapeContext, stage: SurfaceStage) -> list[Layer]:
     floor = np.column_stack([square, np.full(4, bottom)])
     always = rows_at(stage.clock.n_frames, dict.fromkeys(range(stage.clock.n_frames), 0))
     upright = np.array([[[0.0, 1.0, bottom], [0.0, 1.0, top]]])
-    words = (f"{AXIS}, from {stage.surface.low:.2f} to {stage.surface.cut:.2f}",)
-    edge = Layer(
-        AXIS, Kind.LINES, Role.REFERENCE, Audience.RELEASED, {"xy": upright[None]}, always, size=2.0, names=words,
-        isolate=False,
-    )  # fmt: skip
+    words = (f"{AXIS}, from {-stage.surface.cut:.2f} to {-stage.surface.low:.2f}",)
+    edges = [
+        Layer(
+            AXIS, Kind.LINES, Role.REFERENCE, Audience.RELEASED, {"xy": upright[None]}, always, size=2.0, names=words,
+            isolate=False,
+        ),
+        _ticks(stage.surface, always),
+    ]  # fmt: skip
     if stage.projection.corners is None:
-        return [edge]
+        return edges
     public = told.words.box_public
     name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
     audience = Audience.PUBLIC if public else Audience.CURATOR
     ends = np.concatenate([floor, np.roll(floor, -1, axis=0)], axis=1)[None]  # (1, 4, 6)
-    return [Layer(name, Kind.SEGMENTS, role, audience, {"ends": ends}, always, size=1.0, isolate=False), edge]
+    return [Layer(name, Kind.SEGMENTS, role, audience, {"ends": ends}, always, size=1.0, isolate=False), *edges]
+
+
+def _ticks(surface: Surface, rows: NDArray[np.int16]) -> Layer:
+    """Return a tick at each whole number of the upright edge, with its words."""
+    whole = np.arange(np.ceil(-surface.cut), np.floor(-surface.low) + 1.0)
+    height = surface.height(-whole)
+    at = np.column_stack([np.full(len(whole), 0.0), np.full(len(whole), 1.0), height])
+    ends = np.concatenate([at, at + np.array([-TICK, 0.0, 0.0])], axis=1)[None]
+    words = tuple(f"{AXIS} = {value:.0f}".replace("-", "−") for value in whole)
+    name = f"A tick for each 1 of {AXIS}"
+    return Layer(
+        name, Kind.SEGMENTS, Role.REFERENCE, Audience.RELEASED, {"ends": ends}, rows, size=2.0, names=words,
+        isolate=False,
+    )  # fmt: skip
 
 
 def turned(layers: Sequence[Layer], plane: Projection, view: View) -> tuple[tuple[Layer, ...], Axis, Axis]:

@@ -21,8 +21,11 @@ TERMS = (
         "Mixture",
         "Many small Gaussians, the components, made from noisy counts, sums and squares. It is all that costs.",
     ),
-    ("Landscape", "The mixture's density. f is the density upside down, so that peaks are the minima of f."),
-    ("Peak (minimum of f)", "A place that points flow to. All places that flow to one peak are its basin."),
+    (
+        "Landscape",
+        "The mixture's density p. The paper turns it upside down: its f is −ln p, and peaks are minima of f.",
+    ),
+    ("Peak", "A place that points flow to. All places that flow to one peak are its basin."),
     (
         "Transition point",
         "The lowest pass between two basins: flat, and falling on two sides only. Also called a TEV. Click one to see "
@@ -77,13 +80,13 @@ def surface_caption(told: LandscapeContext, plane: Projection, surface: Surface,
     if plane.nonprivate:
         return caption(told, plane)
     what = "the released mixture" if plane.d == 2 else f"the exact marginal of two of {plane.d} features"
-    range_ = f"from {_height(surface.low)} at the lowest minimum to {_height(surface.cut)}"
-    times = f", {number(surface.multiple)} × as high as the highest pass or minimum"
+    range_ = f"from {_height(-surface.low)} at the highest peak down to {_height(-surface.cut)}"
+    times = f", {number(surface.multiple)} × as far down as the lowest pass or peak"
     cut = times if np.isfinite(surface.multiple) else ""
     colors = "Colors are the merged basins. " if told.regions is not None else "Basins have no borders in a marginal. "
     levels = "Gray is thinner than the level. " if told.regions is not None and told.look.moves == "level" else ""
     return (
-        f"Height is {AXIS} of {what}, {range_}, where it is cut off{cut}. Density peaks are valleys. {colors}{levels}"
+        f"Height is {AXIS} of {what}, {range_}, where it is cut off{cut}. {colors}{levels}"
         f"Marks are seen through the surface. Edges of the box: {edges}."
     )
 

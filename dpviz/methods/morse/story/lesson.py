@@ -134,8 +134,8 @@ LESSON = Lesson(
         ),
         lesson.LessonStep(
             "Turn it",
-            "The same landscape as a surface: valleys are clusters, and the lowest pass out of a valley joins it to "
-            "the next. Drag to turn it, scrub to fill it.",
+            "The same landscape as a surface: hills are clusters, and the highest pass between two hills joins them "
+            "first. Drag to turn it, scrub to part them.",
             {"relief": "surface"},
         ),
         lesson.LessonStep(

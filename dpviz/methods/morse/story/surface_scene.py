@@ -1,4 +1,4 @@
-"""A landscape as a surface with its minima and transition points standing on it. Nothing in it is exact."""
+"""A landscape as a surface with its peaks and transition points standing on it. Nothing in it is exact."""
 
 from dpviz.methods.morse.story import landscape_layers as draw
 from dpviz.methods.morse.story import landscape_surface as rising
@@ -15,7 +15,7 @@ TURN = "Drag the surface to turn it, or set the angles."
 
 
 def scene(told: LandscapeContext, plane: Projection, view: View, frames: tuple[Frame, ...], start_frame: int) -> Scene:
-    """Return f over the plane as a surface that can be turned, with the same stops as the flat picture.
+    """Return ln p over the plane as a surface that can be turned, with the same stops as the flat picture.
 
     Needs two features or more. In principal directions the plane is computed from records: then nothing is public.
     """
@@ -33,7 +33,7 @@ def scene(told: LandscapeContext, plane: Projection, view: View, frames: tuple[F
     seen, x, y = rising.turned(layers, plane, view)
     return Scene(
         title=told.words.title,
-        alt=f"As a surface of f. {saying.alt(told)}",
+        alt=f"As a surface of ln p. {saying.alt(told)}",
         caption=saying.surface_caption(told, plane, surface, x.label),
         hint=f"{TURN} {'' if plane.nonprivate else saying.HINT}".strip(),
         x=x,

@@ -128,9 +128,7 @@ def _draw_many(frame: PageFrame, told: PointsContext, answers: Answers) -> None:
         values = {method: charts.scores_of(runs, score) for method, runs in found.items()}
         with column:
             live(charts.score_chart(name, LEVELS, values, told), key=score, height=SCORE_HEIGHT)
-    st.caption(
-        f"Of at most {laplace_clusters.IN_MANY} records, spread evenly, to stay fast."
-    )
+    st.caption(f"Of at most {laplace_clusters.IN_MANY} records, spread evenly, to stay fast.")
 
 
 def _draw_helpers(found: Any) -> None:

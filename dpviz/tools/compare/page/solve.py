@@ -38,8 +38,8 @@ def epsilon(rows: Rows, *, complete: bool, bounds_public: bool) -> None:
         return
     _say(answers(rows, aim, bounds_public=bounds_public))
     st.caption(
-        "For these records. Each answer holds by itself, with its confidence. Choosing ε by them leaks information that "
-        "no guarantee here covers: choose it on public data like yours."
+        "For these records. Each answer holds by itself, with its confidence. Choosing ε by them leaks information "
+        "that no guarantee here covers: choose it on public data like yours."
     )
 
 

@@ -219,8 +219,8 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
         said.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
     elif odds.noise is not None:
         said.append(
-            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed in advance; it was not, so "
-            "this proves nothing."
+            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed in advance; it was not, "
+            "so this proves nothing."
         )
     if odds.doubled:
         said.append("A move is one removal and one addition, so that the limit counts it twice.")

@@ -223,7 +223,7 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     assert [f for f in story.utility(told) if f.public] == [f for f in story.utility(changed) if f.public]
     if not view.principal:
         kept = {layer.name for layer in here.public().layers}
-        assert {"Peak (minimum of f)", "Start (public)"} <= kept
+        assert {"Peak", "Start (public)"} <= kept
         assert not {"Records", "Exact mean", "Noise"} & kept
 
 

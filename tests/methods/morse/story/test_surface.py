@@ -64,7 +64,7 @@ def test_heights_are_those_of_the_mixture(mixture):
     assert (box[..., :2] == surface.at).all()
     share = (box[..., 2] - 0.5 + rising.TALL / 2) / rising.TALL
     wanted = np.minimum(surface.f, surface.cut)
-    assert surface.low + share * (surface.cut - surface.low) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    assert surface.cut - share * (surface.cut - surface.low) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -108,11 +108,18 @@ def test_marks_stand_on_the_surface():
     drawn = scene(told, yaw=0.0, pitch=0.0)  # from the side: up is the height alone
     surface = rising.surface_of(told, project(View(), words_of(2), told.unit))
     found = told.tree.landscape
-    share = (-found.log_densities - surface.low) / (surface.cut - surface.low)
-    peaks = layer(drawn, "Peak (minimum of f)").arrays["xy"][0, :, 1]
+    share = (surface.cut + found.log_densities) / (surface.cut - surface.low)
+    peaks = layer(drawn, "Peak").arrays["xy"][0, :, 1]
     assert peaks == pytest.approx(0.5 + rising.TALL * (share - 0.5), abs=1e-9)
+    ticks = layer(drawn, "A tick for each 1 of ln p")
+    values = [float(name.rpartition("= ")[2].replace("−", "-")) for name in ticks.names]
+    assert np.diff(values) == pytest.approx(1.0)
+    slope = rising.TALL / (surface.cut - surface.low)
+    wanted = [0.5 + rising.TALL / 2 - slope * (-surface.low - value) for value in values]
+    assert ticks.arrays["ends"][0, :, 1] == pytest.approx(wanted, abs=1e-9)
+    assert max(wanted) > 0.5 + rising.TALL / 2 - slope, "the topmost whole number has one"
     flat = morse.scene(told, View(), rng=np.random.default_rng(0))
-    for name in ("Peak (minimum of f)", "Transition point"):
+    for name in ("Peak", "Transition point"):
         marks = [[(one.names, one.pick) for one in each.layers if one.name == name] for each in (drawn, flat)]
         assert marks[0] == marks[1], "with the labels of the flat picture"
 
