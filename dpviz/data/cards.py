@@ -61,7 +61,7 @@ def make_card(name: str) -> Card:
     records = f"{limits.default:,} records" + ("" if limits.maximum == limits.default else " or another number")
     return Card(
         whole.title,
-        f"{records}, {whole.d} features",
+        f"{records}, {whole.d} feature{'' if whole.d == 1 else 's'}",
         _units(whole),
         _box(whole),
         whole.bounds_note,

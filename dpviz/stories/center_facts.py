@@ -7,7 +7,7 @@ from dpviz.metrics import matched_distance
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_most, attacker, number
+from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, number
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
@@ -35,7 +35,7 @@ def sentence(told: CentersContext[CentersRelease, Step], spent: str, n_clusters:
     off = number(100.0 * distance_share(told))
     return Sentence(
         curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means.",
-        public=f"{spent}, {n_clusters} centers are released.",
+        public=f"{spent}, {counted(n_clusters, 'center')} {'is' if n_clusters == 1 else 'are'} released.",
     )
 
 

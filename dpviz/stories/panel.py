@@ -78,6 +78,11 @@ def attacker(percent: float, of: str = "") -> str:
     return f"{who} is right at most {limit(percent)} times in 100 (coin flip: 50)."
 
 
+def counted(n: int, word: str) -> str:
+    """Write a number of things, `word` being one of them: "1 peak", "1,200 peaks"."""
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 def beside(ratio: float) -> str:
     """Say how a cost compares with another, before that one's name: "1 % more than"; `ratio` is in [0, inf]."""
     if not math.isfinite(ratio):

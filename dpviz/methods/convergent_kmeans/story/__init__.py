@@ -17,7 +17,7 @@ from dpviz.stories.center_facts import allowed, contents, not_established, outco
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
-from dpviz.stories.panel import Fact, Sentence, number, odds
+from dpviz.stories.panel import Fact, Sentence, counted, number, odds
 from dpviz.stories.stage import Clock, Stage, Stops
 from dpviz.stories.view import View, Words, project
 
@@ -235,8 +235,9 @@ def _alt(told: ZonesContext, clock: Clock) -> str:
     """Describe the picture from public parameters and the release alone."""
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
-        f"{told.words.title}: {told.params.n_clusters} cluster centers over {clock.n_steps} iterations of convergent "
-        f"k-means, {'repaired' if told.repaired else 'published'} mode, with their sampling zones. "
+        f"{told.words.title}: {counted(told.params.n_clusters, 'cluster center')} over "
+        f"{counted(clock.n_steps, 'iteration')} of convergent k-means, "
+        f"{'repaired' if told.repaired else 'published'} mode, with their sampling zones. "
         f"Released centers at {places}."
     )
 

@@ -11,7 +11,7 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.panel import Fact
+from dpviz.stories.panel import Fact, counted
 from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Stage, Stops, stack
 from dpviz.stories.view import Projection
 
@@ -102,7 +102,7 @@ def alt(told: LloydContext) -> str:
     """Say what is drawn, from public parameters and the release alone."""
     if is_exact(told.result.release):
         return "cluster centers of Lloyd's algorithm, which is not private"
-    return f"cluster centers over {len(told.result.release.path)} iterations of Lloyd's algorithm with noise"
+    return f"cluster centers over {counted(len(told.result.release.path), 'iteration')} of Lloyd's algorithm with noise"
 
 
 def _move_layers(trace: tuple[LloydStep, ...], path: FloatArray, stage: Stage, *, noisy: bool) -> list[Layer]:

@@ -19,7 +19,7 @@ from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, number
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, counted, number
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import View, Words
@@ -146,7 +146,7 @@ def ledger_rows(told: TreeContext) -> tuple[LedgerRow, ...]:
 
 def sentence(told: TreeContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
-    what = "1 cluster" if told.k == 1 else f"{told.k} clusters"
+    what = counted(told.k, "cluster")
     at = f"At ε = {number(told.params.epsilon)}, DPM finds"
     known = 0 if told.classes is None else len(np.unique(told.classes))
     if told.k < known:  # a cost beside k-means with as few centers would sound like success
@@ -253,7 +253,8 @@ def _alt(told: TreeContext) -> str:
     """Describe the picture from public parameters and the release alone."""
     places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in told.result.release.centers[:8])
     return (
-        f"{told.words.title}: {told.k} clusters that DPM found by cutting the box on {told.cells.n_levels} levels, "
+        f"{told.words.title}: {counted(told.k, 'cluster')} that DPM found by cutting the box on "
+        f"{counted(told.cells.n_levels, 'level')}, "
         f"{'published' if told.published else 'repaired'} calibration. Released centers at {places}."
     )
 

@@ -8,7 +8,7 @@ from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.story.layers import PICK
 from dpviz.methods.dpm.story.told import TreeContext, about, place, reason, titles
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.panel import Fact, number
+from dpviz.stories.panel import Fact, counted, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
 
 ROOM = 0.5  # levels left free above the root and below the deepest leaf
@@ -58,7 +58,8 @@ def tree_chart(told: TreeContext) -> Scene:
     n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
     return Scene(
         title="Split tree",
-        alt=f"Tree of {m} subsets: {n_cuts} cut in two, {n_refused} cuts refused, {n_leaves} clusters.",
+        alt=f"Tree of {counted(m, 'subset')}: {n_cuts} cut in two, {counted(n_refused, 'cut')} refused, "
+        f"{counted(n_leaves, 'cluster')}.",
         caption="From all records at the top to the clusters.",
         hint="Click a node to look into it.",
         x=Axis("", view=(-0.7, n_leaves - 0.3), ticks=False),

@@ -36,7 +36,7 @@ from dpviz.stories.center_facts import allowed, not_established, stated
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, agreement, number, odds
+from dpviz.stories.panel import Fact, Sentence, agreement, counted, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
@@ -218,7 +218,7 @@ def utility(told: LandscapeContext) -> tuple[Fact, ...]:
         why = "Records that the likeliest component alone would put into another cluster than the flow does."
         facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
     found = len(tree.landscape.transitions)
-    lost = "" if not tree.n_unreachable else f" {tree.n_unreachable} parts have no pass and are joined last."
+    lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
     one_basin = "Two components can share a basin: then they are one peak."
     facts += [
         Fact("Components kept", f"{len(release.kept)} of {k0}", "The others drown in their noise.", True),

@@ -7,7 +7,7 @@ from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.methods.morse.story.landscape_surface import AXIS, Surface
 from dpviz.stories.label import RECORD, Contents, box_words
-from dpviz.stories.panel import number
+from dpviz.stories.panel import counted, number
 from dpviz.stories.view import Projection
 
 TERMS = (
@@ -45,8 +45,9 @@ def alt(told: LandscapeContext) -> str:
     places = "; ".join(", ".join(number(float(x)) for x in peak[:3]) for peak in peaks[:8])
     what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
     return (
-        f"{told.words.title}: the landscape of a private mixture of {len(told.result.release.kept)} components, with "
-        f"{told.tree.n_leaves} peaks at {places}, and {what[told.look.moves]}."
+        f"{told.words.title}: the landscape of a private mixture of "
+        f"{counted(len(told.result.release.kept), 'component')}, with {counted(told.tree.n_leaves, 'peak')} "
+        f"at {places}, and {what[told.look.moves]}."
     )
 
 

@@ -19,7 +19,7 @@ from dpviz.methods.source_target.story import many as target_many
 from dpviz.methods.source_target.story.layers import PICK, thinning
 from dpviz.methods.source_target.story.many import CostQuestion, Costs
 from dpviz.stories import View, Words
-from dpviz.stories.panel import number
+from dpviz.stories.panel import counted, number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import address, asking, controls, reading, reproduction, state
 from dpviz.ui.data.picker import choose
@@ -200,8 +200,8 @@ def _say(frame: PageFrame, params: Params, seen: story.SourceChange) -> None:
     """Say in words what changed, and for observation 4.2's pair what no private method can avoid."""
     n_before, n_after = len(seen.before.release.centers), len(seen.after.release.centers)
     st.markdown(
-        f"S′ has {n_before} points before and {n_after} after; the one that moves most moves {number(seen.farthest)}"
-        f"{_unit(frame)}. **{seen.n_centers_changed} of {len(seen.after.release.selected)}** new centers are others."
+        f"S′ has {counted(n_before, 'point')} before and {n_after} after; largest shift: {number(seen.farthest)}"
+        f"{_unit(frame)}. New centers that change: **{seen.n_centers_changed} of {len(seen.after.release.selected)}**."
     )
     if frame.source.key[0] != "worst_case":
         return

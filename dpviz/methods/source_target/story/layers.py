@@ -9,7 +9,7 @@ from dpviz.core import FloatArray, Labels, Points
 from dpviz.methods.source_target.story.told import SourceTargetContext
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
-from dpviz.stories.panel import number
+from dpviz.stories.panel import counted, number
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
 from dpviz.stories.view import spread
 
@@ -71,7 +71,7 @@ def average_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     if not counts and step.nonprivate_neighbors is not None and step.nonprivate_neighbors.size:
         layers.append(_fans(told, stage, step.nonprivate_neighbors))
     if len(places) < len(told.targets):
-        names = tuple(f"stands for {int(weight)} targets" for weight in step.core.weights)
+        names = tuple(f"stands for {counted(int(weight), 'target')}" for weight in step.core.weights)
         layers.append(
             stage.marks(
                 "Target with an average",
@@ -86,7 +86,7 @@ def average_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
         )
     exact = told.words.box.to_unit(step.nonprivate_averages)
     known = step.nonprivate_counts
-    names = () if known is None else tuple(f"{int(count)} records" for count in known)
+    names = () if known is None else tuple(counted(int(count), "record") for count in known)
     layers.append(
         stage.marks(
             "Exact average",
@@ -153,7 +153,7 @@ def choice_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     known = np.concatenate([told.released, told.selected])
     lines = np.stack([told.targets, known[told.servers]], axis=1)  # (n, 2, d)
     served = np.bincount(told.servers[new] - told.n_released, minlength=len(told.selected))
-    names = tuple(f"new center {i + 1}, serves {int(n)} targets" for i, n in enumerate(served))
+    names = tuple(f"new center {i + 1}, serves {counted(int(n), 'target')}" for i, n in enumerate(served))
     floor = told.targets[told.reference.nonprivate_selected]
     cross: dict[str, Any] = {"symbol": "cross", "size": 10.0, "isolate": False, "glides": "place"}
     return [

@@ -313,4 +313,4 @@ def draw() -> None:
     frame.show_problems(page.problems)
 
 
-PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), PAIR, RUNS, SEED), TITLE)
+PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)
