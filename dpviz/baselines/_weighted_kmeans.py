@@ -89,6 +89,71 @@ def _come_nearer(
         mass[i] = total
 
 
+def exchanged(
+    places: Points, weights: FloatArray, start: Centers, n_tries: int, *, rng: np.random.Generator
+) -> Centers:
+    """Improve `start` (k, d) by exchanges of a center for a place (Lattanzi & Sohler 2019, algorithm LS++).
+
+    A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of the
+    center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never do.
+    """
+    centers = start.copy()
+    _exchange(places, weights, centers, rng.random(n_tries))
+    return centers
+
+
+@compiled
+def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: FloatArray) -> None:
+    """Try one exchange for each of `draws` in [0, 1), in place."""
+    m, k = len(places), len(centers)
+    first, second = np.full(m, np.inf), np.full(m, np.inf)  # squared distances to the two nearest centers
+    owner, heir = np.zeros(m, np.intp), np.zeros(m, np.intp)  # which they are
+    mass, offer, loss = np.empty(m), np.empty(m), np.empty(k)
+    stale = np.full(m, True)
+    for draw in draws:
+        total = 0.0
+        for i in range(m):
+            if stale[i]:
+                first[i], second[i] = np.inf, np.inf
+                for c in range(k):
+                    square = 0.0
+                    for f in range(centers.shape[1]):
+                        square += (places[i, f] - centers[c, f]) ** 2
+                    if square < first[i]:
+                        second[i], heir[i] = first[i], owner[i]
+                        first[i], owner[i] = square, c
+                    elif square < second[i]:
+                        second[i], heir[i] = square, c
+                stale[i] = False
+            total += weights[i] * first[i]
+            mass[i] = total
+        if not total > 0:
+            return
+        drawn = min(np.searchsorted(mass, draw * total, side="right"), m - 1)
+        gain = 0.0
+        loss[:] = 0.0
+        for i in range(m):
+            square = 0.0
+            for f in range(centers.shape[1]):
+                square += (places[i, f] - places[drawn, f]) ** 2
+            offer[i] = square
+            nearer = min(first[i], square)
+            gain += weights[i] * (first[i] - nearer)
+            loss[owner[i]] += weights[i] * (min(second[i], square) - nearer)
+        missed = np.argmin(loss)
+        if gain <= loss[missed]:
+            continue
+        centers[missed] = places[drawn]
+        for i in range(m):
+            if owner[i] == missed or heir[i] == missed:
+                stale[i] = True
+            elif offer[i] < first[i]:
+                second[i], heir[i] = first[i], owner[i]
+                first[i], owner[i] = offer[i], missed
+            elif offer[i] < second[i]:
+                second[i], heir[i] = offer[i], missed
+
+
 def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     """Keep the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
 

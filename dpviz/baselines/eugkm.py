@@ -39,7 +39,7 @@ import numpy as np
 from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats
-from dpviz.baselines._weighted_kmeans import WeightedPath, heaviest, spread_start, weighted_kmeans
+from dpviz.baselines._weighted_kmeans import WeightedPath, exchanged, heaviest, spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
     Box,
@@ -65,7 +65,8 @@ PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (
 CELL_WEIGHT = 10.0  # theta of the paper's rule
 MAX_CELLS = 65_536  # ours, public: the rule diverges at epsilon = infinity
 GRIDS = 8  # whose cells' middles are remembered: the largest budgets share one
-RESTARTS = 8  # starts drawn on the noisy cells, besides the public packing; ours
+RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
+EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
 
 POSITIVE_CAVEAT = (
     "Every cell with a positive noisy count weighs in the clustering, and half of the empty ones have one: empty space "
@@ -248,5 +249,7 @@ def _cluster(
     if not weighs.any():
         return WeightedPath((packing,), (0.0,))
     places, weights = cell_centers(shape)[weighs], weights[weighs]
-    spread = tuple(spread_start(places, weights, packing, rng=spread_rng) for _ in range(RESTARTS))
-    return weighted_kmeans(places, weights, (packing, *spread))
+    spread = (spread_start(places, weights, packing, rng=spread_rng) for _ in range(RESTARTS))
+    n_tries = EXCHANGES * params.n_clusters
+    starts = tuple(exchanged(places, weights, start, n_tries, rng=spread_rng) for start in spread)
+    return weighted_kmeans(places, weights, (packing, *starts))

@@ -9,8 +9,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
+from dpviz.baselines import eugkm
 from dpviz.baselines._size import SIZE_SHARE
-from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
+from dpviz.baselines._weighted_kmeans import exchanged, spread_start, weighted_kmeans
 from dpviz.baselines.eugkm import (
     CAPPED_CAVEAT,
     MAX_CELLS,
@@ -178,6 +179,40 @@ def test_a_start_is_spread_over_places_that_weigh() -> None:
         full = spread_start(places, weights, spare, rng=generator(seed))  # the rest are spare ones, not copies
         assert sorted(full[:3].ravel()) == [0.0, 0.5, 1.0]
         assert np.array_equal(full[3:], spare[3:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_exchange_is_the_best_for_the_place_that_is_drawn(seed: int) -> None:
+    """Brute force over every center that could leave: the same exchange, or none where none lowers the cost."""
+    rng = generator(seed)
+    places, weights, start = rng.random((60, 2)), rng.random(60), rng.random((5, 2))
+    squares = ((places[:, None] - start) ** 2).sum(2).min(1) * weights
+    drawn = places[np.searchsorted(np.cumsum(squares), generator(seed).random(1)[0] * squares.sum(), side="right")]
+    others = [np.vstack([start[:i], [drawn], start[i + 1 :]]) for i in range(5)]
+    best = min([start, *others], key=lambda centers: cost(places, centers, weights))
+    found = start
+    for n_tries in (1, 10, 40):
+        now = exchanged(places, weights, start, n_tries, rng=generator(seed))
+        assert cost(places, now, weights) <= cost(places, found, weights)
+        found = now
+        if n_tries == 1:
+            assert cost(places, now, weights) == pytest.approx(cost(places, best, weights))
+
+
+def test_many_round_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """50 clusters of 150: on the exact counts of a grid as good as scikit-learn's best of ten; Lloyd alone is not."""
+    rng = generator()
+    points = np.clip(np.repeat(0.05 + 0.9 * rng.random((50, 2)), 150, 0) + 0.012 * rng.standard_normal((7500, 2)), 0, 1)
+    counts, places = cell_counts(points, 27), cell_centers((27, 27))
+    best = KMeans(50, n_init=10, random_state=0).fit(places, sample_weight=counts).inertia_
+    params = Params(n_clusters=50, epsilon=math.inf, cells_per_axis=27)
+
+    def found() -> float:
+        return cost(places, fit(points, Box.cube(0, 1, 2), params, rng=generator()).release.centers, counts)
+
+    assert found() <= 1.01 * best
+    monkeypatch.setattr(eugkm, "EXCHANGES", 0)
+    assert found() > 1.04 * best
 
 
 def test_at_epsilon_one_it_is_near_kmeans() -> None:
