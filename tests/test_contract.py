@@ -8,6 +8,7 @@ import pytest
 
 from dpviz import baselines, methods
 from dpviz.core import Box, Claim, Event, Guarantee, Release, Result, Step, check_params, knobs
+from dpviz.data import ArrayChunks
 from dpviz.mechanisms import SecretGenerator
 
 N = 120
@@ -38,7 +39,7 @@ def run(name, points, box, *, seed=0):
 
 
 def arrays(value, path="result"):
-    """Yield (path, array) for every array that hangs on a result."""
+    """Yield (path, array) for every array that a result holds."""
     if isinstance(value, np.ndarray):
         yield path, value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -169,3 +170,26 @@ def test_the_generator_is_required_by_name(name):
         CATALOGUE[name].fit(points, box, params_of(name))
     with pytest.raises(TypeError):
         CATALOGUE[name].fit(points, box, params_of(name), np.random.default_rng(0))
+
+
+def test_what_is_no_box_no_params_and_no_generator_is_told(name):
+    points, box = data(2)
+    for bad in (None, ((0, 0), (1, 1))):
+        with pytest.raises(TypeError, match=r"^box was .* must be a Box .*Choose bounds"):
+            CATALOGUE[name].fit(points, bad, params_of(name), rng=np.random.default_rng(0))
+    with pytest.raises(TypeError, match=r"^params was None, but it must be the .*Params"):
+        CATALOGUE[name].fit(points, box, None, rng=np.random.default_rng(0))
+    for bad in (3, None):
+        with pytest.raises(TypeError, match=rf"^rng was .*{bad}.*default_rng"):
+            CATALOGUE[name].fit(points, box, params_of(name), rng=bad)
+
+
+def test_chunks_are_taken_or_the_way_out_is_told(name):
+    points, box = data(2)
+    chunks, said = ArrayChunks(points), ""
+    try:
+        result = run(name, chunks, box)
+    except ValueError as error:
+        said, result = str(error), run(name, np.concatenate(list(chunks.blocks())), box)
+    assert isinstance(result.release, Release)
+    assert not said or ("needs all records at once" in said and "np.concatenate(list(chunks.blocks()))" in said)

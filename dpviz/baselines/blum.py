@@ -18,7 +18,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Points, Result
+from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks
 
 TITLE = "SuLQ k-means"
@@ -38,6 +38,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER))
 

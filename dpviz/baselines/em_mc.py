@@ -61,6 +61,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    check_arguments,
     frozen,
     knob,
     projections,
@@ -160,6 +161,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
+    check_arguments(box, params, Params, rng)
     run = _EmMcRun.of(points, box, params, rng=rng)
     trace = tuple(run.steps())
     last = trace[-1]

@@ -38,6 +38,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    check_arguments,
     frozen,
     knob,
     unit_records,
@@ -94,6 +95,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     release = BlocksRelease(

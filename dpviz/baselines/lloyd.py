@@ -20,7 +20,7 @@ from dpviz.baselines._lloyd_family import (
     starts,
 )
 from dpviz.baselines._lloyd_pass import one_pass, posed
-from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points
+from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, check_arguments
 from dpviz.solvers import LloydBudget, means
 
 TITLE = "Lloyd (not private)"
@@ -44,6 +44,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     claim = Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, PAPER)
     return collected(trace, box, params, Guarantee(claim, None, (*start_caveats(params), CAVEAT)))

@@ -54,6 +54,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    check_arguments,
     frozen,
     knob,
     projections,
@@ -113,6 +114,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     first, last = trace[0], trace[-1]
     assert isinstance(first, MeanStep)

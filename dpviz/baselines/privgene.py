@@ -38,6 +38,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    check_arguments,
     compiled,
     frozen,
     knob,
@@ -119,6 +120,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
     adjacency = adjacency_of(params.adjacency)

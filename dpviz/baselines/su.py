@@ -21,7 +21,7 @@ from dpviz.baselines._lloyd_family import (
 )
 from dpviz.baselines._params import adjacency_of, whole
 from dpviz.baselines._size import known_size, size_caveats
-from dpviz.core import Box, Event, Points, Result
+from dpviz.core import Box, Event, Points, Result, check_arguments
 from dpviz.data import Chunks
 from dpviz.solvers import su_iterations, su_split
 
@@ -48,6 +48,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     used = params.n_iterations is None  # the number of records, to find T
     caveats = size_caveats(params.n_public, adjacency_of(params.adjacency)) if used else ()

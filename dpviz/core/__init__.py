@@ -1,5 +1,6 @@
 """The words every other floor speaks: arrays, box and ball, privacy claims, runs and knobs."""
 
+from dpviz.core.arguments import check_arguments
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box, unit_records
@@ -41,6 +42,7 @@ __all__ = [
     "Varied",
     "as_points",
     "attacker_odds",
+    "check_arguments",
     "check_params",
     "compiled",
     "fingerprint",

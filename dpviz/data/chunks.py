@@ -1,6 +1,6 @@
 """Records that are larger than memory: read block by block, in their order, as often as a method looks at them.
 
-A sum of floating-point numbers hangs on how it is split. Every source therefore gives blocks of BLOCK_ROWS records,
+A sum of floating-point numbers depends on how it is split. Every source therefore gives blocks of BLOCK_ROWS records,
 however its file is cut, and a method that takes chunks sums records in memory in the same blocks: the same seed gives
 the same release, to the bit, wherever the records lie.
 """
@@ -31,6 +31,13 @@ class Chunks(ABC):
 
     n: int
     d: int
+
+    def __array__(self, *_: object, **__: object) -> Points:
+        """Refuse to be read at once; a method that cannot do with sums says so by this."""
+        raise TypeError(
+            f"they are {type(self).__name__}, and this method needs all records at once: "
+            "where they fit into memory, np.concatenate(list(chunks.blocks())) has them"
+        )
 
     @abstractmethod
     def portions(self) -> Iterator[Points]:

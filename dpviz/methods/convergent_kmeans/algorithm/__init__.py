@@ -34,6 +34,7 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
+    check_arguments,
     check_params,
     frozen,
     knob,
@@ -165,6 +166,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     Repaired mode is epsilon-DP under ADD_REMOVE (proof in the module's docstring) and releases its last noisy means.
     Published mode releases what the paper releases and proves nothing. Raises ValueError for bad points or centers.
     """
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
     final = trace[-1].final_centers

@@ -28,6 +28,7 @@ from dpviz.core import (
     Labels,
     Points,
     Result,
+    check_arguments,
     check_params,
     frozen,
     knob,
@@ -195,6 +196,7 @@ def fit(
     The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
     dpmog. Raises ValueError for bad points, and for chunks with another base.
     """
+    check_arguments(box, params, Params, rng)
     start_rng = rng.spawn(1)[0]
     begun = public_start(params.n_components, box.d, rng=start_rng)
     trace = tuple(_steps(points, box, params, begun))

@@ -29,6 +29,7 @@ from dpviz.core import (
     Labels,
     Points,
     Result,
+    check_arguments,
     frozen,
     unit_projected,
 )
@@ -100,6 +101,7 @@ def fit(
     Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
     chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
     """
+    check_arguments(box, params, Params, rng)
     made, chosen = steps(points, box, params, rng=rng)
     assert isinstance(made, SanitiseStep)
     assert isinstance(chosen, SelectStep)
