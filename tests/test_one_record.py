@@ -44,7 +44,7 @@ def hangs_on_others(decide, unit):
 
 
 @pytest.mark.parametrize("name", sorted(DECISIONS))
-def test_a_decision_does_not_hang_on_others(name):
+def test_a_decision_does_not_depend_on_others(name):
     for d in (1, 2, 3, 5, 10):
         for n in FEW if name in SLOW or d > 3 else FEW + MORE:
             assert not hangs_on_others(DECISIONS[name], on_borders(n, d, 0)), (name, n, d)
@@ -199,7 +199,7 @@ def by_remainder(values, weights):
         lambda unit: np.arange(len(unit)) % 2,  # by place
     ],
 )
-def test_arithmetic_that_hangs_on_others_is_caught(wrong):
+def test_arithmetic_that_depends_on_others_is_caught(wrong):
     assert any(hangs_on_others(wrong, on_borders(n, 5, seed)) for n in (3, 4, 5, 64, 65) for seed in range(40))
 
 

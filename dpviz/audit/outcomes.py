@@ -1,6 +1,6 @@
 """Many runs of one mechanism, read as plain arrays. What a run is of, the audit does not know.
 
-Everything that hangs on a release is published, so everything is read: arrays and numbers of its dataclasses, by path.
+everything in a release is published, so everything is read: arrays and numbers of its dataclasses, by path.
 """
 
 import dataclasses

@@ -15,7 +15,7 @@ from dpviz.mechanisms.laplace_density import Lattice, scale_nodes
 class CellLaw:
     """P(z in the cell of place i | x = place j) of a rectangular grid, each different one computed once.
 
-    Along an axis a mass hangs on how far the cell's walls are from the value, and even steps leave few such pairs:
+    Along an axis a mass depends on how far the cell's walls are from the value, and even steps leave few such pairs:
     their kinds. Axes are multiplied out in two halves, so that the sum over V is one product of two small matrices.
     """
 

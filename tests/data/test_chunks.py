@@ -75,7 +75,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_release_does_not_hang_on_where_the_records_lie(name, points, file):
+def test_a_release_does_not_depend_on_where_the_records_lie(name, points, file):
     held = fitted(name, points)
     parts = ParquetChunks(file, NAMES)
     streamed = fitted(name, parts)

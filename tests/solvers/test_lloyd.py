@@ -159,7 +159,7 @@ def test_no_records_leave_the_centers():
 
 @pytest.mark.parametrize("n", [2, 3, 511, 513, 514, 600, 1025, 1026])
 @pytest.mark.parametrize(("d", "k"), [(2, 5), (3, 8), (10, 64)])
-def test_a_record_s_cluster_does_not_hang_on_how_many_others_there_are(n, d, k):
+def test_a_record_s_cluster_does_not_depend_on_how_many_others_there_are(n, d, k):
     rng = np.random.default_rng(n + 100 * d)
     for _ in range(20):
         centers = rng.random((k, d))

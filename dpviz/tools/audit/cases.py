@@ -59,7 +59,7 @@ class AuditCase:
     mode: str  # in words
     choices: Fields  # fields of Params that differ from the method's own
     params: Any  # of every run: `params_of` this method, these choices and the pair's box
-    given: Pair | None = None  # None: the usual one, which hangs on the claim
+    given: Pair | None = None  # None: the usual one, which follows the claim
     scale: float = 1.0  # of all budgets, against those that the case is run with by itself
 
     @property

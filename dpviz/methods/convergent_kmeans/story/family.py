@@ -1,6 +1,6 @@
 """The k-means family's baselines as pictures: LLOYD, BLUM, DWORK, SU, EUGkM, GUPT and PrivGene, one kind a module.
 
-The same protocol as an algorithm's own story. What a method draws hangs on the type of its release alone: `KINDS`.
+The same protocol as an algorithm's own story. What a method draws depends on the type of its release alone: `KINDS`.
 """
 
 from collections.abc import Callable

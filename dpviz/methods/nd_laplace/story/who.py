@@ -32,7 +32,7 @@ class TwoPlacesGame:
 
     @property
     def total_variation(self) -> float:
-        """How far apart the two laws of a release are: it hangs on the level alone."""
+        """How far apart the two laws of a release are: it depends on the level alone."""
         return float(attacks.laplace_total_variation(self.level, 1.0, 2))
 
 

@@ -19,9 +19,9 @@ from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, n
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
 CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
-TARGET_LEAF = 32  # points of the tree's leaf: which target wins a tie hangs on it
+TARGET_LEAF = 32  # points of the tree's leaf: it decides which target wins a tie
 CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
-REMEMBERED = 4  # sets of records with their targets: no average hangs on the privacy that a slider asks for
+REMEMBERED = 4  # sets of records with their targets: no average depends on the privacy that a slider asks for
 
 
 @dataclass(frozen=True, slots=True, eq=False)

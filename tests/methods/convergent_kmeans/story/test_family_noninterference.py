@@ -79,7 +79,7 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d)
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("name", NAMES)
-def test_only_the_curators_layers_hang_on_a_secret(tell_family, show_family, name, d):
+def test_only_the_curators_layers_depend_on_a_secret(tell_family, show_family, name, d):
     told = tell_family(name, d)
     drawn = show_family(told)
     audience = {layer.name: layer.audience for layer in drawn.layers}

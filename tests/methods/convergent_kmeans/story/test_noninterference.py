@@ -100,7 +100,7 @@ def test_public_charts_follow_from_the_release(tell, options, d):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_only_the_curators_layers_hang_on_a_secret(tell, show, options, d):
+def test_only_the_curators_layers_depend_on_a_secret(tell, show, options, d):
     told = tell(d, **options)
     drawn = show(told)
     audience = {layer.name: layer.audience for layer in drawn.layers}

@@ -110,7 +110,7 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_dpm, calibration
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_only_the_curators_layers_hang_on_a_secret(tell_dpm, show_dpm, d):
+def test_only_the_curators_layers_depend_on_a_secret(tell_dpm, show_dpm, d):
     told = tell_dpm(d)
     drawn, changed = show_dpm(told), show_dpm(other_world(told, 900))
     audience = {layer.name: layer.audience for layer in drawn.layers}

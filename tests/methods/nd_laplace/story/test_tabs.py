@@ -86,7 +86,7 @@ def test_without_noise_nothing_flips(method):
     assert len(public.public().layers) == len(public.layers)
 
 
-def test_many_agreements_grow_with_epsilon_and_hang_on_their_seed():
+def test_many_agreements_grow_with_epsilon_and_depend_on_their_seed():
     told = tell(n=150)
     arguments = (told.words.box.from_unit(told.unit), told.words.box)
 

@@ -36,7 +36,7 @@ def test_another_budget_searches_nothing_anew_and_finds_the_same(method, searche
 
 
 @pytest.mark.parametrize("method", ["nas", "nna"])
-def test_whatever_the_averages_hang_on_is_looked_at_again(method, searches):
+def test_whatever_the_averages_depend_on_is_looked_at_again(method, searches):
     rng = np.random.default_rng(0)
     points, targets = frozen(rng.random((300, 2))), rng.random((20, 2))
     sanitise(points, BOX, params(method, 1.0, targets), rng=rng)

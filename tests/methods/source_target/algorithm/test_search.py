@@ -107,7 +107,7 @@ def test_nearly_all_cells_are_sure_where_nothing_is_tied(kind):
     assert len(likely_cells(source, Leaves.of(targets)).nonprivate_close) < len(source) / 20
 
 
-def test_a_label_does_not_hang_on_the_other_records():
+def test_a_label_does_not_depend_on_the_other_records():
     source, targets = drawn("tied", 1, 900, 60, 4)
     labels = cell_sums(source, targets).nonprivate_labels
     for part in pairwise((0, 1, 70, 500, 900)):

@@ -88,7 +88,7 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_only_the_curators_layers_hang_on_a_secret(method):
+def test_only_the_curators_layers_depend_on_a_secret(method):
     told = tell(method=method)
     changed = other_world(told, 77)
     before, after = scene(told).layers, {each.name: each for each in scene(changed).layers}
