@@ -30,7 +30,7 @@ PLACE = np.array([0.5492964540159488, 0.7296474498157])  # between two of the 20
 LLOYDS = {"blum": blum, "su": su, "dwork": dwork, "convergent_kmeans": convergent_kmeans}
 
 
-def hangs_on_others(decide, unit):
+def depends_on_others(decide, unit):
     """Return whether a record's row changes when another one leaves, when all change places, or in portions."""
     n, whole = len(unit), decide(unit)
     assert len(whole) == n
@@ -47,7 +47,7 @@ def hangs_on_others(decide, unit):
 def test_a_decision_does_not_depend_on_others(name):
     for d in (1, 2, 3, 5, 10):
         for n in FEW if name in SLOW or d > 3 else FEW + MORE:
-            assert not hangs_on_others(DECISIONS[name], on_borders(n, d, 0)), (name, n, d)
+            assert not depends_on_others(DECISIONS[name], on_borders(n, d, 0)), (name, n, d)
 
 
 @pytest.mark.parametrize("name", sorted(set(DECISIONS) - set(SLOW)))
@@ -175,8 +175,8 @@ def test_two_ways_of_adding_up_are_caught():
     start = first_counts("blum", 10).previous_centers
     for n in (15_999, 16_000):
         assert len(np.unique(two_ways(np.tile(PLACE, (n, 1)), start))) == 1
-    assert hangs_on_others(lambda unit: two_ways(unit, start), np.tile(PLACE, (16_000, 1)))
-    assert not hangs_on_others(lambda unit: winners(unit, *nearness(start)), np.tile(PLACE, (16_000, 1)))
+    assert depends_on_others(lambda unit: two_ways(unit, start), np.tile(PLACE, (16_000, 1)))
+    assert not depends_on_others(lambda unit: winners(unit, *nearness(start)), np.tile(PLACE, (16_000, 1)))
 
 
 def by_remainder(values, weights):
@@ -200,7 +200,7 @@ def by_remainder(values, weights):
     ],
 )
 def test_arithmetic_that_depends_on_others_is_caught(wrong):
-    assert any(hangs_on_others(wrong, on_borders(n, 5, seed)) for n in (3, 4, 5, 64, 65) for seed in range(40))
+    assert any(depends_on_others(wrong, on_borders(n, 5, seed)) for n in (3, 4, 5, 64, 65) for seed in range(40))
 
 
 def largest_step(winner_of, tries=300):
