@@ -6,6 +6,7 @@ from decimal import ROUND_FLOOR, Context
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
+WEAK = ": almost no protection"
 _DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
@@ -63,8 +64,18 @@ def limit(percent: float) -> str:
 
 def at_most(percent: float) -> str:
     """Write an upper limit on an attacker; close to 100 it says that it hardly limits anything."""
-    weak = ": almost no protection" if percent > WHOLE_LIMIT else ""
+    weak = WEAK if percent > WHOLE_LIMIT else ""
     return f"at most {limit(percent)} in 100{weak}"
+
+
+def is_right(most: str) -> tuple[str, str]:
+    """Return the verb and the limit of a sentence about an attacker; `most` is `at_most`'s.
+
+    Close to 100 a limit hardly limits anything, and is not said as if it did.
+    """
+    if WEAK in most:
+        return "could be right", most.replace("at most", "up to", 1)
+    return "is right", most
 
 
 def attacker(percent: float, of: str = "") -> str:
@@ -74,8 +85,16 @@ def attacker(percent: float, of: str = "") -> str:
     """
     who = f"{of}: an attacker" if of else "An attacker"
     if percent > WHOLE_LIMIT:
-        return f"{who} could be right up to {limit(percent)} times in 100: almost no protection."
+        return f"{who} could be right up to {limit(percent)} times in 100{WEAK}."
     return f"{who} is right at most {limit(percent)} times in 100 (coin flip: 50)."
+
+
+def rarely(chance: float) -> str:
+    """Write a small chance in words: "about 3 in a million"."""
+    for scale, name in ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion")):
+        if chance * scale >= 1.0:
+            return f"about {round(chance * scale):,} in {name}"
+    return number(chance)
 
 
 def counted(n: int, word: str) -> str:

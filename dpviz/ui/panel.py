@@ -8,6 +8,7 @@ import streamlit as st
 from dpviz.stories import Fact, Sentence
 from dpviz.stories.glossary import GLOSSARY
 from dpviz.stories.label import Label, Statement
+from dpviz.stories.panel import is_right
 
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
@@ -106,9 +107,10 @@ def _claims(label: Label) -> str:
 
 
 def _statement(said: Statement, style: str) -> str:
+    right, most = is_right(said.odds)
     return (
         f'<div class="dpviz-claim {style}"><h4>{escape(said.title)}</h4>'
         f'<p class="dpviz-number">{escape(said.numbers)}</p><p>{escape(said.neighbors)}</p>'
-        f"<p>An attacker is right <b>{escape(said.odds)}</b></p>"
+        f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(said.reference)}</p></div>'
     )

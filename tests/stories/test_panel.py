@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.core import attacker_odds
-from dpviz.stories.panel import at_least, at_most, floored, limit, number, odds
+from dpviz.stories.panel import at_least, at_most, floored, is_right, limit, number, odds
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,7 @@ def test_a_limit_never_shows_less_than_it_is(epsilon, delta):
     assert shown - exact < (1.0 if exact <= 99.0 else 0.1) + 1e-6, "and not a whole step more"
     assert at_most(exact).startswith(f"at most {limit(exact)} in 100")
     assert ("almost no protection" in at_most(exact)) == (exact > 99.0)
+    assert (is_right(at_most(exact))[0] == "could be right") == (exact > 99.0)
 
 
 @pytest.mark.parametrize(

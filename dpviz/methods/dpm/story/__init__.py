@@ -19,7 +19,7 @@ from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, counted, number
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, counted, number, rarely
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import View, Words
@@ -148,7 +148,7 @@ def sentence(told: TreeContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     what = counted(told.k, "cluster")
     at = f"At ε = {number(told.params.epsilon)}, DPM finds"
-    known = 0 if told.classes is None else len(np.unique(told.classes))
+    known = _known(told)
     if told.k < known:  # a cost beside k-means with as few centers would sound like success
         return Sentence(curator=f"{at} only {told.k} of {known} clusters.", public=f"{at} {what}.")
     classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
@@ -162,13 +162,15 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
     n_refused, n_tried = int(told.cells.refused.sum()), int(told.cells.tried.sum())
     exact = told.words.box.to_unit(told.last.nonprivate_centers)
     without = ratio(nonprivate_cost(told.unit, exact, assign(told.unit, exact)), told.best_cost)
+    # Beside the known classes a cost against k-means with as few centers would sound like success.
+    with_as_many = f" with {told.k}" if told.k < _known(told) else ""
     facts = [Fact("Clusters found", str(told.k), "Subsets that were not cut.", True)]
     if told.classes is not None and len(told.classes):
         facts.append(Fact("Known classes", str(len(np.unique(told.classes))), "Of the data, not used by DPM.", False))
     facts.append(
         Fact(
             "Cost",
-            f"{number(told.cost_ratio)} × k-means",
+            f"{number(told.cost_ratio)} × k-means{with_as_many}",
             "Sum of squared distances to the nearest center, over that of k-means with as many centers and no privacy.",
             False,
         )
@@ -210,6 +212,10 @@ def recolored(told: TreeContext, shape: tuple[int, int, int]) -> NDArray[np.uint
     return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
 
 
+def _known(told: TreeContext) -> int:
+    return 0 if told.classes is None else len(np.unique(told.classes))
+
+
 def _depth(told: TreeContext) -> str:
     if told.params.n_levels is not None:
         return "How many there may be was given."
@@ -219,20 +225,20 @@ def _depth(told: TreeContext) -> str:
 def _delta(told: TreeContext) -> tuple[str, str]:
     """Return delta and where it comes from."""
     claim = told.result.guarantee.published
-    delta = number(claim.a_priori_delta)
     if told.params.delta is not None:
-        return f"{delta}, given", "You chose it."
+        return f"{number(claim.a_priori_delta)}, given", "You chose it."
+    delta = rarely(claim.a_priori_delta)
     if told.params.n_public is not None:
-        return f"{delta}, from public n", "1/(n √n) of the number of records, which you said is public."
+        return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
     why = "1/(n √n) of the noisy number of records, at least 1,000: the mean over its noise. The released number gives"
-    return f"{delta}, from noisy n", f"{why} {number(claim.delta)}."
+    return f"{delta} (from the noisy count)", f"{why} {number(claim.delta)}."
 
 
 def _candidates(told: TreeContext) -> str:
     box = told.words.box
     numbers = np.maximum(np.floor(box.widths / told.result.release.interval_sizes + 1e-9), 1.0)
     low, high = int(numbers.min()), int(numbers.max())
-    return f"{low} a feature" if low == high else f"{low} to {high} a feature"
+    return f"{low} per feature" if low == high else f"{low} to {high} per feature"
 
 
 def _frames(told: TreeContext, clock: Clock) -> tuple[Frame, ...]:

@@ -11,6 +11,7 @@ from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.stories.method import Page
+from dpviz.stories.panel import is_right
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
@@ -301,7 +302,8 @@ def draw() -> None:
         said = label(page, question, case, guarantee)
         with page.slider:
             held = said.proved or said.stated
-            st.html(f'<p class="dpviz-limit">{escape(held.title)}: an attacker is right {escape(held.odds)}.</p>')
+            said_so = " ".join(is_right(held.odds))
+            st.html(f'<p class="dpviz-limit">{escape(held.title)}: an attacker {escape(said_so)}.</p>')
         with page.side:
             panel.side(panel.promise(said))
             audit_table.to_its_page(case)

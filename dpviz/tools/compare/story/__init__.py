@@ -16,7 +16,7 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, Sentence, at_most, attacker, beside, number
+from dpviz.stories.panel import Fact, Sentence, at_most, attacker, beside, is_right, number
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 
@@ -196,7 +196,7 @@ def odds_words(row: Row, *, bounds_public: bool = True) -> str:
         return "No limit is established."
     odds = at_most(attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"])))
     where = " between two places one unit apart" if row["proved_per_distance"] else ""
-    return f"With secret noise an attacker is right {odds}{where} (coin flip: 50)."
+    return f"With secret noise an attacker {' '.join(is_right(odds))}{where} (coin flip: 50)."
 
 
 def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, Any]]:
