@@ -12,6 +12,7 @@ from typing import Any, Literal, SupportsIndex
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
 
+FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 KEPT = 128  # classes whose knobs are remembered: every run checks its parameters; ours
 
 
@@ -132,3 +133,10 @@ def check_params(params: Any) -> None:
     for made in knobs(params):
         value = made.check(getattr(params, made.name))
         object.__setattr__(params, made.name, value)
+
+
+def friendly(low: float, high: float) -> tuple[float, ...]:
+    """Return the friendly values from low to high, about equally spaced in ratio, both ends among them."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    between = (round(digit * 10.0**power, 6) for power in powers for digit in FRIENDLY)
+    return tuple(sorted({low, high, *(value for value in between if low < value < high)}))

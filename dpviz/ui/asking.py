@@ -70,6 +70,11 @@ def ask(
     return answers
 
 
+def known(source: Source, jobs: Sequence[Job], key: str) -> Answers:
+    """Start `jobs` of the fragment `key` and return what is known of them at once; draws nothing."""
+    return workshop().ask(source, jobs, _of_session(key).own)
+
+
 def drop(source: Source, key: str) -> None:
     """Ask for nothing more: what has not begun never begins."""
     asking = _of_session(key)

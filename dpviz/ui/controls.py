@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Knob, friendly
 from dpviz.ui import hiding, state
 from dpviz.ui.epsilon import HINT, epsilon_slider
 
 LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
 WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
-FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 
 
 def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
@@ -130,13 +129,6 @@ def slider_values(knob: Knob) -> tuple[float, ...]:
     # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
     kept = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
     return tuple(sorted({*friendly(knob.low, knob.high), kept}))
-
-
-def friendly(low: float, high: float) -> tuple[float, ...]:
-    """Return the friendly values from low to high, about equally spaced in ratio, both ends among them."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    between = (round(digit * 10.0**power, 6) for power in powers for digit in FRIENDLY)
-    return tuple(sorted({low, high, *(value for value in between if low < value < high)}))
 
 
 def _choice(knob: Knob, width: Literal["stretch", "content"], shown: dict[str, Any]) -> None:

@@ -15,13 +15,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.core import AnyAlgorithm, Box, Centers, CentersRelease, Claim, FoundClusters, Points, PointsRelease, Release
+from dpviz.core import AnyAlgorithm, Box, CentersRelease, Claim, Counts, Found, Points, PointsRelease, Release
 from dpviz.core import Targets as TargetMeasure
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
+from dpviz.tools.sweep.equal_k import improved, kmeans_centers, merged
+from dpviz.tools.sweep.trials import Source, Targets, Trial
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -38,8 +39,9 @@ LAST_COLUMNS = (
     *(f"published_{part}" for part in CLAIMS),
     *(f"proved_{part}" for part in CLAIMS),
     "k_found",
-    "inertia",
-    "floor_inertia",
+    "inertia",  # with at most k centers: more were merged
+    "found_inertia",  # with all that were released
+    "floor_inertia",  # of k centers without privacy
     "inertia_ratio",
     "ari",
     "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
@@ -163,16 +165,21 @@ def _measured(trial: Trial, data: Dataset) -> dict[str, Value]:
 
 
 def _of_clusters(release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial) -> dict[str, Value]:
-    """Measure a release by the distances of the records to their centers."""
+    """Measure a release by the distances of the records to their centers: at most k of them, and all."""
     from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
 
-    floor = floor_inertia(trial.source, trial.n_clusters)
     found = nonprivate_found(algorithm, release, data.points, data.box, trial.n_clusters)
-    inertia = nonprivate_cost(data.points, found.centers, found.nonprivate_labels)
+    found_inertia = inertia = nonprivate_cost(data.points, found.centers, found.nonprivate_labels)
+    centers = found.centers
+    if len(centers) > trial.n_clusters:
+        centers = merged(centers, _noisy_counts(release, len(centers)), trial.n_clusters)
+        inertia = nonprivate_cost(data.points, centers, assign(data.points, centers))
+    floor = improved(floor_inertia(trial.source, trial.n_clusters), inertia, data.points, centers)
     ari = None if data.labels is None else float(adjusted_rand_score(data.labels, found.nonprivate_labels))
     return {
         "k_found": len(found.centers),
         "inertia": inertia,
+        "found_inertia": found_inertia,
         "floor_inertia": floor,
         "inertia_ratio": inertia / floor if floor > 0 else None,
         "ari": ari,
@@ -214,8 +221,8 @@ def nonprivate_found(
     if algorithm.clustered is not None:
         return algorithm.clustered(release, points, box)
     if isinstance(release, PointsRelease):
-        centers = _kmeans_centers(release.points, n_clusters)
-        return FoundClusters(centers, assign(points, centers))
+        centers = kmeans_centers(release.points, n_clusters, PERTURBED_STARTS)
+        return Found(centers, assign(points, centers))
     if isinstance(release, CentersRelease):
         centers = np.ascontiguousarray(release.centers)
         if not len(centers):
@@ -224,8 +231,7 @@ def nonprivate_found(
     raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
 
 
-def _kmeans_centers(released: Points, n_clusters: int) -> Centers:
-    from sklearn.cluster import KMeans
-
-    made: Any = KMeans(n_clusters, n_init=PERTURBED_STARTS, random_state=0).fit(released)
-    return np.ascontiguousarray(made.cluster_centers_, dtype=np.float64)
+def _noisy_counts(release: Release, n_centers: int) -> Counts | None:
+    """Return what a release says of how many records each of its centers stands for; None where it does not."""
+    counts = release.noisy_counts if isinstance(release, CentersRelease) else None
+    return counts if counts is not None and len(counts) == n_centers else None

@@ -1,5 +1,7 @@
 """The comparison's picture against quantiles by hand, and which lines may be held against each other."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpviz.plots import Audience, Kind
 from dpviz.tools.compare import story
+from dpviz.tools.compare.story import ranking as compare_ranking
 
 
 def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", per_distance=False, **more):
@@ -121,11 +124,36 @@ def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap(
     def made(key, ratios, **options):
         return series(key, rows=[row(ratio, **options) for ratio in ratios])
 
+    def said(shown):
+        return compare_ranking.sentence(compare_ranking.ranking(shown, 1.0, 2), 1.0, 5).curator
+
     best, near = made("a", (1.1, 1.2, 1.3)), made("b", (1.25, 1.4, 1.5))
     far, claimed = made("c", (3.0, 3.1)), made("d", (1.0, 1.0), proved=None)
-    said = story.sentence([claimed, far, near, best], 1.0).curator
-    assert "Method a has the lowest median cost, 20 % more than without privacy" in said
-    assert "overlaps Method b." in said
-    assert "Method d" not in said
-    assert "overlap" not in story.sentence([best, far], 1.0).curator
-    assert "None of these" in story.sentence([claimed], 1.0).curator
+    early, local = made("e", (1.0,)), made("f", (1.0, 1.0), per_distance=True)
+    found = said([claimed, far, near, best, early, local])
+    assert "and k = 5, Method a has the lowest median cost, 20 % more than without privacy" in found
+    assert "overlaps Method b." in found
+    assert not {"Method d", "Method e", "Method f"} & set(re.findall("Method .", found))
+    assert "overlap" not in said([best, far])
+    assert "None of these" in said([claimed])
+
+
+def test_who_finds_another_number_of_centers_is_named_apart_from_the_ranking():
+    rows = {"a": [row(1.0, k_found=7), row(1.0, k_found=10)], "b": [row(1.0, k_found=3)], "c": [row(1.0)]}
+    shown = [series(key, rows=runs) for key, runs in rows.items()]
+    said = compare_ranking.own_numbers(shown, rows, 1.0)
+    assert said == "Method a found 7 to 10 centers by itself, merged to 5 here. Method b found 3 centers by itself."
+    assert compare_ranking.own_numbers(shown[2:], rows, 1.0) == ""
+
+
+def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
+    far = series("f", rows=[row(13.0, per_distance=True), row(12.0, epsilon=3.0, proved=3.0, per_distance=True)])
+    near = series("a", rows=[row(1.1), row(1.05, epsilon=3.0, proved=3.0)])
+    assert (far.per_distance, near.per_distance) == (True, False)
+    assert series("f", rows=[row(13.0, per_distance=True)], bounds_public=False).per_distance, (
+        "also where nothing holds"
+    )
+    scene = story.apart(far, "add_remove")
+    assert scene.caption == story.APART
+    assert scene.x.label != story.frontier([near], "add_remove").x.label
+    assert scene.y.view[1] > story.frontier([near], "add_remove").y.view[1]

@@ -1,7 +1,7 @@
 """The Compare page: the frontier that grows while runs come in, and the chosen runs."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +16,7 @@ from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
 from dpviz.tools.compare.page.question import CLUSTERS, KNOBS, CompareQuestion, ask, read_at
 from dpviz.tools.compare.page.runs import Gathered, gathered
+from dpviz.tools.compare.story import ranking as compare_ranking
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.address import address
@@ -26,7 +27,7 @@ from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 
 TITLE = "Compare"
-HEIGHT = 480  # CSS pixels
+HEIGHT, APART_HEIGHT = 480, 260  # CSS pixels
 TAB = Knob(
     "compare_tab",
     "choice",
@@ -72,36 +73,48 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
     with progress:
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
+    shared = tuple(one for one in drawn if not one.per_distance)
     chosen = compare_cards.chosen()
-    ranking = story.sentence(drawn, at)
+    ranking = compare_ranking.sentence(compare_ranking.ranking(shared, at, question.n_runs), at, question.n_clusters)
     with lead:
-        said = ranking if runs.complete else story.progress(_done(question, runs), len(question.entries))
+        said = ranking if runs.complete else compare_ranking.progress(_done(question, runs), len(question.entries))
         panel.sentence(said, public=False)
     with place:
         if not drawn:
             _nothing(runs.rows, complete=runs.complete)
             address(query)
             return
-        scene = story.frontier(drawn, question.adjacency, chosen, at=at)
-        _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), drawn)
+        scene = story.frontier(shared, question.adjacency, chosen, at=at)
+        _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), drawn, "picture")
+        if runs.complete:
+            st.caption(compare_ranking.own_numbers(shared, runs.rows, at))
     with below:
-        compare_cards.cards(frame, question.n_clusters, question.start_seed, runs.rows)
+        _apart(question, drawn)
+        compare_cards.cards(frame, question.n_clusters, question.start_seed, _finished(question, runs))
 
     def solve() -> None:
-        compare_solve.epsilon(runs.rows, complete=runs.complete, bounds_public=bounds_public)
+        compare_solve.epsilon(frame, question, runs.rows, complete=runs.complete)
 
     def people() -> None:
-        compare_solve.people(frame, question.entries, question.n_clusters, question.start_seed, question.seed)
+        compare_solve.people(frame, question, runs.rows, complete=runs.complete)
 
     def report() -> None:
-        compare_report.offer(frame, scene, at, runs.rows, (ranking.curator,), query, complete=runs.complete)
+        if not runs.complete:
+            st.caption("The report waits for all runs.")
+            return
+        found = compare_solve.recommended(frame, question, runs.rows)
+        if found is not None:
+            best, answer = found
+            findings = (ranking.curator, answer, *([best.second] if best is not None and best.second else []))
+            compare_report.offer(frame, scene, at, runs.rows, findings, query)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
 
     def grid() -> None:
         asked = (question.n_clusters, question.start_seed, question.seed, question.adjacency)
-        compare_grid.grid(frame, question.entries, *asked)
+        central = tuple(key for key in question.entries if not story.per_distance(runs.rows.get(key, ())))
+        compare_grid.grid(frame, central, *asked)
 
     def read() -> None:
         parts = [
@@ -122,7 +135,25 @@ def _done(question: CompareQuestion, runs: Gathered) -> int:
     return sum(len(runs.rows.get(entry, ())) >= wanted for entry in question.entries)
 
 
-def _code(frame: PageFrame, question: CompareQuestion, at: float) -> str:
+def _finished(question: Question, runs: Gathered) -> dict[str, list[story.Row]]:
+    """Return the runs of each method and ε of which every one is there: before that none of them is the median."""
+    counts = Counter((key, row["epsilon"]) for key, rows in runs.rows.items() for row in rows)
+    return {
+        key: [row for row in rows if counts[key, row["epsilon"]] >= question.n_runs] for key, rows in runs.rows.items()
+    }
+
+
+def _apart(question: Question, drawn: Sequence[story.Series]) -> None:
+    """Draw each method whose ε counts per distance in a small picture with axes of its own."""
+    found = [one for one in drawn if one.per_distance]
+    for column, one in zip(st.columns(2, gap="medium"), found, strict=False):
+        with column:
+            scene = story.apart(one, question.adjacency)
+            place = f"apart-{one.key}"
+            _follow(live(scene, key=place, height=APART_HEIGHT, fits=True), [one], place)
+
+
+def _code(frame: Frame, question: Question, at: float) -> str:
     return compare_reading.code(
         data_of(frame.source, public=False),
         question.entries,
@@ -150,8 +181,8 @@ def guide(question: CompareQuestion) -> None:
         f"- Solid, discs: proved for {neighbors}. These share one axis.\n"
         "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
         "- Dashed, squares: proved for other neighbors.\n"
-        "- Dashed, diamonds: ε counts per distance; here for all of a feature's range.\n"
-        "- Gray: without privacy."
+        "- Grey: without privacy.\n"
+        "- Every cost is that of at most k centers."
     )
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
@@ -159,9 +190,7 @@ def guide(question: CompareQuestion) -> None:
     )
 
 
-def _series(
-    question: CompareQuestion, rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool
-) -> tuple[story.Series, ...]:
+def _series(question: Question, rows: story.Rows, *, bounds_public: bool) -> tuple[story.Series, ...]:
     keys = list(ENTRIES)
     made = (
         story.series_of(
@@ -173,7 +202,7 @@ def _series(
     return tuple(one for one in made if one is not None)
 
 
-def _nothing(rows: dict[str, list[dict[str, Any]]], *, complete: bool) -> None:
+def _nothing(rows: story.Rows, *, complete: bool) -> None:
     """Say why there is no picture: the runs are on their way, or none could be made."""
     refused = sorted({str(row["status"]) for runs in rows.values() for row in runs if row["status"] != story.OK})
     if refused:
@@ -184,7 +213,7 @@ def _nothing(rows: dict[str, list[dict[str, Any]]], *, complete: bool) -> None:
         st.caption("The first runs are on their way.")
 
 
-def _numbers(rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool) -> None:
+def _numbers(rows: story.Rows, *, bounds_public: bool) -> None:
     """Show what every line is made of."""
     lines = [
         line for key, runs in rows.items() for line in story.table(ENTRIES[key].name, runs, bounds_public=bounds_public)
@@ -193,11 +222,15 @@ def _numbers(rows: dict[str, list[dict[str, Any]]], *, bounds_public: bool) -> N
     st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
 
-def _follow(picture: LiveState, drawn: Sequence[story.Series]) -> None:
-    """Choose the run that was clicked, once for each click; a word in the legend chooses a line's middle ε."""
-    if picture.picked is None or picture.pick_count == st.session_state.get(_CLICK):
+def _follow(picture: LiveState, drawn: Sequence[story.Series], place: str) -> None:
+    """Choose the run that was clicked in the picture `place`, once for each click.
+
+    A word in the legend chooses a line's middle ε.
+    """
+    clicked = f"{_CLICK}:{place}"
+    if picture.picked is None or picture.pick_count == st.session_state.get(clicked):
         return
-    st.session_state[_CLICK] = picture.pick_count
+    st.session_state[clicked] = picture.pick_count
     key = picture.picked.removesuffix(story.LINE)
     one = next((each for each in drawn if each.key == key), None)
     if one is None:

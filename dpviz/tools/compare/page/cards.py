@@ -1,7 +1,5 @@
 """Two runs beside each other on the Compare page: the one that was clicked, and the one that was pinned before."""
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -44,7 +42,7 @@ def choose(key: str, epsilon: float) -> None:
     state.remember(CHOSEN_AT, epsilon)
 
 
-def cards(frame: PageFrame, n_clusters: int, start_seed: int, rows: dict[str, list[dict[str, Any]]]) -> None:
+def cards(frame: Frame, n_clusters: int, start_seed: int, rows: story.Rows) -> None:
     """Draw the chosen and the pinned run, as far as their rows are there."""
     places = ((PINNED, PINNED_AT), (CHOSEN, CHOSEN_AT))
     wanted = [(str(state.value(what)), float(state.value(at)), what is PINNED) for what, at in places]

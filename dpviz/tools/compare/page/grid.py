@@ -12,7 +12,7 @@ from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page.runs import gathered, pieces
-from dpviz.tools.compare.page.solve import sizes_of
+from dpviz.tools.compare.search import FEWEST
 from dpviz.tools.compare.story import grid as compare_grid
 from dpviz.tools.compare.trials import TrialPart
 from dpviz.tools.sweep.trials import Scalar
@@ -24,6 +24,7 @@ from dpviz.ui.live import live
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 RUNS = 10  # at each ε and value: enough for a median, and soon there
 AT = 1.0  # the ε of the table
+HALVINGS = 6  # of the number of people
 ACROSS = 3  # pictures beside each other
 HEIGHT = 250  # CSS pixels
 CLUSTERS, PEOPLE = "clusters", "people"
@@ -80,7 +81,7 @@ def grid(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed: 
         f"The same axes in all; colors and marks as above. Medians and bands of {RUNS} runs. "
         + ("Random samples of these records. " if parameter.column == "n" else "")
         + ("K-means without privacy has as many clusters. " if parameter.column == "k" else "")
-        + (compare_grid.nearest(panels, AT) if runs.complete else "")
+        + (compare_grid.nearest(panels, AT, RUNS) if runs.complete else "")
     )
     listed(pd.DataFrame(compare_grid.lines(panels, AT)), hide_index=True)
     st.caption(f"Median cost at ε = {AT:g}, × without privacy.")
@@ -93,6 +94,12 @@ def values_of(parameter: Varied, n: int, n_clusters: int) -> tuple[Scalar, ...]:
     if parameter.column == "k":
         return tuple(value for value in parameter.options if int(value) <= n)
     return parameter.options
+
+
+def sizes_of(n: int, n_clusters: int) -> list[int]:
+    """Return n, n/2, n/4, ... as long as there are FEWEST and one for each cluster."""
+    sizes = [size for size in dict.fromkeys(n >> i for i in range(HALVINGS)) if size >= max(FEWEST, n_clusters)]
+    return sizes or [n]
 
 
 def parts_of(

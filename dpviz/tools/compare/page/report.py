@@ -12,7 +12,6 @@ from dpviz.stories.panel import number
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page import solve as compare_solve
 from dpviz.tools.compare.page.runs import looked
 from dpviz.tools.compare.trials import RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
@@ -36,13 +35,8 @@ REFRAIN = (
 )
 
 
-def offer(
-    frame: PageFrame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str, *, complete: bool
-) -> None:
-    """Draw the button that saves the report, as soon as everything in it is there."""
-    if not complete:
-        st.caption("The report waits for all runs.")
-        return
+def offer(frame: Frame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str) -> None:
+    """Draw the button that saves the report, as soon as everything in it is there; `rows` are complete."""
     typical = {
         key: row
         for key, runs in rows.items()
@@ -76,8 +70,6 @@ def made(
     """Put the report together; `runs` are one of each method at `epsilon`, for its guarantee."""
     dataset = frame.source.dataset
     public = not dataset.bounds_from_data
-    found = compare_solve.answers(rows, compare_solve.aim_now(), bounds_public=public)
-    answers = [f"{name}: {words}" for name, words in found]
     cards, odds = [], []
     for key, run in runs.items():
         guarantee = honest(run.guarantee, frame.source, Noise(0))
@@ -96,7 +88,7 @@ def made(
     return PageReport(
         title=f"Private clusterings of {dataset.title} compared",
         question=QUESTION,
-        findings=(*findings, *answers),
+        findings=tuple(findings),
         data=tuple(data),
         pictures=((svg([replace(scene, caption="")]), scene.caption),),  # words of the page, not of the picture
         cards=tuple(cards),

@@ -6,8 +6,12 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.trials import TrialPart
+from dpviz.tools.compare.references import referenced
+from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.compare.story import Row, Rows
+from dpviz.tools.compare.trials import Part
 from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server.background import Answers, Job
@@ -20,7 +24,7 @@ _KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
 class Gathered:
     """The rows that are there, by the entry they belong to."""
 
-    rows: dict[str, list[dict[str, Any]]]
+    rows: Rows
     complete: bool
 
 
@@ -36,14 +40,14 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) 
     `place` tells two such lines of a page apart. Rows of real records stay in this session.
     """
     name: Hashable = (source.key, tuple(parts))
-    kept: dict[TrialPart, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
+    kept = _kept(source, place)
     stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in kept]
     answers = Answers(())
     if stopped:
         asking.drop(source, f"wait-{place}")
     else:
-        jobs = [Job(compare_tasks.rows, (part,), classified=True) for part in missing]
+        jobs = [_job(part) for part in missing]
         known_before = len(parts) - len(missing)
         answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False)
     found = dict(zip(missing, answers.found, strict=False))
@@ -58,10 +62,29 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) 
     elif len(now) < len(parts):
         words = "Runs that have not begun never begin; what is there stays."
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[Row]] = {}
     for part, made in now.items():
         rows.setdefault(part.entry, []).extend(made)
-    return Gathered(rows, len(now) == len(parts))
+    return Gathered(referenced(rows), len(now) == len(parts))
+
+
+def searched(source: Source, search: Search, start: Rows, place: str) -> Searched:
+    """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does.
+
+    Its answer is there when every entry has its support.
+    """
+    kept = dict(_kept(source, place))
+    found = compare_search.searched(search, start, kept)
+    while missing := [part for part in found.parts if part not in kept]:
+        if st.session_state.get(f"{_STOPPED}:{place}") == (source.key, found.parts):
+            break
+        known = asking.known(source, [_job(part) for part in missing], f"wait-{place}")
+        kept |= {part: made for part, made in zip(missing, known.found, strict=True) if made is not None}
+        if not known.complete or known.problem:
+            break
+        found = compare_search.searched(search, start, kept)
+    gathered(source, found.parts, place, "Parts of the search")
+    return found
 
 
 def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[compare_tasks.RepeatedRun | None, ...]:
@@ -71,6 +94,16 @@ def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[comp
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found
+
+
+def _job(part: Part) -> Job:
+    return Job(compare_tasks.rows, (part,), classified=True)
+
+
+def _kept(source: Source, place: str) -> dict[Part, Any]:
+    """Return the rows of these records that the session has, by what they were asked for."""
+    kept: dict[Part, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
+    return kept
 
 
 def _stop(place: str, name: Hashable) -> None:

@@ -1,20 +1,30 @@
-"""The Compare page's two answers: the smallest ε, and the fewest people, that reach an accuracy 90 times in 100."""
+"""The Compare page's two answers: the smallest ε, and the fewest people, for a cost, each in one line."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
+import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.page.runs import gathered, pieces
-from dpviz.tools.compare.trials import TrialPart
-from dpviz.tools.sweep.solving import Aim, Solution, solve_epsilon, solve_n
+from dpviz.tools.compare.page.question import Question
+from dpviz.tools.compare.page.runs import searched
+from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.compare.story import Rows, answer
+from dpviz.tools.compare.story.answer import Recommendation
 from dpviz.ui import controls, state
-from dpviz.ui.frame import PageFrame
+from dpviz.ui.export.listed import listed
+from dpviz.ui.frame import Frame
 
 LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
+SHARE = Knob(
+    "aim_share",
+    "choice",
+    "0.9",
+    "In at least",
+    "You release one run. Half of the runs: the median.",
+    choices=(("0.5", "Half of the runs"), ("0.9", "9 of 10 runs")),
+)
 AT = Knob(
     "people_epsilon",
     "choice",
@@ -23,88 +33,115 @@ AT = Knob(
     "Of every method.",
     choices=(("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1"), ("3.0", "3"), ("10.0", "10")),
 )
-KNOBS = (LIMIT, AT)
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
-PEOPLE_RUNS = 30  # of each method at each n: 29 can just show 90 %
-HALVINGS = 6
-FEWEST = 20
+KNOBS = (LIMIT, SHARE, AT)
+CONFIDENCE = 0.95  # of all intervals together
+LOOK = (
+    "Choosing ε by them is a look at the true records that no guarantee here counts: choose it on public data like "
+    "yours."
+)
+SAMPLES = (
+    "On random samples of these records, without replacement: nobody can say here what more people than these would "
+    "change."
+)
 
 
-def epsilon(rows: Rows, *, complete: bool, bounds_public: bool) -> None:
-    """Say for each method from which ε on it reaches the accuracy, with what the runs allow to say."""
-    aim = _drawn_aim()
+def epsilon(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> None:
+    """Say from which ε on the cost is kept, and by which method; the search begins with the picture's own runs."""
+    _drawn_aim()
     if not complete:
-        st.caption("Answers appear when all runs finish.")
+        st.caption("The search begins when all runs of the picture are there.")
         return
-    _say(answers(rows, aim, bounds_public=bounds_public))
-    st.caption(
-        "For these records. Each answer holds by itself, with its confidence. Choosing ε by them leaks information "
-        "that no guarantee here covers: choose it on public data like yours."
-    )
+    _answer(frame, question, for_epsilon(frame, question, rows), rows, "solve", LOOK)
 
 
-def people(frame: PageFrame, entries: Sequence[str], n_clusters: int, start_seed: int, seed: int) -> None:
-    """Say for each method from how many people on it does, on samples of these records."""
-    aim = _drawn_aim()
+def people(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> None:
+    """Say from how many people on it is, on samples of these records."""
+    _drawn_aim()
     at = float(controls.control(AT))
-    parts = parts_of(entries, at, frame.source.dataset.n, n_clusters, start_seed, seed)
-    runs = gathered(frame.source, parts, "people", "Parts of the runs on samples")
-    if not runs.complete:
-        st.caption("Answers appear when all runs finish.")
+    if not complete:
+        st.caption("The search begins when all runs of the picture are there.")
         return
-    _say(answers(runs.rows, aim, bounds_public=not frame.source.dataset.bounds_from_data, solve=solve_n))
-    st.caption(
-        "On random samples of these records, without replacement: nobody can say here what more people than these "
-        "would change. Each answer holds by itself, with its confidence."
+    search = _search(frame, question, rows, compare_search.sizes(frame.source.dataset.n, question.n_clusters), at)
+    _answer(frame, question, search, rows, "people", SAMPLES)
+
+
+def recommended(frame: Frame, question: Question, rows: Rows) -> tuple[Recommendation | None, str] | None:
+    """Return what to take and its sentence, which also says so where nothing was shown to do; None on its way.
+
+    The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
+    """
+    search = for_epsilon(frame, question, rows)
+    return _said(search, searched(frame.source, search, rows, "solve"), _proved(frame, question, rows))
+
+
+def for_epsilon(frame: Frame, question: Question, rows: Rows) -> Search:
+    """Return the search for ε that the page's knobs ask for."""
+    return _search(frame, question, rows, compare_search.EPSILONS, None)
+
+
+def _search(frame: Frame, question: Question, rows: Rows, values: tuple[float, ...], at: float | None) -> Search:
+    """Return a search among the methods whose ε is about one record: what counts per distance has no place there."""
+    entries = tuple(key for key in question.entries if not story.per_distance(rows.get(key, ())))
+    floors = [row["floor_inertia"] for runs in rows.values() for row in runs if row["status"] == story.OK]
+    return Search(
+        entries,
+        values,
+        float(state.value(LIMIT)),
+        float(state.value(SHARE)),
+        CONFIDENCE,
+        question.n_clusters,
+        question.start_seed,
+        question.seed,
+        frame.source.dataset.n,
+        at,
+        min(floors, default=float("inf")) if at is None else float("inf"),
     )
 
 
-def parts_of(entries: Sequence[str], at: float, n: int, n_clusters: int, start_seed: int, seed: int) -> list[TrialPart]:
-    """Return the runs on n, n/2, n/4, ... records, as long as there are FEWEST and one for each cluster."""
-    return [
-        TrialPart(entry, at, n_clusters, start_seed, seed + first, count, size, parts=True)
-        for size in sizes_of(n, n_clusters)
-        for entry in entries
-        for first, count in pieces(PEOPLE_RUNS)
-    ]
+def _answer(frame: Frame, question: Question, search: Search, rows: Rows, place: str, note: str) -> None:
+    """Draw the answer in one line, and how it was found in a detail."""
+    found = searched(frame.source, search, rows if search.epsilon is None else {}, place)
+    said = _said(search, found, _proved(frame, question, rows))
+    if said is None:
+        st.caption("The answer appears when the search is over.")
+        return
+    best, words = said
+    st.markdown(f"**{state.plain(words)}**")
+    if best is not None and best.second:
+        st.markdown(state.plain(best.second))
+    with st.expander("How this was found"):
+        legends = {key: _legend(frame, question, rows, key) for key in search.entries}
+        listed(pd.DataFrame(answer.lines(search, found, legends)), hide_index=True)
+        st.caption(f"{answer.reasoning(search)} {note}")
 
 
-def sizes_of(n: int, n_clusters: int) -> list[int]:
-    """Return n, n/2, n/4, ... as long as there are FEWEST and one for each cluster."""
-    sizes = [size for size in dict.fromkeys(n >> i for i in range(HALVINGS)) if size >= max(FEWEST, n_clusters)]
-    return sizes or [n]
+def _said(search: Search, found: Searched, proved: list[str]) -> tuple[Recommendation | None, str] | None:
+    if set(found.supports) != set(search.entries):
+        return None
+    names = {key: ENTRIES[key].name for key in search.entries}
+    best = answer.recommendation(search, found, names, [key for key in proved if key in search.entries])
+    return best, answer.none_found(search) if best is None else best.sentence
 
 
-def answers(
-    rows: Rows, aim: Aim, *, bounds_public: bool, solve: Callable[..., tuple[Solution, ...]] = solve_epsilon
-) -> tuple[tuple[str, str], ...]:
-    """Return (method, answer) in words; the method's name says what its ε is not."""
-    wanted = f"a cost of at most {aim.limit:g} × that without privacy"
-    said = []
-    for key, runs in rows.items():
-        made = next((row for row in runs if row["status"] == story.OK), None)
-        kind = None if made is None else _doubt(made, bounds_public=bounds_public)
-        name = f"{ENTRIES[key].name} ({kind})" if kind else ENTRIES[key].name
-        said += [(name, answer.sentence.replace(str(aim), wanted)) for answer in solve(runs, aim)]
-    return tuple(said)
+def _proved(frame: Frame, question: Question, rows: Rows) -> list[str]:
+    """Return the methods whose ε is proved for the neighbors that the page is about."""
+    return [key for key in question.entries if _standing(frame, question, rows, key) is story.Standing.SAME]
 
 
-def aim_now() -> Aim:
-    """Return the accuracy that is wanted, drawn or not."""
-    return Aim("inertia_ratio", "<=", float(state.value(LIMIT)))
+def _legend(frame: Frame, question: Question, rows: Rows, key: str) -> str:
+    kind = _standing(frame, question, rows, key)
+    return f"{ENTRIES[key].name} ({kind.words})" if kind is not None and kind.words else ENTRIES[key].name
 
 
-def _doubt(row: Mapping[str, Any], *, bounds_public: bool) -> str:
-    """Say what keeps a method's ε from being a proved budget for a whole record, "" where nothing does."""
-    kind = story.standing(row, str(row["proved_adjacency"]), bounds_public=bounds_public)
-    return kind.words
+def _standing(frame: Frame, question: Question, rows: Rows, key: str) -> story.Standing | None:
+    made = next((row for row in rows.get(key, ()) if row["status"] == story.OK), None)
+    public = not frame.source.dataset.bounds_from_data
+    return None if made is None else story.standing(made, question.adjacency, bounds_public=public)
 
 
-def _drawn_aim() -> Aim:
-    controls.control(LIMIT)
-    return aim_now()
-
-
-def _say(said: Sequence[tuple[str, str]]) -> None:
-    for name, words in said:
-        st.markdown(f"**{state.plain(name)}**: {state.plain(words)}")
+def _drawn_aim() -> None:
+    columns = st.columns([2, 1], vertical_alignment="bottom")
+    with columns[0]:
+        controls.control(LIMIT)
+    with columns[1]:
+        controls.control(SHARE)

@@ -6,7 +6,7 @@ axis is about; everything else is dashed, has another mark, and says why in the 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -16,9 +16,10 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, Sentence, at_most, attacker, beside, is_right, number
+from dpviz.stories.panel import Fact, at_most, attacker, number
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
+Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
 
 OK = "ok"
 LEAK = (
@@ -26,7 +27,11 @@ LEAK = (
     "here covers."
 )
 HIDDEN = "Costs are exact, and each run would be a separate release. Only the curator sees them."
-NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
+APART = (
+    "Its ε counts per distance: each person's place is hidden among near ones before anyone sees it, so no ε here "
+    "equals one above."
+)
+NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
 WITHOUT = "Without privacy: k-means++"
 LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
@@ -35,10 +40,20 @@ TERMS = (
         "Cost",
         "Sum of squared distances from each record to its nearest center, as a multiple of the cost without privacy.",
     ),
-    ("Without privacy", "The best of five runs of k-means++ without privacy, on the same records."),
+    (
+        "Equal k",
+        "Every cost is that of at most k centers. A method that releases more has them merged to k by their noisy "
+        "counts, which spends nothing; fewer stay as they are.",
+    ),
+    (
+        "Without privacy",
+        "The best of five runs of k-means++ without privacy, with k centers on the same records. Where a private run "
+        "costs less, k-means goes on from its centers, and that is the cost without privacy.",
+    ),
     ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
-    ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
-    ("Dashed", "Not proved, for other neighbors, or an ε that counts per distance: beside the others, not against."),
+    ("Solid", "A guarantee that is proved for the neighbors you chose: only these lines compare like with like."),
+    ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
+    ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
 )
 
@@ -73,6 +88,15 @@ class Series:
     epsilons: tuple[float, ...]  # (p,) as asked for, ascending
     x: FloatArray  # (p,) proved, else claimed
     nonprivate_ratios: FloatArray  # (R, p) costs over those without privacy; NaN where a run failed
+    n_failed: tuple[int, ...] = ()  # (p,) runs at each ε that released nothing; () is none
+    per_distance: bool = False  # whether its ε counts per distance, claimed or proved
+
+    def nonprivate_at(self, epsilon: float) -> FloatArray:
+        """Return the costs of all runs at `epsilon`, ascending; a run that released nothing costs more than any."""
+        at = self.epsilons.index(epsilon)
+        made = self.nonprivate_ratios[:, at]
+        failed = self.n_failed[at] if self.n_failed else 0
+        return np.sort(np.concatenate([made[np.isfinite(made)], np.full(failed, np.inf)]))
 
     @property
     def legend(self) -> str:
@@ -104,7 +128,15 @@ def series_of(
     for i, runs in enumerate(found):
         ratios[: len(runs), i] = [row["inertia_ratio"] for row in runs]
     x = np.array([float(np.median([row[column] for row in runs])) for runs in found])
-    return Series(key, name, hue, kind, epsilons, x, ratios)
+    failed = tuple(
+        sum(row["epsilon"] == at for row in rows) - len(runs) for at, runs in zip(epsilons, found, strict=True)
+    )
+    return Series(key, name, hue, kind, epsilons, x, ratios, failed, per_distance(made))
+
+
+def per_distance(rows: Sequence[Row]) -> bool:
+    """Say whether these runs are of a method whose ε counts per distance: it is never ranked with others."""
+    return any(row["status"] == OK and row["published_per_distance"] for row in rows)
 
 
 def frontier(
@@ -147,26 +179,16 @@ def frontier(
     )
 
 
-def sentence(shown: Sequence[Series], epsilon: float) -> Sentence:
-    """Say which proved method has the least median cost at `epsilon`; where bands overlap, that too."""
-    here: list[tuple[float, float, float, str]] = []  # median, low, high, name
-    for one in shown:
-        if one.standing is EpsilonMeaning.SAME and epsilon in one.epsilons:
-            ratios = one.nonprivate_ratios[:, one.epsilons.index(epsilon)]
-            low, middle, high = (float(value) for value in np.nanpercentile(ratios, [BAND[0], 50.0, BAND[1]]))
-            here.append((middle, low, high, one.name))
-    if not here:
-        return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
-    here.sort()
-    middle, _, high, name = here[0]
-    said = f"At ε = {number(epsilon)}, {name} has the lowest median cost, {beside(middle)} without privacy"
-    near = [other for _, low, _, other in here[1:] if low <= high]
-    return Sentence(f"{said}; its band overlaps {' and '.join(near)}." if near else f"{said}.", HIDDEN)
-
-
-def progress(n_done: int, n_methods: int) -> Sentence:
-    """Say how many methods have all of their runs: before that none is called the best."""
-    return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
+def apart(one: Series, adjacency: str) -> Scene:
+    """Return cost against ε for a method whose ε counts per distance: a picture with axes of its own."""
+    scene = frontier([one], adjacency)
+    return replace(
+        scene,
+        title=f"{one.name}, on its own",
+        x=replace(scene.x, label="ε over a feature's whole range"),
+        caption=APART,
+        hint="",
+    )
 
 
 def allowed(epsilon: float) -> str:
@@ -230,7 +252,7 @@ def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
     shown = [
         Fact("Cost", f"{number(float(row['inertia_ratio']))} × without privacy", "Sum of squared distances.", False),
-        Fact("Centers found", str(row["k_found"]), f"{row['k']} were asked for where the method asks.", True),
+        Fact("Centers found", str(row["k_found"]), f"The cost is that of {row['k']} at most: more are merged.", True),
         Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
     ]
     if row["ari"] is not None:

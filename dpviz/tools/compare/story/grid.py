@@ -9,6 +9,7 @@ import numpy as np
 from dpviz.plots import Kind, Scene
 from dpviz.stories.panel import number
 from dpviz.tools.compare.story import Series, frontier
+from dpviz.tools.compare.story.ranking import ranking
 
 MARK = 6.0  # CSS pixels
 
@@ -52,14 +53,17 @@ def lines(panels: Sequence[Panel], epsilon: float) -> list[Mapping[str, Any]]:
     return made
 
 
-def nearest(panels: Sequence[Panel], epsilon: float) -> str:
-    """Say for how many values which line is lowest at `epsilon`: whether the parameter turns the order round."""
+def nearest(panels: Sequence[Panel], epsilon: float, n_runs: int) -> str:
+    """Say for how many values which proved line is lowest at `epsilon`: whether the parameter turns the order round.
+
+    "" where no two can be ranked. A value counts when all of its methods have their `n_runs` runs.
+    """
     first: dict[str, int] = {}
-    for panel in panels:
-        found = [(_cost(one, epsilon), one.legend) for one in panel.shown if epsilon in one.epsilons]
+    ranked = [ranking(panel.shown, epsilon, n_runs) for panel in panels]
+    for found in ranked:
         if found:
-            first[min(found)[1]] = first.get(min(found)[1], 0) + 1
-    if not first or max(len(panel.shown) for panel in panels) < 2:
+            first[found[0].name] = first.get(found[0].name, 0) + 1
+    if max(map(len, ranked), default=0) < 2:
         return ""
     said = " and ".join(f"{name} in {count}" for name, count in first.items())
     return f"Lowest median cost at ε = {number(epsilon)}: {said} of {sum(first.values())} pictures."

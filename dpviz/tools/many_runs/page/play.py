@@ -5,13 +5,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Knob, friendly
 from dpviz.stories import View
 from dpviz.tools.many_runs import stops as play_tasks
 from dpviz.tools.many_runs import story as over_epsilon
 from dpviz.ui import asking, state
-from dpviz.ui.controls import friendly
-from dpviz.ui.frame import PageFrame
+from dpviz.ui.frame import Frame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise, words_of
 from dpviz.ui.server.background import Answers, Job

@@ -1,0 +1,154 @@
+"""What a comparison answers in one line: the smallest ε, or the fewest people, for a cost, and which method it takes.
+
+Computed on the true records: the curator's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpviz.stories.panel import TWICE, beside, number
+from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.sweep.searching import Support
+
+AXES = {False: ("Smallest ε", "ε"), True: ("Fewest people", "n")}  # whether people are looked for -> words
+REASONING = (
+    "A run keeps the limit with some probability, which more {axis} can only raise. Each round of ten runs is made "
+    "where it decides most, halfway between the best guess and the ends of what is still possible. A value is ruled "
+    "out when bets against it have won so often that chance would do so in at most {error} of 100 searches, whenever "
+    "one stops. All intervals hold together with {confidence:.0f} % confidence, for these records."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The smallest ε, or the fewest people, from which on one method keeps the limit."""
+
+    key: str  # of ENTRIES
+    name: str
+    value: float  # the smallest that the runs show to keep it
+    low: float  # the runs support from here up to `value`
+    cost: float | None  # median there, × without privacy
+    n_runs: int  # behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to take: the proved method that needs least for the limit, with the one after it. Curator only."""
+
+    best: Least
+    runner_up: Least | None
+    limit: float  # cost at most, × without privacy
+    probability: float  # share of runs that keep it, at least
+    confidence: float  # of all intervals together
+    n_clusters: int  # k, of all methods and of k-means without privacy
+    people: bool = False  # whether `value` is a number of people, not ε
+
+    @property
+    def sentence(self) -> str:
+        """Say it in one line."""
+        low, high = number(self.best.low), number(self.best.value)
+        range_ = f"the runs support {low} to {high}" if self.best.low < self.best.value else "no other value is left"
+        return f"{_aim(self.limit, self.probability, people=self.people)}: {high} ({self.best.name}); {range_}."
+
+    @property
+    def second(self) -> str:
+        """Say what comes next, and whether the runs tell both apart; "" where nothing does."""
+        if self.runner_up is None:
+            return ""
+        other = self.runner_up
+        apart = "" if other.low > self.best.value else " The runs do not tell which of the two needs less."
+        return f"Next: {other.name}, {number(other.low)} to {number(other.value)}.{apart}"
+
+
+def recommendation(
+    search: Search, found: Searched, names: Mapping[str, str], proved: Sequence[str]
+) -> Recommendation | None:
+    """Return what to take among the entries `proved`; None where none was shown to keep the limit.
+
+    `names` has the name on screen of every entry. Raises KeyError while a search among them is not over.
+    """
+    least = []
+    for key in proved:
+        one = found.supports[key]
+        if one.high is not None and one.low is not None:
+            cost = _cost(search, found, key, one.high)
+            least.append(Least(key, names[key], one.high, one.low, cost, one.n_runs))
+    # Of two that need the same, the one that may need less, then the one that costs less.
+    least.sort(key=lambda each: (each.value, each.low, np.inf if each.cost is None else each.cost))
+    if not least:
+        return None
+    return Recommendation(
+        least[0],
+        least[1] if len(least) > 1 else None,
+        search.limit,
+        search.probability,
+        search.confidence,
+        search.n_clusters,
+        search.epsilon is not None,
+    )
+
+
+def none_found(search: Search) -> str:
+    """Say that no method was shown to keep the limit."""
+    _, axis = AXES[search.epsilon is not None]
+    aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
+    return f"{aim}: not shown for any proved method up to {axis} = {number(search.values[-1])}."
+
+
+def lines(search: Search, found: Searched, legends: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not."""
+    _, axis = AXES[search.epsilon is not None]
+    made = []
+    for key, one in found.supports.items():
+        kept = _kept(search, found, key, one)
+        made.append({"Method": legends[key], f"Supported {axis}": _range(search, one, axis), "Runs": one.n_runs} | kept)
+    return made
+
+
+def reasoning(search: Search) -> str:
+    """Say how the answers were found, and what they rest on."""
+    _, axis = AXES[search.epsilon is not None]
+    words = "people" if search.epsilon is not None else axis
+    error = number(100.0 * (1.0 - search.each))
+    return REASONING.format(axis=words, error=error, confidence=100.0 * search.confidence)
+
+
+def _aim(limit: float, probability: float, *, people: bool) -> str:
+    cost = f"{number(100.0 * (limit - 1.0))} % more cost" if limit < TWICE else f"{number(limit)} times the cost"
+    share = "half of the runs" if probability == 0.5 else f"{number(10.0 * probability)} of 10 runs"
+    return f"{AXES[people][0]} for at most {cost} in {share}"
+
+
+def _range(search: Search, one: Support, axis: str) -> str:
+    if one.contradiction:
+        return f"none: more {axis} did not always help"
+    if one.low is None:
+        return f"not up to {number(search.values[-1])}"
+    if one.high is None:
+        return f"{number(one.low)} or more; not shown up to {number(search.values[-1])}"
+    return number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
+
+
+def _kept(search: Search, found: Searched, key: str, one: Support) -> dict[str, str]:
+    """Return how many runs kept the limit at the value that was shown to keep it, and what they cost."""
+    if one.high is None:
+        return {"Kept the limit there": "", "Median cost there": ""}
+    runs = [row for row in found.rows[key] if search.value_of(row) == one.high]
+    cost = _cost(search, found, key, one.high)
+    share = f"{sum(map(search.met, runs))} of {len(runs)}"
+    return {
+        "Kept the limit there": share,
+        "Median cost there": "" if cost is None else f"{beside(cost)} without privacy",
+    }
+
+
+def _cost(search: Search, found: Searched, key: str, value: float) -> float | None:
+    """Return the median cost of the runs at a value; a run that could not be made costs more than any."""
+    runs = [row for row in found.rows[key] if search.value_of(row) == value]
+    costs = [
+        row["inertia"] / min(row["floor_inertia"], search.floor) if row["status"] == "ok" else np.inf for row in runs
+    ]
+    return float(np.median(costs)) if costs else None

@@ -1,0 +1,81 @@
+"""Which method costs least at one ε: only what is proved alike, at equal k, and with all runs there. The curator's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.stories.family_charts import BAND
+from dpviz.stories.panel import Sentence, beside, number
+from dpviz.tools.compare.story import HIDDEN, OK, Rows, Series, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What one method costs at one ε, over its runs, × without privacy."""
+
+    key: str
+    name: str
+    median: float
+    low: float  # ends of the band
+    high: float
+
+
+def ranking(shown: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranked, ...]:
+    """Return the methods that may be held against each other at `epsilon`, the lowest median cost first.
+
+    That is: proved for the neighbors chosen, and with all of `n_runs` runs there. Every cost is that of at most k
+    centers. Of equal ones the name decides.
+    """
+    found = []
+    for one in shown:
+        if one.standing is Standing.SAME and not one.per_distance and epsilon in one.epsilons:
+            costs = one.nonprivate_at(epsilon)
+            if len(costs) >= n_runs:
+                # Whole order statistics: between a cost and an infinite one there is nothing to interpolate.
+                low, high = (
+                    np.percentile(costs, BAND[0], method="lower"),
+                    np.percentile(costs, BAND[1], method="higher"),
+                )
+                found.append(Ranked(one.key, one.name, float(np.median(costs)), float(low), float(high)))
+    return tuple(sorted(found, key=lambda each: (each.median, each.name)))
+
+
+def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int) -> Sentence:
+    """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near."""
+    if not ranked:
+        return Sentence("None of these methods is proved for the neighbors you chose.", HIDDEN)
+    best, *others = ranked
+    said = f"At ε = {number(epsilon)} and k = {n_clusters}, {best.name} has the lowest median cost, "
+    said += f"{beside(best.median)} without privacy"
+    near = [each.name for each in others if each.low <= best.high]
+    return Sentence(f"{said}; its band overlaps {_listed(near)}." if near else f"{said}.", HIDDEN)
+
+
+def own_numbers(shown: Sequence[Series], rows: Rows, epsilon: float) -> str:
+    """Say which methods found another number of centers than k by themselves, and how they are compared all the same.
+
+    "" where none did.
+    """
+    said = []
+    for one in shown:
+        made = [row for row in rows.get(one.key, ()) if row["status"] == OK and row["epsilon"] == epsilon]
+        counts, k = sorted({int(row["k_found"]) for row in made}), made[0]["k"] if made else 0
+        if counts and counts != [k]:
+            found = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            said.append(
+                f"{one.name} found {found} centers by itself{'' if counts[-1] <= k else f', merged to {k} here'}."
+            )
+    return " ".join(said)
+
+
+def progress(n_done: int, n_methods: int) -> Sentence:
+    """Say how many methods have all of their runs: before that none is called the best."""
+    return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names as a list in words, the third and further ones as a number."""
+    if len(names) > 2:
+        return f"{names[0]} and {len(names) - 1} more"
+    return " and ".join(names)
