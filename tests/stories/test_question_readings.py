@@ -75,6 +75,7 @@ def row(ratio, *, proved=1.0, epsilon=1.0):
         "proved_epsilon": proved,
         "proved_delta": 0.0,
         "proved_per_distance": False,
+        "published_per_distance": False,
         "proved_adjacency": "add_remove",
         "published_epsilon": 1.0,
     }

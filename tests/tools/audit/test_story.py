@@ -5,9 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, epsilon_lower_bound, laplace_profile, trade_off
+from dpviz.audit.events import AuditEvent
 from dpviz.core import Budget
+from dpviz.experiments.tables import read_tables
+from dpviz.stories.panel import number
 from dpviz.tools.audit import story
+from dpviz.tools.audit.story.words import event_words, statistic_words
 
 POINTS = np.zeros((10, 1))
 
@@ -23,14 +28,30 @@ def audited(scale=1.0, *, limit=1.0, is_proved=True, is_own=False, n_runs=2_000,
 @pytest.mark.parametrize(
     ("statistic", "words"),
     [
-        ("zone_centers [0, 1]", "zone centers [1, 2]"),
-        ("counts [9] less counts [10]", "counts [10] less counts [11]"),
-        ("sum of counts", "sum of counts"),
-        ("direction of center 0, axis 1", "direction of center 0, axis 1"),
+        ("zone_centers [0, 0]", "first zone center, x"),
+        ("zone_centers [11, 4]", "number 12 zone center, feature 5"),
+        ("noisy_counts [8]", "ninth noisy count"),
+        ("noisy_count", "noisy count"),
+        ("value [0] less value [1]", "first value, minus second value"),
+        ("sum of parents", "sum of all parents"),
+        ("size of centers", "how many centers"),
+        ("direction of center 0, axis 1", "direction of the first center from the box's corner, y"),
+        ("4 is in selected", "whether selected holds number 5 (1) or not (0)"),
     ],
 )
 def test_a_statistic_is_named_as_people_count(statistic, words):
-    assert story._in_words(statistic) == words
+    assert statistic_words(statistic) == words
+
+
+def test_no_event_of_the_shipped_table_is_said_in_the_programs_words():
+    report = read_tables(ASSETS / "audit" / "methods.json")
+    events = [str(row["event"]) for row in report.table("audit").rows if row["event"]]
+    assert len(events) > 40
+    for event in events:
+        statistic, sign, threshold = event.rsplit(" ", 2)
+        said = event_words(AuditEvent(statistic, float(threshold), sign == ">", True, 0, 0, 0.0))
+        assert not set("_[]<>") & set(said), said
+        assert said.endswith(f"{'above' if sign == '>' else 'below'} {number(float(threshold))}")
 
 
 def test_the_sentence_says_what_was_found_and_how_surely():

@@ -142,7 +142,8 @@ def test_who_finds_another_number_of_centers_is_named_apart_from_the_ranking():
     rows = {"a": [row(1.0, k_found=7), row(1.0, k_found=10)], "b": [row(1.0, k_found=3)], "c": [row(1.0)]}
     shown = [series(key, rows=runs) for key, runs in rows.items()]
     said = compare_ranking.own_numbers(shown, rows, 1.0)
-    assert said == "Method a found 7 to 10 centers by itself, merged to 5 here. Method b found 3 centers by itself."
+    wanted = "Method a: finds 7 to 10 centers by itself; more than 5 are merged to 5. "
+    assert said == f"{wanted}Method b: finds 3 centers by itself."
     assert compare_ranking.own_numbers(shown[2:], rows, 1.0) == ""
 
 

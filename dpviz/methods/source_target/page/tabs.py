@@ -156,6 +156,8 @@ def _draw(
     if len(done) > 1:
         chart = target_many.budget_chart(list(done), list(done.values()), now, symbol, unit)
         live(chart, key="cost-budget", height=CHART_HEIGHT)
+        if len(done) == len(known):
+            st.caption(target_many.reversal(list(done), list(done.values()), now, symbol))
     st.caption(f"The paper's fourth comparator, DP-GAN, is {ABSENT}.")
 
 

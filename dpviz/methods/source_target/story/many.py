@@ -111,6 +111,26 @@ def medians(costs: Costs, k: int) -> tuple[float, ...]:
     return tuple(float(np.median(row)) for row in costs.nonprivate_costs[:, costs.n_centers.index(k)])
 
 
+def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
+    """Say how often a run costs more at the budget `now` than at the one before it, and why; "" where there is none.
+
+    `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, of another size, and
+    another size can lead to another choice. Exact: the curator's.
+    """
+    at = list(budgets).index(now)
+    if at == 0:
+        return ""
+    less, more = (costs[i].nonprivate_costs[:N_PRIVATE, 0] for i in (at - 1, at))
+    counts = (more > less).sum(axis=1)
+    if not counts.any():
+        return ""
+    named = ", ".join(f"{name}: {count} of {less.shape[1]} runs" for name, count in zip(METHODS, counts, strict=False))
+    return (
+        f"More {symbol} lowers the noise, not every run's cost: centers are chosen beside noisy points, and luck "
+        f"decides too. Dearer at {symbol} = {number(now)} than at {number(budgets[at - 1])}: {named}."
+    )
+
+
 def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now: float, unit: str) -> Scene:
     curves = []
     for row, (name, costs) in enumerate(zip(METHODS, values, strict=True)):

@@ -4,7 +4,6 @@ Of real records all of it is the curator's: an audit looks at what a release wit
 """
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, Sentence, floored, number
 from dpviz.stories.roc import roc_scene
+from dpviz.tools.audit.story.words import event_words, statistic_words
 
 BINS = 48
 TAIL = 0.5  # percent of the runs beyond either end of the picture
@@ -87,7 +87,8 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
         likely, other = WORLDS if event.first_is_likely else WORLDS[::-1]
         for world, hits in ((likely, event.hits), (other, event.other_hits)):
             value = f"{hits:,} of {bound.n_estimating:,}"
-            shown.append(Fact(f"Event in the {world.lower()}", value, "Runs that did not choose the event.", public))
+            help_ = f"The event: {event_words(event)}. Counted in runs that did not choose it."
+            shown.append(Fact(f"Event in the {world.lower()}", value, help_, public))
     return tuple(shown)
 
 
@@ -118,8 +119,8 @@ def histogram(audited: Audited) -> Scene:
         rule = np.array([[[[event.threshold, 0.0], [event.threshold, 1.1 * tallest]]]])
         role = Role.VIOLATION if audited.is_violated else Role.REFERENCE
         layers.append(Layer("Threshold", Kind.LINES, role, seen, {"xy": rule}, always(1), size=2.5, isolate=False))
-    words = "" if event is None else f" The event: {_in_words(event.statistic)} {event.side}."
-    name = "statistic" if event is None else _in_words(event.statistic)
+    words = "" if event is None else f" The event: {event_words(event)}."
+    name = "statistic" if event is None else statistic_words(event.statistic)
     return Scene(
         title="The two worlds",
         alt=f"Histograms of {name} in the two worlds, over {bound.n_estimating:,} runs each. "
@@ -157,11 +158,6 @@ def roc(audited: Audited) -> Scene:
     if not audited.is_own:
         return scene
     return replace(scene, layers=tuple(replace(layer, audience=Audience.CURATOR) for layer in scene.layers))
-
-
-def _in_words(statistic: str) -> str:
-    """Name a statistic for the picture, and count its places from 1: "zone_centers [0, 1]" -> "zone centers [1, 2]"."""
-    return re.sub(r"(?<=\[)\d+|(?<=, )\d+(?=\])", lambda at: str(int(at[0]) + 1), statistic).replace("_", " ")
 
 
 def _steps(edges: FloatArray, heights: FloatArray) -> FloatArray:

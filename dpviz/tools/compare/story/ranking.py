@@ -63,9 +63,8 @@ def own_numbers(shown: Sequence[Series], rows: Rows, epsilon: float) -> str:
         counts, k = sorted({int(row["k_found"]) for row in made}), made[0]["k"] if made else 0
         if counts and counts != [k]:
             found = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-            said.append(
-                f"{one.name} found {found} centers by itself{'' if counts[-1] <= k else f', merged to {k} here'}."
-            )
+            more = f"; more than {k} are merged to {k}" if counts[-1] > k else ""
+            said.append(f"{one.name}: finds {found} centers by itself{more}.")
     return " ".join(said)
 
 

@@ -114,6 +114,13 @@ def test_the_floor_is_below_every_private_method(budget):
     again = many.run_many(PAIR.source, PAIR.box, many.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
     assert np.array_equal(found, again.nonprivate_costs)
     assert many.medians(costs, 8)[many.FLOOR] == pytest.approx(found[many.FLOOR, 1, 0])
+    one = many.Costs((8,), found[:, 1:])
+    dearer = many.Costs((8,), one.nonprivate_costs + np.array([[[1.0, -1.0, 1.0]]]))
+    said = many.reversal([1.0, 3.0], [one, dearer], 3.0, "ε")
+    assert said.count("2 of 3 runs") == many.N_PRIVATE
+    assert "at ε = 3 than at 1" in said
+    assert many.reversal([1.0, 3.0], [one, dearer], 1.0, "ε") == ""
+    assert many.reversal([1.0, 3.0], [one, one], 3.0, "ε") == ""
     for chart in (
         many.k_chart(costs, 8, "ε = 3", " m"),
         many.budget_chart([1.0, 3.0], [costs, costs], 3.0, "ε", " m"),
