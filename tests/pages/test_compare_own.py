@@ -83,3 +83,42 @@ def test_the_public_link_of_an_upload_says_nothing_of_its_bytes(upload):
     assert address(page)["data"] == "upload"
     assert hashlib.sha256(CSV).hexdigest()[:16] not in str(address(page))
     assert page.packed() == {}
+
+
+def button(page, label):
+    (found,) = [each for each in page.app.button if label in each.label]
+    found.click()
+    page.run()
+
+
+def said(page):
+    return "\n".join(each.value for each in (*page.app.warning, *page.app.caption))
+
+
+def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known):
+    del known
+    page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
+    assert "Nobody has chosen it" in said(page)
+    button(page, "I know that k is 5")
+    assert "k = 5 was chosen by hand" in said(page)
+    assert page.query["k_known"] == "5"
+    page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters", k_epsilon="0.3"))
+    for look in (1, 2):
+        button(page, "Draw a private curve, for ε = 0.3")
+        (ledger,) = [frame.value for frame in page.app.dataframe if "Spent on" in frame.value]
+        lines = ledger[ledger["Curve"] != "all"]["ε"].astype(float)
+        assert len(lines) == 2 * look
+        # Printed with three digits each.
+        assert lines.sum() == pytest.approx(0.3 * look, rel=5e-3)
+        assert list(ledger["ε"])[-1] == f"{0.3 * look:.3g}"
+    assert "ε = 0.6. With a release at ε = 1 that is 1.6 in all" in said(page)
+    header = page.packed()["k-curve"][1]
+    assert {layer["audience"] for layer in header["layers"]} == {"released", "public"}
+    button(page, "Use k = ")
+    assert "was read off a private curve, which spent ε = 0.6" in said(page)
+
+
+def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):
+    del known
+    page = open_page("compare", **SU | {"n_clusters": "5", "n": "200"})
+    assert "k = 5: the groups that this data set is known to have." in said(page)

@@ -11,6 +11,7 @@ from dpviz.stories.method import Page
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page import clusters as compare_k
 from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
@@ -39,6 +40,7 @@ TAB = Knob(
         ("grid", "A second parameter"),
         ("solve", "Solve for ε"),
         ("people", "How many people"),
+        ("clusters", "Find k"),
         ("report", "Report"),
         reading.CHOICE,
     ),
@@ -50,7 +52,7 @@ _CLICK = "dpviz:compare-click"
 def link(frame: PageFrame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     asked = (frame.source.suited(knob) if knob is CLUSTERS else knob for knob in KNOBS)
-    every = (*asked, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS)
+    every = (*asked, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS, *compare_k.KNOBS)
     return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
 
 
@@ -105,7 +107,8 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
         found = compare_solve.recommended(frame, question, runs.rows)
         if found is not None:
             best, answer = found
-            findings = (ranking.curator, answer, *([best.second] if best is not None and best.second else []))
+            where, _ = compare_k.origin(frame.source, question.n_clusters)
+            findings = (ranking.curator, answer, *([best.second] if best is not None and best.second else []), where)
             compare_report.offer(frame, scene, at, runs.rows, findings, query)
 
     def numbers() -> None:
@@ -124,7 +127,10 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
         ]
         reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question, at), CODE)
 
-    tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "report": report}
+    def clusters() -> None:
+        compare_k.find(frame, question, at)
+
+    tabs = {"numbers": numbers, "grid": grid, "solve": solve, "people": people, "clusters": clusters, "report": report}
     with below:
         controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
 
@@ -253,6 +259,7 @@ def draw() -> None:
         with page.picture:
             compared(page, question)
         with page.side:
+            compare_k.ask(page.source, question.n_clusters)
             st.caption(story.LEAK)
     with page.side:
         guide(question)

@@ -1,0 +1,132 @@
+"""Where k comes from on the Compare page: known, typed, read off a private curve, or nobody's choice yet."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.accounting import spent_epsilon
+from dpviz.baselines.k_curve import KCurve, private_curve
+from dpviz.core import Adjacency, Knob
+from dpviz.mechanisms import SecretGenerator, public_rng
+from dpviz.stories.panel import number
+from dpviz.tools.compare.page.question import CLUSTERS, Question
+from dpviz.tools.compare.story import clusters as story
+from dpviz.ui import controls, state
+from dpviz.ui.data.picker import Source
+from dpviz.ui.export.listed import listed
+from dpviz.ui.frame import Frame
+from dpviz.ui.live import live
+from dpviz.ui.runs import FROM_DATA, TEACHING
+
+HEIGHT = 300  # CSS pixels
+PRICE = Knob(
+    "k_epsilon",
+    "choice",
+    "0.1",
+    "ε of one curve",
+    "It adds up with what a release spends.",
+    choices=(("0.05", "0.05"), ("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1")),
+)
+KNOWN = Knob("k_known", "int", 0, "k that is known", "0: none.", 0, CLUSTERS.high, 0, CLUSTERS.maximum)
+KNOBS = (PRICE, KNOWN)
+_LOOKS, _TAKEN, _OF = "dpviz:compare-k-looks", "dpviz:compare-k-taken", "dpviz:compare-k-of"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """One curve that was drawn."""
+
+    key: tuple[Any, ...]  # of the source
+    adjacency: str
+    curve: KCurve
+
+
+def origin(source: Source, k: int) -> tuple[str, bool]:
+    """Say where `k` comes from, and whether anybody chose it."""
+    _renewed(source)
+    taken = st.session_state.get(_TAKEN)
+    if taken is not None and taken[:2] == (source.key, k):
+        return f"k = {k} was read off a private curve, which spent ε = {number(taken[2])}.", True
+    if source.n_groups == k:
+        return f"k = {k}: the groups that this data set is known to have.", True
+    if k == int(state.value(KNOWN)) or k != (source.n_groups or CLUSTERS.default):
+        return f"k = {k} was chosen by hand: a public input.", True
+    return f"k = {k} is where the slider stands. Nobody has chosen it for these records.", False
+
+
+def ask(source: Source, k: int) -> None:
+    """Draw where k comes from and, where nobody has chosen it, the two ways to do so."""
+    words, is_chosen = origin(source, k)
+    if is_chosen:
+        st.caption(words)
+        return
+    st.warning(f"{words} Say that you know it without the records, or read it off a private curve below (“Find k”).")
+    st.button(f"I know that k is {k}", on_click=state.remember, args=(KNOWN, k))
+
+
+def find(frame: Frame, question: Question, at: float) -> None:
+    """Draw the private curve of cost against k, what it spent, and the button that takes its k."""
+    source = frame.source
+    st.caption(story.MECHANISM)
+    price = float(controls.control(PRICE))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = "Secret noise from the operating system." if source.own else "Noise from the page's seed."
+        label = f"Draw a private curve, for ε = {number(price)}"
+        st.button(label, help=words, on_click=_look, args=(frame, question, price))
+        looks = [look for look in _looks(source) if look.key == source.key]
+        if looks:
+            k = looks[-1].curve.release.suggested
+            spent = _spent(_looks(source))
+            st.button(f"Use k = {k}", type="primary", on_click=_take, args=(source, k, spent))
+    if not looks:
+        return
+    live(story.curve_scene(looks[-1].curve.release, question.n_clusters), key="k-curve", height=HEIGHT, fits=True)
+    for adjacency in sorted({look.adjacency for look in _looks(source)}):
+        shown = [look.curve for look in _looks(source) if look.adjacency == adjacency]
+        listed(pd.DataFrame(story.ledger(shown, Adjacency[adjacency.upper()])), hide_index=True)
+    spent = _spent(_looks(source))
+    st.caption(
+        f"All curves of these records: ε = {number(spent)}. With a release at ε = {number(at)} that is "
+        f"{number(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
+        f"{'' if source.own else TEACHING}"
+    )
+
+
+def _look(frame: Frame, question: Question, price: float) -> None:
+    """Draw one more curve: one more release."""
+    source, looks = frame.source, _looks(frame.source)
+    rng = SecretGenerator() if source.own else public_rng(question.seed + len(looks))
+    data = source.dataset
+    curve = private_curve(data.points, data.box, price, question.adjacency, rng=rng)
+    looks.append(_Look(source.key, question.adjacency, curve))
+
+
+def _take(source: Source, k: int, spent: float) -> None:
+    """Choose the curve's k."""
+    st.session_state[_TAKEN] = (source.key, k, spent)
+    state.remember(CLUSTERS, k)
+
+
+def _looks(source: Source) -> list[_Look]:
+    """Return the curves of these people, whatever columns and bounds they were seen with; the last data's alone."""
+    people = source.key[:2] if source.uploaded else source.key
+    kept = st.session_state.get(_LOOKS)
+    if kept is None or kept[0] != people:
+        kept = st.session_state[_LOOKS] = (people, [])
+    found: list[_Look] = kept[1]
+    return found
+
+
+def _spent(looks: list[_Look]) -> float:
+    """Return what all curves have spent, each for the neighbors that it was drawn for."""
+    return sum(spent_epsilon(look.curve.events, Adjacency[look.adjacency.upper()]) for look in looks)
+
+
+def _renewed(source: Source) -> None:
+    """Let what is known of one data set not be said of the next."""
+    before = st.session_state.get(_OF)
+    if before is not None and before != source.key:
+        state.forget([KNOWN.name])
+    st.session_state[_OF] = source.key
