@@ -7,7 +7,7 @@ from dpviz.core.box import Box, unit_records
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import level_curves, voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
-from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, Found, Targets
+from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.rows import projections, squared_distances, squared_norms
 from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step

@@ -72,7 +72,7 @@ def ask(
 
 def known(source: Source, jobs: Sequence[Job], key: str) -> Answers:
     """Start `jobs` of the fragment `key` and return what is known of them at once; draws nothing."""
-    return workshop().ask(source, jobs, _of_session(key).own)
+    return background().ask(source, jobs, _of_session(key).own)
 
 
 def drop(source: Source, key: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpviz.core import friendly
 from dpviz.tools.compare.story import Row, Rows
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.tools.sweep.searching import Support, next_value, support
 from dpviz.tools.sweep.trial_runs import OK
 
@@ -17,7 +17,7 @@ FEWEST = 20  # people
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class CostSearch:
     """What is looked for: the first of `values` at which a run costs at most `limit` times that without privacy."""
 
     entries: tuple[str, ...]
@@ -45,19 +45,19 @@ class Search:
         """Say whether a run kept the limit; one that could not be made did not."""
         return bool(row["status"] == OK and row["inertia"] <= self.limit * min(row["floor_inertia"], self.floor))
 
-    def part(self, entry: str, value: float, n_before: int) -> Part:
+    def part(self, entry: str, value: float, n_before: int) -> TrialPart:
         """Return the next runs of an entry at a value, after so many."""
         people = self.epsilon is not None
         epsilon, n = (self.epsilon, int(value)) if self.epsilon is not None else (value, self.n)
         first = self.seed + n_before
-        return Part(entry, epsilon, self.n_clusters, self.start_seed, first, BATCH, n, people)
+        return TrialPart(entry, epsilon, self.n_clusters, self.start_seed, first, BATCH, n, people)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched:
     """How far a search is: what it has asked for, in order, and what the runs of each finished entry support."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TrialPart, ...]
     supports: Mapping[str, Support]  # of entries that need no more runs
     rows: Rows  # all runs so far
 
@@ -68,12 +68,12 @@ def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
     return tuple(float(int(value)) for value in friendly(least, n)) if n > least else (float(n),)
 
 
-def searched(search: Search, start: Rows, kept: Mapping[Part, Sequence[Row]]) -> Searched:
+def searched(search: CostSearch, start: Rows, kept: Mapping[TrialPart, Sequence[Row]]) -> Searched:
     """Go through the search again as far as its runs are `kept`; the last parts may be missing there.
 
     Each entry goes its own way, from its runs in `start` on, and what it asks for follows from its runs alone.
     """
-    parts: list[Part] = []
+    parts: list[TrialPart] = []
     supports: dict[str, Support] = {}
     rows: dict[str, list[Row]] = {}
     for entry in search.entries:
@@ -85,7 +85,7 @@ def searched(search: Search, start: Rows, kept: Mapping[Part, Sequence[Row]]) ->
 
 
 def _through(
-    search: Search, entry: str, rows: list[Row], kept: Mapping[Part, Sequence[Row]], parts: list[Part]
+    search: CostSearch, entry: str, rows: list[Row], kept: Mapping[TrialPart, Sequence[Row]], parts: list[TrialPart]
 ) -> Support | None:
     """Go through one entry's search, adding to `rows` and `parts`; None while its last part is missing."""
     seen: dict[float, list[bool]] = {}

@@ -15,14 +15,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
-from dpviz.core import AnyAlgorithm, Box, CentersRelease, Claim, Counts, Found, Points, PointsRelease, Release
+from dpviz.core import AnyAlgorithm, Box, CentersRelease, Claim, Counts, FoundClusters, Points, PointsRelease, Release
 from dpviz.core import Targets as TargetMeasure
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.tools.sweep.equal_k import improved, kmeans_centers, merged
-from dpviz.tools.sweep.trials import Source, Targets, Trial
+from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -222,7 +222,7 @@ def nonprivate_found(
         return algorithm.clustered(release, points, box)
     if isinstance(release, PointsRelease):
         centers = kmeans_centers(release.points, n_clusters, PERTURBED_STARTS)
-        return Found(centers, assign(points, centers))
+        return FoundClusters(centers, assign(points, centers))
     if isinstance(release, CentersRelease):
         centers = np.ascontiguousarray(release.centers)
         if not len(centers):

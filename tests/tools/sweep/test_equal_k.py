@@ -14,7 +14,7 @@ from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story.ranking import ranking
 from dpviz.tools.sweep import trial_runs
 from dpviz.tools.sweep.equal_k import improved, merged
-from dpviz.tools.sweep.trials import Given, Source, Trial
+from dpviz.tools.sweep.trials import GivenRecords, Trial, TrialSource
 
 BOX = Box.cube(0.0, 1.0, 2)
 
@@ -27,7 +27,7 @@ def cost(points, centers):
 def measured(points, release, k):
     """Return the row of one run of a method that released this."""
     data = Dataset(points, None, BOX, ("x", "y"), "here")
-    source = Source("here", len(points), (), 0, Given.of(data))
+    source = TrialSource("here", len(points), (), 0, GivenRecords.of(data))
     trial = Trial(source, k, "dpm", (), "epsilon", 1.0, 0, 0)
     with threadpool_limits(1):
         made = trial_runs._of_clusters(release, trial_runs.ALGORITHMS["dpm"], data, trial)

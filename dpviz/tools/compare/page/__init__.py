@@ -141,7 +141,7 @@ def _done(question: CompareQuestion, runs: Gathered) -> int:
     return sum(len(runs.rows.get(entry, ())) >= wanted for entry in question.entries)
 
 
-def _finished(question: Question, runs: Gathered) -> dict[str, list[story.Row]]:
+def _finished(question: CompareQuestion, runs: Gathered) -> dict[str, list[story.Row]]:
     """Return the runs of each method and ε of which every one is there: before that none of them is the median."""
     counts = Counter((key, row["epsilon"]) for key, rows in runs.rows.items() for row in rows)
     return {
@@ -149,17 +149,17 @@ def _finished(question: Question, runs: Gathered) -> dict[str, list[story.Row]]:
     }
 
 
-def _apart(question: Question, drawn: Sequence[story.Series]) -> None:
+def _apart(question: CompareQuestion, drawn: Sequence[story.Series]) -> None:
     """Draw each method whose ε counts per distance in a small picture with axes of its own."""
     found = [one for one in drawn if one.per_distance]
-    for column, one in zip(st.columns(2, gap="medium"), found, strict=False):
+    for column, one in zip(st.columns(2, gap="medium") if found else (), found, strict=False):
         with column:
             scene = story.apart(one, question.adjacency)
             place = f"apart-{one.key}"
             _follow(live(scene, key=place, height=APART_HEIGHT, fits=True), [one], place)
 
 
-def _code(frame: Frame, question: Question, at: float) -> str:
+def _code(frame: PageFrame, question: CompareQuestion, at: float) -> str:
     return compare_reading.code(
         data_of(frame.source, public=False),
         question.entries,
@@ -196,7 +196,7 @@ def guide(question: CompareQuestion) -> None:
     )
 
 
-def _series(question: Question, rows: story.Rows, *, bounds_public: bool) -> tuple[story.Series, ...]:
+def _series(question: CompareQuestion, rows: story.Rows, *, bounds_public: bool) -> tuple[story.Series, ...]:
     keys = list(ENTRIES)
     made = (
         story.series_of(

@@ -42,7 +42,7 @@ def choose(key: str, epsilon: float) -> None:
     state.remember(CHOSEN_AT, epsilon)
 
 
-def cards(frame: Frame, n_clusters: int, start_seed: int, rows: story.Rows) -> None:
+def cards(frame: PageFrame, n_clusters: int, start_seed: int, rows: story.Rows) -> None:
     """Draw the chosen and the pinned run, as far as their rows are there."""
     places = ((PINNED, PINNED_AT), (CHOSEN, CHOSEN_AT))
     wanted = [(str(state.value(what)), float(state.value(at)), what is PINNED) for what, at in places]

@@ -11,12 +11,12 @@ from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob
 from dpviz.mechanisms import SecretGenerator, public_rng
 from dpviz.stories.panel import number
-from dpviz.tools.compare.page.question import CLUSTERS, Question
+from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.story import clusters as story
 from dpviz.ui import controls, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import FROM_DATA, TEACHING
 
@@ -66,7 +66,7 @@ def ask(source: Source, k: int) -> None:
     st.button(f"I know that k is {k}", on_click=state.remember, args=(KNOWN, k))
 
 
-def find(frame: Frame, question: Question, at: float) -> None:
+def find(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     """Draw the private curve of cost against k, what it spent, and the button that takes its k."""
     source = frame.source
     st.caption(story.MECHANISM)
@@ -94,7 +94,7 @@ def find(frame: Frame, question: Question, at: float) -> None:
     )
 
 
-def _look(frame: Frame, question: Question, price: float) -> None:
+def _look(frame: PageFrame, question: CompareQuestion, price: float) -> None:
     """Draw one more curve: one more release."""
     source, looks = frame.source, _looks(frame.source)
     rng = SecretGenerator() if source.own else public_rng(question.seed + len(looks))

@@ -35,7 +35,7 @@ REFRAIN = (
 )
 
 
-def offer(frame: Frame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str) -> None:
+def offer(frame: PageFrame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str) -> None:
     """Draw the button that saves the report, as soon as everything in it is there; `rows` are complete."""
     typical = {
         key: row

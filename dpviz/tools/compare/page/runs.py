@@ -9,9 +9,9 @@ import streamlit as st
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.references import referenced
-from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.compare.search import CostSearch, Searched
 from dpviz.tools.compare.story import Row, Rows
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server.background import Answers, Job
@@ -68,7 +68,7 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) 
     return Gathered(referenced(rows), len(now) == len(parts))
 
 
-def searched(source: Source, search: Search, start: Rows, place: str) -> Searched:
+def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
     """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does.
 
     Its answer is there when every entry has its support.
@@ -96,13 +96,13 @@ def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[comp
     return answers.found
 
 
-def _job(part: Part) -> Job:
+def _job(part: TrialPart) -> Job:
     return Job(compare_tasks.rows, (part,), classified=True)
 
 
-def _kept(source: Source, place: str) -> dict[Part, Any]:
+def _kept(source: Source, place: str) -> dict[TrialPart, Any]:
     """Return the rows of these records that the session has, by what they were asked for."""
-    kept: dict[Part, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
+    kept: dict[TrialPart, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
     return kept
 
 

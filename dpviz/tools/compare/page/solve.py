@@ -7,14 +7,14 @@ from dpviz.core import Knob
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.page.question import Question
+from dpviz.tools.compare.page.question import CompareQuestion
 from dpviz.tools.compare.page.runs import searched
-from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.compare.search import CostSearch, Searched
 from dpviz.tools.compare.story import Rows, answer
 from dpviz.tools.compare.story.answer import Recommendation
 from dpviz.ui import controls, state
 from dpviz.ui.export.listed import listed
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 
 LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
 SHARE = Knob(
@@ -45,7 +45,7 @@ SAMPLES = (
 )
 
 
-def epsilon(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> None:
+def epsilon(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool) -> None:
     """Say from which ε on the cost is kept, and by which method; the search begins with the picture's own runs."""
     _drawn_aim()
     if not complete:
@@ -54,7 +54,7 @@ def epsilon(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> 
     _answer(frame, question, for_epsilon(frame, question, rows), rows, "solve", LOOK)
 
 
-def people(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> None:
+def people(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool) -> None:
     """Say from how many people on it is, on samples of these records."""
     _drawn_aim()
     at = float(controls.control(AT))
@@ -65,7 +65,7 @@ def people(frame: Frame, question: Question, rows: Rows, *, complete: bool) -> N
     _answer(frame, question, search, rows, "people", SAMPLES)
 
 
-def recommended(frame: Frame, question: Question, rows: Rows) -> tuple[Recommendation | None, str] | None:
+def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str] | None:
     """Return what to take and its sentence, which also says so where nothing was shown to do; None on its way.
 
     The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
@@ -74,16 +74,18 @@ def recommended(frame: Frame, question: Question, rows: Rows) -> tuple[Recommend
     return _said(search, searched(frame.source, search, rows, "solve"), _proved(frame, question, rows))
 
 
-def for_epsilon(frame: Frame, question: Question, rows: Rows) -> Search:
+def for_epsilon(frame: PageFrame, question: CompareQuestion, rows: Rows) -> CostSearch:
     """Return the search for ε that the page's knobs ask for."""
     return _search(frame, question, rows, compare_search.EPSILONS, None)
 
 
-def _search(frame: Frame, question: Question, rows: Rows, values: tuple[float, ...], at: float | None) -> Search:
+def _search(
+    frame: PageFrame, question: CompareQuestion, rows: Rows, values: tuple[float, ...], at: float | None
+) -> CostSearch:
     """Return a search among the methods whose ε is about one record: what counts per distance has no place there."""
     entries = tuple(key for key in question.entries if not story.per_distance(rows.get(key, ())))
     floors = [row["floor_inertia"] for runs in rows.values() for row in runs if row["status"] == story.OK]
-    return Search(
+    return CostSearch(
         entries,
         values,
         float(state.value(LIMIT)),
@@ -98,7 +100,7 @@ def _search(frame: Frame, question: Question, rows: Rows, values: tuple[float, .
     )
 
 
-def _answer(frame: Frame, question: Question, search: Search, rows: Rows, place: str, note: str) -> None:
+def _answer(frame: PageFrame, question: CompareQuestion, search: CostSearch, rows: Rows, place: str, note: str) -> None:
     """Draw the answer in one line, and how it was found in a detail."""
     found = searched(frame.source, search, rows if search.epsilon is None else {}, place)
     said = _said(search, found, _proved(frame, question, rows))
@@ -115,7 +117,7 @@ def _answer(frame: Frame, question: Question, search: Search, rows: Rows, place:
         st.caption(f"{answer.reasoning(search)} {note}")
 
 
-def _said(search: Search, found: Searched, proved: list[str]) -> tuple[Recommendation | None, str] | None:
+def _said(search: CostSearch, found: Searched, proved: list[str]) -> tuple[Recommendation | None, str] | None:
     if set(found.supports) != set(search.entries):
         return None
     names = {key: ENTRIES[key].name for key in search.entries}
@@ -123,17 +125,17 @@ def _said(search: Search, found: Searched, proved: list[str]) -> tuple[Recommend
     return best, answer.none_found(search) if best is None else best.sentence
 
 
-def _proved(frame: Frame, question: Question, rows: Rows) -> list[str]:
+def _proved(frame: PageFrame, question: CompareQuestion, rows: Rows) -> list[str]:
     """Return the methods whose ε is proved for the neighbors that the page is about."""
-    return [key for key in question.entries if _standing(frame, question, rows, key) is story.Standing.SAME]
+    return [key for key in question.entries if _standing(frame, question, rows, key) is story.EpsilonMeaning.SAME]
 
 
-def _legend(frame: Frame, question: Question, rows: Rows, key: str) -> str:
+def _legend(frame: PageFrame, question: CompareQuestion, rows: Rows, key: str) -> str:
     kind = _standing(frame, question, rows, key)
     return f"{ENTRIES[key].name} ({kind.words})" if kind is not None and kind.words else ENTRIES[key].name
 
 
-def _standing(frame: Frame, question: Question, rows: Rows, key: str) -> story.Standing | None:
+def _standing(frame: PageFrame, question: CompareQuestion, rows: Rows, key: str) -> story.EpsilonMeaning | None:
     made = next((row for row in rows.get(key, ()) if row["status"] == story.OK), None)
     public = not frame.source.dataset.bounds_from_data
     return None if made is None else story.standing(made, question.adjacency, bounds_public=public)

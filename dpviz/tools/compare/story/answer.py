@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.stories.panel import TWICE, beside, number
-from dpviz.tools.compare.search import Search, Searched
+from dpviz.tools.compare.search import CostSearch, Searched
 from dpviz.tools.sweep.searching import Support
 
 AXES = {False: ("Smallest ε", "ε"), True: ("Fewest people", "n")}  # whether people are looked for -> words
@@ -64,7 +64,7 @@ class Recommendation:
 
 
 def recommendation(
-    search: Search, found: Searched, names: Mapping[str, str], proved: Sequence[str]
+    search: CostSearch, found: Searched, names: Mapping[str, str], proved: Sequence[str]
 ) -> Recommendation | None:
     """Return what to take among the entries `proved`; None where none was shown to keep the limit.
 
@@ -91,14 +91,14 @@ def recommendation(
     )
 
 
-def none_found(search: Search) -> str:
+def none_found(search: CostSearch) -> str:
     """Say that no method was shown to keep the limit."""
     _, axis = AXES[search.epsilon is not None]
     aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
     return f"{aim}: not shown for any proved method up to {axis} = {number(search.values[-1])}."
 
 
-def lines(search: Search, found: Searched, legends: Mapping[str, str]) -> list[dict[str, Any]]:
+def lines(search: CostSearch, found: Searched, legends: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not."""
     _, axis = AXES[search.epsilon is not None]
     made = []
@@ -108,7 +108,7 @@ def lines(search: Search, found: Searched, legends: Mapping[str, str]) -> list[d
     return made
 
 
-def reasoning(search: Search) -> str:
+def reasoning(search: CostSearch) -> str:
     """Say how the answers were found, and what they rest on."""
     _, axis = AXES[search.epsilon is not None]
     words = "people" if search.epsilon is not None else axis
@@ -122,7 +122,7 @@ def _aim(limit: float, probability: float, *, people: bool) -> str:
     return f"{AXES[people][0]} for at most {cost} in {share}"
 
 
-def _range(search: Search, one: Support, axis: str) -> str:
+def _range(search: CostSearch, one: Support, axis: str) -> str:
     if one.contradiction:
         return f"none: more {axis} did not always help"
     if one.low is None:
@@ -132,7 +132,7 @@ def _range(search: Search, one: Support, axis: str) -> str:
     return number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
 
 
-def _kept(search: Search, found: Searched, key: str, one: Support) -> dict[str, str]:
+def _kept(search: CostSearch, found: Searched, key: str, one: Support) -> dict[str, str]:
     """Return how many runs kept the limit at the value that was shown to keep it, and what they cost."""
     if one.high is None:
         return {"Kept the limit there": "", "Median cost there": ""}
@@ -145,7 +145,7 @@ def _kept(search: Search, found: Searched, key: str, one: Support) -> dict[str, 
     }
 
 
-def _cost(search: Search, found: Searched, key: str, value: float) -> float | None:
+def _cost(search: CostSearch, found: Searched, key: str, value: float) -> float | None:
     """Return the median cost of the runs at a value; a run that could not be made costs more than any."""
     runs = [row for row in found.rows[key] if search.value_of(row) == value]
     costs = [

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpviz.stories.family_charts import BAND
 from dpviz.stories.panel import Sentence, beside, number
-from dpviz.tools.compare.story import HIDDEN, OK, Rows, Series, Standing
+from dpviz.tools.compare.story import HIDDEN, OK, EpsilonMeaning, Rows, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def ranking(shown: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranke
     """
     found = []
     for one in shown:
-        if one.standing is Standing.SAME and not one.per_distance and epsilon in one.epsilons:
+        if one.standing is EpsilonMeaning.SAME and not one.per_distance and epsilon in one.epsilons:
             costs = one.nonprivate_at(epsilon)
             if len(costs) >= n_runs:
                 # Whole order statistics: between a cost and an infinite one there is nothing to interpolate.

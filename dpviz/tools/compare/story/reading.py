@@ -128,24 +128,27 @@ def code(
 ) -> str:
     """Return the calls behind a frontier of the methods `keys`."""
     imports, calls = loading(data)
-    part = f"Part(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
+    part = f"TrialPart(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
     return "\n".join(
         [
             *imports,
             "from dpviz.plots.figure import page",
             "from dpviz.tools.compare import story as compare",
             "from dpviz.tools.compare.entries import ENTRIES",
-            "from dpviz.tools.compare.trials import Part, rows",
+            "from dpviz.tools.compare.references import referenced",
+            "from dpviz.tools.compare.trials import TrialPart, rows",
             "",
             *calls,
             "records = (dataset.points, dataset.box, dataset.labels)",
-            "lines = []",
+            "made = {}",
             f"for key in {tuple(keys)!r}:",
             f"    parts = [{part} for epsilon in {tuple(epsilons)!r}]",
-            "    made = [row for part in parts for row in rows(*records, part)]",
-            "    hue, public = list(ENTRIES).index(key), not dataset.bounds_from_data",
-            f"    one = compare.series_of(key, ENTRIES[key].name, hue, made, {adjacency!r}, bounds_public=public)",
-            "    lines += [] if one is None else [one]",
+            "    made[key] = [row for part in parts for row in rows(*records, part)]",
+            "lines, public = [], not dataset.bounds_from_data",
+            "for key, found in referenced(made).items():",
+            "    hue, name = list(ENTRIES).index(key), ENTRIES[key].name",
+            f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
+            "    lines += [] if one is None or one.per_distance else [one]",
             f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r})]",
             "html = page(scenes)",
         ]

@@ -10,7 +10,7 @@ from dpviz.stories import View
 from dpviz.tools.many_runs import stops as play_tasks
 from dpviz.tools.many_runs import story as over_epsilon
 from dpviz.ui import asking, state
-from dpviz.ui.frame import Frame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise, words_of
 from dpviz.ui.server.background import Answers, Job
