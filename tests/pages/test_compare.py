@@ -110,7 +110,7 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     query = {**FEW, "with_eugkm": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5", "people_epsilon": "3.0"}
     page = open_page("compare", **query)
     said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
-    found = re.search(rf"{axis} for at most 2 times the cost in half of the runs: ([\d.]+) \(EUGkM", said)
+    found = re.search(rf"{axis} for at most 2 times the cost in half of the runs: ([\d.]+), with EUGkM", said)
     assert found, said
     rows = [row for part in known.values() if isinstance(part, list) for row in part]
     if tab == "people":

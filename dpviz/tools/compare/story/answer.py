@@ -51,7 +51,7 @@ class Recommendation:
         """Say it in one line."""
         low, high = number(self.best.low), number(self.best.value)
         range_ = f"the runs support {low} to {high}" if self.best.low < self.best.value else "no other value is left"
-        return f"{_aim(self.limit, self.probability, people=self.people)}: {high} ({self.best.name}); {range_}."
+        return f"{_aim(self.limit, self.probability, people=self.people)}: {high}, with {self.best.name}; {range_}."
 
     @property
     def second(self) -> str:
