@@ -187,7 +187,7 @@ def guide(question: CompareQuestion) -> None:
         f"- Solid, discs: proved for {neighbors}. These share one axis.\n"
         "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
         "- Dashed, squares: proved for other neighbors.\n"
-        "- Grey: without privacy.\n"
+        "- Gray: without privacy.\n"
         "- Every cost is that of at most k centers."
     )
     st.caption(

@@ -37,7 +37,7 @@ RUNS = Knob(
     "choice",
     "30",
     "Runs at each ε",
-    "29 are the fewest that can show 90 % probability with 95 % confidence.",
+    "“Solve for ε” begins with them and makes more where it decides.",
     choices=(("10", "10"), ("30", "30"), ("100", "100")),
 )
 AXIS = Knob(

@@ -35,10 +35,7 @@ AT = Knob(
 )
 KNOBS = (LIMIT, SHARE, AT)
 CONFIDENCE = 0.95  # of all intervals together
-LOOK = (
-    "Choosing ε by them is a look at the true records that no guarantee here counts: choose it on public data like "
-    "yours."
-)
+LOOK = "Choosing ε by them leaks information that no guarantee here covers: choose it on public data like yours."
 SAMPLES = (
     "On random samples of these records, without replacement: nobody can say here what more people than these would "
     "change."

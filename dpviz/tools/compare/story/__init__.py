@@ -31,7 +31,7 @@ APART = (
     "Its ε counts per distance: each person's place is hidden among near ones before anyone sees it, so no ε here "
     "equals one above."
 )
-NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record changed"}
+NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
 WITHOUT = "Without privacy: k-means++"
 LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
@@ -51,7 +51,7 @@ TERMS = (
         "costs less, k-means goes on from its centers, and that is the cost without privacy.",
     ),
     ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
-    ("Solid", "A guarantee that is proved for the neighbors you chose: only these lines compare like with like."),
+    ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
     ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
     ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),

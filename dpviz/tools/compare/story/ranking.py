@@ -44,7 +44,7 @@ def ranking(shown: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranke
 def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int) -> Sentence:
     """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near."""
     if not ranked:
-        return Sentence("None of these methods is proved for the neighbors you chose.", HIDDEN)
+        return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
     best, *others = ranked
     said = f"At ε = {number(epsilon)} and k = {n_clusters}, {best.name} has the lowest median cost, "
     said += f"{beside(best.median)} without privacy"

@@ -54,8 +54,8 @@ PAPERS = (
         (("k-means++", "where the five runs without privacy start"),),
     ),
     Paper(
-        "Wilks 1941, Determination of Sample Sizes for Setting Tolerance Limits",
-        (("the number of runs", "how many show a probability with a confidence, whatever the distribution"),),
+        "Waudby-Smith & Ramdas 2024, Estimating Means of Bounded Random Variables by Betting",
+        (("“Solve for ε” and “How many people”", "bets on runs, whose winnings rule values out whenever one stops"),),
     ),
     KAIROUZ,
 )
@@ -66,7 +66,7 @@ WORDS = {
     "r": "cost as a multiple of that without privacy",
     "q_{5},\\ q_{95}": "ends of the band",
     "R": "runs at each ε",
-    "n_{90}": "fewest runs that can show a probability of 90 % with 95 % confidence",
+    "M": "methods that are searched together",
 }
 
 
@@ -74,13 +74,13 @@ def formulas(
     shown: Sequence[Series], rows: Mapping[str, Sequence[Row]], epsilon: float
 ) -> tuple[tuple[str, tuple[Formula, ...]], ...]:
     """Return each method's formulas at `epsilon`, by its name in the legend, and those of all."""
-    fewest = math.ceil(math.log(0.05) / math.log(0.9))
+    searched = sum(not one.per_distance for one in shown)
     every = Formula(
-        "Runs that “Solve for ε” needs",
-        r"n_{90} = \left\lceil \frac{\ln 0.05}{\ln 0.9} \right\rceil",
-        r"n_{90} = \left\lceil \frac{\ln 0.05}{\ln 0.9} \right\rceil",
-        float(fewest),
-        source="Wilks 1941",
+        "Chance that one method's interval in “Solve for ε” misses, at most",
+        r"\alpha = \frac{1 - 0.95}{M}",
+        rf"\alpha = \frac{{1 - 0.95}}{{{max(1, searched)}}}",
+        0.05 / max(1, searched),
+        source="Bonferroni; each by Ville's inequality",
     )
     at = f", ε = {number(epsilon)}"
     return (("All methods", (every,)), *((f"{one.legend}{at}", _of(one, rows[one.key], epsilon)) for one in shown))
