@@ -16,7 +16,7 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, at_most, attacker, number
+from dpviz.stories.panel import Fact, at_most, attacker, is_right, number
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
