@@ -149,7 +149,7 @@ def test_one_pair_of_bounds_can_serve_all_features(upload):
 
 def test_one_feature_with_bounds_from_the_data_takes_the_guarantee_away(upload):
     page = upload(CSV)
-    page.set("multiselect", "From the data (not private)", ["income"])
+    page.set("selectbox", "income: source", "data")
     page = typed(page, {"age from": (0.0, 1.0)})
     assert page.packed()["picture"]
     assert runs.FROM_DATA in page.card
@@ -171,7 +171,7 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     page = unit_bounds(upload(CSV))
     page.set("selectbox", "Labels", "note")
     assert any("60 known classes" in caption.value for caption in page.app.caption)
-    page.app.text_input[0].set_value("years")
+    next(field for field in page.app.text_input if field.label == "unit").set_value("years")
     assert page.run().packed()["picture"][1]["x"]["unit"] == "years"
     page.set("number_input", "Rows at most", 20)
     assert any(caption.value.startswith("20 records") for caption in page.app.caption)
