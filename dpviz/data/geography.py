@@ -8,7 +8,7 @@ within a city, 0.1 % at 500 km, 3 % at 3,000 km, which is as far as a box may re
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,6 +84,14 @@ class LocalMap:
         """Return longitudes within half a turn of the middle: -179 is 181 where the middle is 180."""
         return longitudes - TURN * np.round((longitudes - self.longitude) / TURN)
 
+    @property
+    def words(self) -> str:
+        """Where the plane is, as a sentence that goes on."""
+        return (
+            f" East and north are meters from latitude {self.latitude:.5g}, longitude {self.longitude:.6g}; north is "
+            "up and areas are true. No land is drawn."
+        )
+
     def _middle(self) -> tuple[float, float, float]:
         """Return sine and cosine of the middle's authalic latitude, and Snyder's D (24-20)."""
         latitude = np.radians(self.latitude)
@@ -122,6 +130,25 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
         )
     half = rounded_outward(-float(np.abs(outline).max()), float(np.abs(outline).max())).high
     return here, Box.cube(-half, half, 2)
+
+
+def filled(values: FloatArray, box: Box, axes: tuple[int, int] | None) -> FloatArray:
+    """Put missing values (n, d) into the middle of `box`, and longitudes on the middle's side of the Earth."""
+    filled = np.where(np.isnan(values), box.low / 2 + box.high / 2, values)
+    if axes is not None:
+        middle = (box.low[list(axes)] + box.high[list(axes)]) / 2.0
+        filled[:, axes[1]] = LocalMap(*middle.tolist()).wrapped(filled[:, axes[1]])
+    return filled
+
+
+def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[FloatArray, Box, LocalMap]:
+    """Turn the features `axes`, latitude and longitude, of points (n, d) in `box` into meters, east before north."""
+    columns, (first, second) = list(axes), sorted(axes)
+    here, square = map_of(Box(box.low[columns], box.high[columns]))
+    moved, low, high = points.copy(), box.low.copy(), box.high.copy()
+    moved[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
+    low[[first, second]], high[[first, second]] = square.low, square.high
+    return moved, Box(low, high), replace(here, axes=(first, second))
 
 
 def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | None, bool]:

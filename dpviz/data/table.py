@@ -11,7 +11,7 @@ from dpviz.core import Box, FloatArray, Labels
 from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.dataset import Dataset
 from dpviz.data.decoding import PARQUET_MAGIC, ZIP_MAGIC, TableError, decode, read_bytes, shown
-from dpviz.data.geography import EAST, METER, NORTH, LocalMap, map_of
+from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
 from dpviz.data.geojson import is_json, read_geojson
 from dpviz.data.parquet import read_parquet
 from dpviz.data.parsing import Columns, parse
@@ -113,14 +113,14 @@ class Table:
         axes = None if place is None else _checked_place(place, names)
         from_data = bounds_from_data or box is None
         chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
-        values = _filled(values, chosen, axes)
+        values = filled(values, chosen, axes)
         n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
         if scaling not in SCALING_CHOICES:
             raise TableError(f"scaling was {shown(scaling)}, but it must be one of {', '.join(SCALING_CHOICES)}.")
         points, scaled, here = chosen.clip(values), scaling == "unit", None
         units = _checked_units(units, names)
         if axes is not None:
-            points, chosen, here = _on_plane(points, chosen, axes)
+            points, chosen, here = on_plane(points, chosen, axes)
             named = dict(zip(here.axes, (EAST, NORTH), strict=True))
             units = tuple(METER if i in named else units[i] if units else "" for i in range(len(names)))
             names = tuple(named.get(i, name) for i, name in enumerate(names))
@@ -132,7 +132,7 @@ class Table:
             names,
             self.name if title is None else title,
             units=() if scaled else units,
-            note="Uploaded records: every run on them is one more release.",
+            note="Uploaded records: every run on them is one more release." + ("" if here is None else here.words),
             bounds_note=FROM_DATA if from_data else TYPED,
             bounds_from_data=from_data,
             nonprivate_n_clipped=n_clipped,
@@ -152,7 +152,7 @@ class Table:
         """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
         names, values, _ = self._chosen(features, label, missing, max_rows)
         chosen = _checked_box(box, names)
-        return clipping(_filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
+        return clipping(filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
 
     def _chosen(
         self, features: Sequence[str], label: str | None, missing: Missing, max_rows: int | None
@@ -290,25 +290,6 @@ def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int,
             f"{_listed(names)}. Choose both as features, or take them as plain numbers."
         )
     return names.index(place[0]), names.index(place[1])
-
-
-def _filled(values: FloatArray, box: Box, axes: tuple[int, int] | None) -> FloatArray:
-    """Put missing values (n, d) into the middle of `box`, and longitudes on the middle's side of the Earth."""
-    filled = np.where(np.isnan(values), box.low / 2 + box.high / 2, values)
-    if axes is not None:
-        middle = (box.low[list(axes)] + box.high[list(axes)]) / 2.0
-        filled[:, axes[1]] = LocalMap(*middle.tolist()).wrapped(filled[:, axes[1]])
-    return filled
-
-
-def _on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[FloatArray, Box, LocalMap]:
-    """Turn the features `axes`, latitude and longitude, of points (n, d) in `box` into meters, east before north."""
-    columns, (first, second) = list(axes), sorted(axes)
-    here, square = map_of(Box(box.low[columns], box.high[columns]))
-    moved, low, high = points.copy(), box.low.copy(), box.high.copy()
-    moved[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
-    low[[first, second]], high[[first, second]] = square.low, square.high
-    return moved, Box(low, high), replace(here, axes=(first, second))
 
 
 def _checked_units(units: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:

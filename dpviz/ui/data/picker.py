@@ -13,7 +13,8 @@ from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, known_groups, 
 from dpviz.data.cards import title
 from dpviz.data.choices import Choices
 from dpviz.ui import controls, hiding, state
-from dpviz.ui.data import drawing, kept, upload, upload_form
+from dpviz.ui.data import answered, drawing, kept, upload, upload_form
+from dpviz.ui.data.answered import Described
 from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.gallery import gallery_button
 from dpviz.ui.server.profile import REFUSED, takes_files
@@ -89,7 +90,7 @@ def pick(
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
     name = _open(default, names, titles)
-    found, problem = upload.described() if name == UPLOAD else (None, "")
+    found, problem = answered.described() if name == UPLOAD else (None, "")
     waiting = name == UPLOAD and found is None
     called = upload.name() or UPLOAD_TITLE if name == UPLOAD else titles[name]
     # Another key closes the button's list, so that it does not cover the form that the page then is.
@@ -108,7 +109,7 @@ def pick(
     return source, described
 
 
-def _source(name: str, shelves: Mapping[str, DataCatalog], found: upload.Described | None, *, public: bool) -> Source:
+def _source(name: str, shelves: Mapping[str, DataCatalog], found: Described | None, *, public: bool) -> Source:
     """Draw the knobs of a set and return it."""
     if found is not None:
         upload.draw(found, "", public=public)
@@ -215,7 +216,7 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...], _mak
     return _make(name, n=n, seed=seed, **dict(knobs))
 
 
-def _uploaded(found: upload.Described, *, public: bool) -> Source:
+def _uploaded(found: Described, *, public: bool) -> Source:
     # The fingerprint is a function of all records: whoever knows all but one could try the last.
     link = UPLOAD if public else f"{UPLOAD}:{found.digest}"
     pairs = (("data", link), *upload_form.to_link(found.form, public=public))

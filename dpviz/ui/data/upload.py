@@ -4,7 +4,6 @@ The answers stand in `kept`, so that the data set is known before the form is dr
 page, with one it is behind a button.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +14,6 @@ from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
     MAX_ROWS,
-    Dataset,
     Missing,
     Table,
     TableError,
@@ -25,13 +23,13 @@ from dpviz.data import (
 from dpviz.data.choices import Choices
 from dpviz.data.geography import likely_map
 from dpviz.ui import state
-from dpviz.ui.data import bounding, kept, upload_form
+from dpviz.ui.data import answered, bounding, kept
+from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
 from dpviz.ui.data.clipping import say_clipping
 from dpviz.ui.data.upload_form import MOST_FEATURES
 from dpviz.ui.export.listed import listed
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "geojson", "json")
-FIRST_FEATURES = 2
 FEWEST_ROWS = 10
 PREVIEWED = 5  # rows
 LIMITS = (
@@ -44,47 +42,10 @@ MISSING: dict[Missing, str] = {
     "drop": "Leave the row out",
     "middle": "Middle of the bounds",
 }
-NO_LABEL, NO_MAP = "", ""
 NUMBERS = "Numbers on a plane"
 UNUSABLE = "This file cannot be used so. The curator can see why."
-PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "unnamed: 0")  # of columns that only count
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
-_FOR = "dpviz:answers-for"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Described:
-    """A data set out of a file, the scalars it follows from, and the file's fingerprint."""
-
-    dataset: Dataset
-    key: tuple[Any, ...]
-    digest: str
-    name: str  # of the file
-    form: Choices  # what was answered
-
-
-def described() -> tuple[Described | None, str]:
-    """Return what the file and the answers make, or why it is no data set yet: "" where something is not answered.
-
-    The reason can name a cell or a count: it is the curator's.
-    """
-    try:
-        table = kept.table()
-        if table is None:
-            return None, ""
-        _suggest(table)
-        form = _answered(table)
-        if form is None:
-            return None, ""
-        dataset = form.dataset(table)
-    except (TableError, ValueError) as error:  # also of a box that ends before it begins
-        return None, str(error)
-    box = form.box(table)
-    bounds = (*box.low.tolist(), *box.high.tolist())
-    choices = (form.label, form.missing, form.scaling, form.max_rows, form.units, form.place)
-    key = (table.digest, form.features, bounds, *choices, dataset.bounds_from_data)
-    return Described(dataset, key, table.digest, table.name, form), ""
 
 
 def name() -> str:
@@ -115,7 +76,7 @@ def draw(found: Described | None, problem: str, *, public: bool) -> None:
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
         if features:
-            bounding.draw(table, features, _place(features), public=public)
+            bounding.draw(table, features, answered.place_of(features), public=public)
         if not public:
             _preview(table)
 
@@ -170,7 +131,7 @@ def _exchanged() -> None:
 def _forget() -> None:
     kept.keep_table(None)
     st.session_state.pop(_READ, None)
-    st.session_state.pop(_FOR, None)
+    answered.forget()
     st.session_state.pop(_UPLOADER, None)
 
 
@@ -180,57 +141,6 @@ def _read(file: Any) -> Table | TableError:
         return read_confined(file)
     except TableError as error:
         return error
-
-
-def _suggest(table: Table) -> None:
-    """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
-    number, form = upload_form.expected(table)
-    if st.session_state.get(_FOR) == (table.digest, number):
-        return
-    st.session_state[_FOR] = (table.digest, number)
-    if form is not None:
-        kept.set_answers(
-            {
-                "features": list(form.features),
-                "label": form.label or NO_LABEL,
-                "missing": form.missing,
-                "scaled": form.scaling == "unit",
-                "rows": form.max_rows,
-                "place": form.place or NO_MAP,
-                **bounding.answers_of(form.features, form.how, form.bounds, form.units),
-            }
-        )
-        return
-    numeric = table.numeric_columns
-    if (before := kept.answer("features")) and set(before) <= set(numeric):
-        return  # another file of the same columns: bounds are typed once
-    pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
-    counting = {each for each in numeric if each.lower() in PLAIN_NAMES}
-    first = [each for each in numeric if each not in counting] or list(numeric)
-    features = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
-    kept.set_answers({"features": features, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})
-
-
-def _answered(table: Table) -> Choices | None:
-    """Return the answers as one object, None while there are too few. Raises TableError for a table without numbers."""
-    if not table.numeric_columns:
-        raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
-    features = tuple(each for each in kept.answer("features", ()) if each in table.numeric_columns)
-    bounds = bounding.pairs(features)
-    if not features or bounds is None:
-        return None
-    label, rows, missing = kept.answer("label", NO_LABEL), kept.answer("rows"), kept.answer("missing", "error")
-    scaling = "unit" if kept.answer("scaled", False) else "none"
-    known = label in (*table.text_columns, *table.numeric_columns) and label not in features
-    chosen = Choices(features, label if known else None, missing, scaling if scaling == "unit" else "none")  # type: ignore[arg-type]
-    chosen = replace(chosen, max_rows=None if rows is None else int(rows), place=_place(features))
-    return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features))
-
-
-def _place(features: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return which of the features are latitude and longitude, as answered."""
-    found = kept.answer("place", NO_MAP)
-    return tuple(found) if found and set(found) <= set(features) else None
 
 
 def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
