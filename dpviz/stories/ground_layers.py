@@ -176,7 +176,7 @@ def on_earth(scene: Scene, words: Words, view: View) -> Scene:
     placed = replace(scene, place=(words.place.latitude, words.place.longitude))
     if any(layer.name.startswith(SCALE) for layer in scene.layers):  # the method has a bar of its own
         return placed
-    return replace(placed, layers=(*placed.layers, _bar(scene)))
+    return replace(placed, layers=(*scene.layers[:1], _bar(scene), *scene.layers[1:]))
 
 
 def length_said(meters: float) -> str:

@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRange:
     """A range that is public without any record, and in which columns' names it is looked for."""
 
     title: str
@@ -35,15 +35,15 @@ class Known:
 
 
 KNOWN = {
-    "age": Known("Ages: 0 to 120 years", 0.0, 120.0, "years", r"\bage\b|\bages\b|alter|years? old"),
-    "percent": Known("Percent: 0 to 100", 0.0, 100.0, "%", r"percent|\bpct\b|%|\bscore\b"),
-    "share": Known("Shares: 0 to 1", 0.0, 1.0, "", r"share|fraction|ratio|prob"),
-    "hour": Known("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
-    "weekday": Known("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
-    "month": Known("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
-    "year": Known("Year: 1900 to 2100", 1900.0, 2100.0, "", r"\byear\b|\byob\b|birth"),
-    "height": Known("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
-    "weight": Known("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
+    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"\bage\b|\bages\b|alter|years? old"),
+    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent|\bpct\b|%|\bscore\b"),
+    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"share|fraction|ratio|prob"),
+    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
+    "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
+    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
+    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"\byear\b|\byob\b|birth"),
+    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
+    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
 }
 
 

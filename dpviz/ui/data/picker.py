@@ -120,6 +120,12 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], found: Described | No
     return _from_shelf(name, shelves[name])
 
 
+def own_data() -> str:
+    """Return what the reader's own data are called, where those follow the session; "" where a named set does."""
+    follows = st.session_state.get(_FOLLOWS)
+    return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
+
+
 def choose(name: str, own: DataCatalog | None = None) -> None:
     """Choose another set, as a preset does before the page runs again."""
     _take(own, name)

@@ -100,13 +100,12 @@ def _file(*, public: bool) -> Table | None:
             state.report(
                 "The server does not have this link's file: it is somebody else's, or the server was started again. "
                 f"Under “Your file”, choose the file whose fingerprint is {wanted}, even if its name stands there "
-                "already. Columns and bounds come from the link."
+                "already."
             )
         return None
     if wanted and wanted != table.digest:
-        st.warning(
-            f"This file's fingerprint is {table.digest}, the link's is {state.plain(wanted)}: the picture will be "
-            "another one."
+        state.report(
+            f"This file's fingerprint is {table.digest}, the link's is {wanted}: the picture will be another one."
         )
     _say_file(table, public=public)
     return table

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories.method import Page
+from dpviz.stories.panel import Sentence
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
@@ -43,6 +44,10 @@ TAB = Knob(
     ),
 )
 CODE = "The calls behind the frontier above: the same records, runs and seeds."
+UNPROVED = Sentence(
+    "Bounds were taken from the data, so nothing is proved for any of these methods. Type public bounds under Data.",
+    "Bounds were taken from the data, so nothing is proved.",
+)
 _CLICK = "dpviz:compare-click"
 
 
@@ -76,7 +81,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
     ranking = story.sentence(drawn, at)
     with lead:
         said = ranking if runs.complete else story.progress(_done(question, runs), len(question.entries))
-        panel.sentence(said, public=False)
+        panel.sentence(said if bounds_public or not runs.complete else UNPROVED, public=False)
     with place:
         if not drawn:
             _nothing(runs.rows, complete=runs.complete)
