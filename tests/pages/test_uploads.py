@@ -290,7 +290,7 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
 
 def test_the_public_hears_of_gaps_without_a_count(upload):
     page = people(upload(PEOPLE.encode(), audience="public"))
-    assert "cannot be used so" in said(page)
+    assert "cannot be used like this" in said(page)
     assert page.widget("button", "Drop the incomplete rows")
     assert not page.app.dataframe
 

@@ -43,7 +43,7 @@ MISSING: dict[Missing, str] = {
     "middle": "Middle of the bounds",
 }
 NUMBERS = "Numbers on a plane"
-UNUSABLE = "This file cannot be used so. The curator can see why."
+UNUSABLE = "This file cannot be used like this. The curator can see why."
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
 
@@ -177,7 +177,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             value=None,
             placeholder="all" if public else f"all {max(table.n_rows, FEWEST_ROWS):,}",
             step=100,
-            help="Keeps rows spread evenly over the file. What is promised, is promised to the rows that are kept.",
+            help="Keeps rows spread evenly over the file. The promise covers the rows that are kept.",
             **kept.field("rows"),
         )
         st.toggle(
