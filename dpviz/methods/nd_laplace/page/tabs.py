@@ -39,8 +39,13 @@ TAB = Knob(
         reading.CHOICE,
     ),
 )
-OWN = (nd_laplace_clusters.METHOD, nd_laplace_clusters.CLUSTERS, nd_laplace_attacks.AGAIN, nd_laplace_law.PLACE)
-OWN += (nd_laplace_play.HIDDEN,)
+OWN = (
+    nd_laplace_clusters.METHOD,
+    nd_laplace_clusters.CLUSTERS,
+    nd_laplace_attacks.AGAIN,
+    nd_laplace_law.PLACE,
+    nd_laplace_play.HIDDEN,
+)
 
 
 DRAW = "Draw of this record"  # what two worlds are told apart by
