@@ -1,8 +1,9 @@
 // The live picture: what is under the pointer, and its words.
 
 import {
-  clamp, groupReader, markCount, mix, NO_GROUP, reader, threeDigits, valueText, withUnit,
+  clamp, groupReader, markCount, mix, NO_GROUP, reader, threeDigits, toData, valueText, withUnit,
 } from "./live_base.js";
+import { placeText } from "./live_earth.js";
 
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const CURVE_PX = 8; // and to a curve between its vertices
@@ -212,5 +213,6 @@ export function tooltipLines(scene, found) {
   }
   if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
   else if (cell) parts.push(`filled ${share(cell.value)} %`);
+  if (scene.place && !cell && low === undefined) parts.push(placeText(scene.place, toData(scene.x, x), toData(scene.y, y)));
   return [...lines, ...parts];
 }

@@ -22,6 +22,7 @@ class Choices:
     how: str = EACH
     bounds: tuple[Pair, ...] = ()
     units: tuple[str, ...] = ()
+    place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
 
     def pair(self, name: str) -> tuple[float | None, float | None]:
         """Return the typed bounds of the feature `name`, nothing where there are none."""
@@ -61,4 +62,5 @@ class Choices:
             units=self.units,
             max_rows=self.max_rows,
             bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
+            place=self.place,
         )

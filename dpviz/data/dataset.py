@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, Labels, Points, as_points, frozen
+from dpviz.data.geography import LocalMap
 
 N_CHANNELS = 3  # red, green, blue
 DECLARED = "Declared with the set, not taken from its records."
@@ -52,6 +53,7 @@ class Dataset:
     bounds_from_data: bool = False
     image: Image | None = None  # present when every pixel is a record
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
+    place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

@@ -11,6 +11,8 @@ from dpviz.core import Box, FloatArray, Labels
 from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.dataset import Dataset
 from dpviz.data.decoding import PARQUET_MAGIC, ZIP_MAGIC, TableError, decode, read_bytes, shown
+from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
+from dpviz.data.geojson import is_json, read_geojson
 from dpviz.data.parquet import read_parquet
 from dpviz.data.parsing import Columns, parse
 from dpviz.data.workbook import read_workbook
@@ -66,6 +68,22 @@ class Table:
             raise TableError(f"Column {shown(column)} had no finite number to take bounds from. Type its bounds.")
         return rounded_outward(float(finite.min()), float(finite.max()))
 
+    def nonprivate_rows(self, n: int) -> dict[str, list[str]]:
+        """Return the first n cells of each column by name, as text. For the eyes of the person who has the file."""
+        columns = self.nonprivate_columns
+        numbers = {
+            name: ["" if np.isnan(value) else f"{value:.10g}" for value in values[:n].tolist()]
+            for name, values in columns.nonprivate_numbers.items()
+        }
+        texts = {name: [str(cell) for cell in values[:n]] for name, values in columns.nonprivate_texts.items()}
+        return {name: (numbers | texts)[name] for name in columns.names}
+
+    def nonprivate_n_incomplete(self, features: Sequence[str], label: str | None) -> int:
+        """Return how many rows lack a cell of these columns. Raises TableError for columns that are none."""
+        missing = [np.isnan(self._numbers(name)) for name in features]
+        missing += [] if label is None else [_absent(self._classes(label))]
+        return int(np.logical_or.reduce(missing).sum()) if missing else 0
+
     def dataset(
         self,
         features: Sequence[str],
@@ -78,6 +96,7 @@ class Table:
         max_rows: int | None = None,
         bounds_from_data: bool = False,
         title: str | None = None,
+        place: tuple[str, str] | None = None,
     ) -> Dataset:
         """Return the numeric columns `features` (1..d, one name each) as a data set, with `label` as classes 0..c-1.
 
@@ -87,16 +106,24 @@ class Table:
         into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
         `scaling="unit"` maps the box to [0, 1]^d after clipping. `units` has one unit for each feature, or none.
         `max_rows` keeps that many complete rows, evenly spread over the file. `bounds_from_data` owns up to a `box`
-        of which some bounds are suggested ones. Raises TableError.
+        of which some bounds are suggested ones. `place` names the features that are latitude and longitude, degrees:
+        they become meters east and north of the middle of their bounds, in a square (`geography`). Raises TableError.
         """
         names, values, classes = self._chosen(features, label, missing, max_rows)
+        axes = None if place is None else _checked_place(place, names)
         from_data = bounds_from_data or box is None
         chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
-        values = np.where(np.isnan(values), chosen.low / 2 + chosen.high / 2, values)
+        values = filled(values, chosen, axes)
         n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
         if scaling not in SCALING_CHOICES:
             raise TableError(f"scaling was {shown(scaling)}, but it must be one of {', '.join(SCALING_CHOICES)}.")
-        points, scaled = chosen.clip(values), scaling == "unit"
+        points, scaled, here = chosen.clip(values), scaling == "unit", None
+        units = _checked_units(units, names)
+        if axes is not None:
+            points, chosen, here = on_plane(points, chosen, axes)
+            named = dict(zip(here.axes, (EAST, NORTH), strict=True))
+            units = tuple(METER if i in named else units[i] if units else "" for i in range(len(names)))
+            names = tuple(named.get(i, name) for i, name in enumerate(names))
         space = Box.cube(0.0, 1.0, chosen.d) if scaled else chosen
         return Dataset(
             space.clip(chosen.to_unit(points)) if scaled else points,
@@ -104,11 +131,12 @@ class Table:
             space,
             names,
             self.name if title is None else title,
-            units=() if scaled else _checked_units(units, names),
-            note="Uploaded records: every run on them is one more release.",
+            units=() if scaled else units,
+            note="Uploaded records: every run on them is one more release." + ("" if here is None else here.words),
             bounds_note=FROM_DATA if from_data else TYPED,
             bounds_from_data=from_data,
             nonprivate_n_clipped=n_clipped,
+            place=None if scaled else here,
         )
 
     def clipping(
@@ -119,11 +147,12 @@ class Table:
         missing: Missing = "error",
         *,
         max_rows: int | None = None,
+        place: tuple[str, str] | None = None,
     ) -> Clipping:
         """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
         names, values, _ = self._chosen(features, label, missing, max_rows)
         chosen = _checked_box(box, names)
-        return clipping(np.where(np.isnan(values), chosen.low / 2 + chosen.high / 2, values), chosen)
+        return clipping(filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
 
     def _chosen(
         self, features: Sequence[str], label: str | None, missing: Missing, max_rows: int | None
@@ -187,16 +216,15 @@ class Table:
             raise TableError(f"missing was {shown(missing)}, but it must be one of {', '.join(MISSING_CHOICES)}.")
         absent = {name: np.isnan(values[:, axis]) for axis, name in enumerate(names)}
         if label is not None and classes is not None:
-            absent[label] = classes == "" if classes.dtype == object else np.isnan(classes)
+            absent[label] = _absent(classes)
         counts = [f"{shown(name)} ({int(rows.sum())})" for name, rows in absent.items() if rows.any()]
         if missing == "middle":  # only a class has no middle
             absent = {name: rows for name, rows in absent.items() if name == label}
             absent.setdefault("", np.zeros(len(values), dtype=np.bool_))
         if counts and missing == "error":
             raise TableError(
-                f"Cells were missing or infinite in {_joined(counts)} of {self.n_rows} rows, but every one must be "
-                'a number. Leave those rows out (missing="drop"), fill them with the middle of the bounds ("middle"), '
-                "or choose other columns."
+                f"Cells were missing or infinite in {_joined(counts)} of {self.n_rows:,} rows, but every one must be "
+                "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
             )
         kept = ~np.logical_or.reduce(list(absent.values()))
         if not kept.any():
@@ -226,7 +254,7 @@ class Table:
 
 
 def read_table(file_or_path: Any) -> Table:
-    """Read CSV text (plain or gzip), an Excel workbook (.xlsx) or Parquet from a path or a binary file object.
+    """Read CSV text (plain or gzip), an Excel workbook (.xlsx), Parquet or points in GeoJSON, from a path or a file.
 
     The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
     UTF-16 and Latin-1. Writes nothing anywhere. Raises TableError for anything that is no table within the limits of
@@ -243,7 +271,7 @@ def columns_of(data: bytes) -> Columns:
     if data.startswith(PARQUET_MAGIC):
         return read_parquet(data)
     text, notes = decode(data)
-    columns = parse(text)
+    columns = read_geojson(text) if is_json(text) else parse(text)
     return replace(columns, notes=(*notes, *columns.notes))
 
 
@@ -254,12 +282,26 @@ def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
     return box
 
 
+def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int, int]:
+    """Return which of the features `names` are latitude and longitude."""
+    if len(place) != 2 or place[0] == place[1] or not set(place) <= set(names):
+        raise TableError(
+            f"Latitude and longitude were {_listed(tuple(place))}, but they must be two of the features, "
+            f"{_listed(names)}. Choose both as features, or take them as plain numbers."
+        )
+    return names.index(place[0]), names.index(place[1])
+
+
 def _checked_units(units: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return one printable, short unit for each of `names`, or none at all."""
     given = (units,) if isinstance(units, str) else tuple(units)
     if given and len(given) != len(names):
         raise TableError(f"There were {len(given)} units for {len(names)} columns. Give one for each, '' for none.")
     return tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MAX_UNIT] for unit in given)
+
+
+def _absent(classes: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(classes == "" if classes.dtype == object else np.isnan(classes), dtype=np.bool_)
 
 
 def _encoded(classes: NDArray[Any]) -> Labels:

@@ -168,6 +168,7 @@ class Scene:
     eased: bool = True  # False: frames are independent of each other, and marks do not glide between them
     solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
     hint: str = ""  # what a reader can do with the live picture; no file says it
+    place: tuple[float, float] | None = None  # of a map: latitude and longitude of its middle, degrees; axes in meters
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
     def public(self) -> "Scene":
@@ -283,6 +284,7 @@ def _scene_header(scene: Scene) -> dict[str, Any]:
         "solid": None if scene.solid is None else _numbers(scene.solid),
         "group_names": list(scene.group_names),
         **({} if scene.eased else {"eased": False}),
+        **({} if scene.place is None else {"place": _numbers(scene.place)}),
     }
 
 

@@ -1,21 +1,26 @@
-"""The layers that every picture of centers has: box, records, borders, the centers' path, the release."""
+"""The layers that every picture of centers has: box, records, borders, the path, the release, a map's scale."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
-from dpviz.plots import Audience, Kind, Layer, Role
+from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
-from dpviz.stories.view import spread
+from dpviz.stories.view import View, Words, spread
 
 MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
 MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
 WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
 NO_GROUP = 255  # a record without a cluster
+LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
+BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar begins, from the left and from below
+BAR_END = 0.008  # half the height of the bar's ends
+SCALE = "Scale: "
 
 
 def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
@@ -160,3 +165,42 @@ def noise_length(scale: FloatArray, d: int) -> FloatArray:
 def exact_means(unit: Points, labels: Labels, fallback: Centers) -> Centers:
     """Return the exact mean (k, d) of each cluster (curator only); an empty one's is at `fallback`."""
     return means(cluster_sums(unit, labels, len(fallback)), fallback)
+
+
+def on_earth(scene: Scene, words: Words, view: View) -> Scene:
+    """Return the picture with a scale bar and its middle on Earth, if east is across and north is up in it."""
+    if words.place is None or scene.solid is not None or view.surface or view.z is not None or view.principal:
+        return scene
+    if (view.x, view.y) != words.place.axes:
+        return scene
+    placed = replace(scene, place=(words.place.latitude, words.place.longitude))
+    if any(layer.name.startswith(SCALE) for layer in scene.layers):  # the method has a bar of its own
+        return placed
+    return replace(placed, layers=(*scene.layers[:1], _bar(scene), *scene.layers[1:]))
+
+
+def length_said(meters: float) -> str:
+    """Write a length, m, in the unit that a map would."""
+    return f"{meters / 1000.0:g} km" if meters >= 1000.0 else f"{meters:g} m"
+
+
+def _bar(scene: Scene) -> Layer:
+    """Return the longest bar of 1, 2 or 5 times a power of ten meters that fits."""
+    (left, right), (bottom, top) = scene.x.view, scene.y.view
+    per_unit = scene.x.values[1] - scene.x.values[0]  # m
+    most = LONGEST_BAR * (right - left) * per_unit
+    power = 10.0 ** np.floor(np.log10(most))
+    meters = float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= most))
+    x0, y = left + BAR_PLACE[0] * (right - left), bottom + BAR_PLACE[1] * (top - bottom)
+    x1, half = x0 + meters / per_unit, BAR_END * (top - bottom)
+    ends = np.array([[[x0, y, x1, y], [x0, y - half, x0, y + half], [x1, y - half, x1, y + half]]])
+    return Layer(
+        f"{SCALE}{length_said(meters)}",
+        Kind.SEGMENTS,
+        Role.REFERENCE,
+        Audience.PUBLIC,
+        {"ends": ends},
+        always(len(scene.frames)),
+        size=2.0,
+        isolate=False,
+    )

@@ -28,6 +28,11 @@ class Data:
     points: tuple[tuple[float, float, int], ...] | None = None  # of a drawing: across, up, class; None: they stay
     pair: bool = False  # the named set is a source that comes with its targets and ball
 
+    @property
+    def on_map(self) -> bool:
+        """Whether two of the file's columns are latitude and longitude."""
+        return self.choices is not None and self.choices.place is not None
+
 
 @dataclass(frozen=True, slots=True)
 class TargetSpread:
@@ -134,6 +139,8 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
         found["dpviz.stories"] = stories
     if recipe.data.choices:
         found["dpviz.data.choices"] = ["Choices"]
+    if recipe.data.on_map:
+        found["dpviz.stories.ground_layers"] = ["on_earth"]
     targets = ["load_pair", "source_of"] if recipe.data.pair else []
     targets += ["spread_targets"] if any(run.spread for run in recipe.runs) else []
     if targets:
@@ -183,7 +190,7 @@ def _drawing(data: Data) -> list[str]:
 
 _WORDS = (
     "public_box = not dataset.bounds_from_data",
-    "words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box)",
+    "words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)",
     "",
 )
 
@@ -253,6 +260,8 @@ def _run(recipe: Recipe, run: RecipeRun) -> list[str]:
         lines.append("told = dataclasses.replace(told, targets_public=public_box)")
     lines += [f"told = dataclasses.replace(told, {name}={value!r})" for name, value in run.from_page]
     lines.append(f"scene = {story}.scene(told, view, rng=np.random.default_rng(0))")
+    if recipe.data.on_map:
+        lines.append("scene = on_earth(scene, words, view)")
     if recipe.view.z is not None:
         lines.append(f"above = {story}.scene(told, solid.from_above(view), rng=np.random.default_rng(0))")
         lines.append("scene = solid.with_depth(scene, above, view)")

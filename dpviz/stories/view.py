@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.data.geography import LocalMap
 from dpviz.plots import Axis
 
 MARGIN = 0.04  # of the box, left free around it
@@ -45,6 +46,7 @@ class Words:
     feature_names: tuple[str, ...]  # (d,)
     units: tuple[str, ...]  # (d,)
     box_public: bool = True  # False: the bounds were taken from the records
+    place: LocalMap | None = None  # where on Earth, when two features are meters east and north
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -105,10 +105,11 @@ def start(
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
     problems, lead = st.container(), st.container(key="dpviz-lead")
     row.title(title, anchor=False)
-    source, described = pick(row, public=state.value(AUDIENCE) == "public", default=data, own=own)
+    form = st.container(key="dpviz-form")
+    source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        lead.info("Finish your choice under Data: a file, its columns, their bounds. Or take another data set there.")
+        lead.info("Describe your data below: a file, its columns, their public bounds. Or take another set under Data.")
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them

@@ -12,7 +12,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.method import Attack
-from dpviz.ui import controls, panel
+from dpviz.ui import controls, panel, state
+from dpviz.ui.data.picker import own_data
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
@@ -71,6 +72,8 @@ def show() -> None:
     with st.container(key="home-top", gap="small"):
         st.title(TITLE, anchor=False)
         st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
+        if own := own_data():
+            st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
         picture, doors = st.columns([3, 1], gap="medium")
         with picture:
             _live()

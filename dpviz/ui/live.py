@@ -20,6 +20,7 @@ PARTS = (
     "live_axes",
     "live_glide",
     "live_draw",
+    "live_earth",
     "live_hit",
     "live_table",
     "live_parts",

@@ -175,7 +175,8 @@ class _ContextJob:
 def words_of(source: Source) -> Words:
     """Return what the public knows of the data."""
     dataset = source.dataset
-    return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
+    public_box = not dataset.bounds_from_data
+    return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
 
 
 def notices(guarantee: Guarantee) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from dpviz.core import Algorithm, FloatArray
 from dpviz.plots import Scene
 from dpviz.stories import View, pair, solid
+from dpviz.stories.ground_layers import on_earth
 from dpviz.stories.recipe import TargetSpread
 from dpviz.stories.stage import Stops
 from dpviz.stories.story import RunContext, Story
@@ -74,7 +75,8 @@ def _stops(method: AnySetup, run: Run[Any]) -> Stops:
 
 def _scene(method: Setup[P, C], run: Run[C], shown: View) -> Scene:
     def seen(view: View) -> Scene:
-        return method.adapt(method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED)))
+        scene = method.story.scene(run.told, view, rng=np.random.default_rng(ILLUSTRATION_SEED))
+        return method.adapt(on_earth(scene, run.told.words, view))
 
     if shown.z is None:
         return seen(shown)

@@ -50,8 +50,8 @@ def give(page: Page, content: bytes, name: str = "people.csv") -> None:
 
 def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2) -> None:
     """Type public bounds of every feature."""
-    lows = page.get_by_role("spinbutton", name=re.compile(" from$"))
-    highs = page.get_by_role("spinbutton", name="to", exact=True)
+    lows = page.get_by_role("textbox", name=re.compile(" from$"))
+    highs = page.get_by_role("textbox", name="to", exact=True)
     expect(highs).to_have_count(n_features, timeout=SLOW)
     for i in range(n_features):
         for box, value in ((lows.nth(i), low), (highs.nth(i), high)):
@@ -63,7 +63,7 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
 def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Locator:
     opened(page, server)
     choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
     give(page, content)
     bound(page, **bounds)
     return picture_of(page)
@@ -81,18 +81,23 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, se
         page.get_by_role("button", name="New noise").click()
 
     link = page.url
+    for other in ("Home", "DPM"):  # a page without the form forgets its widgets, not the data
+        page.get_by_role("link", name=other, exact=True).first.click()
+        expect(page.get_by_text(re.compile("Data: people")).first).to_be_visible(timeout=SLOW)
+    picture_of(page)
+    assert parse_qs(urlsplit(page.url).query)["data_bounds"] == ["0.0:100.0,0.0:100.0"]
     page.goto("about:blank")
     page.goto(link)
     digest = query["data"][0].removeprefix("upload:")
     expect(page.get_by_text(re.compile(f"not have this link.s file.*{digest}"))).to_be_visible(timeout=SLOW)
-    behind(page, "data")
     give(page, csv(seed=1))
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
     behind(page, "data")
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
     give(page, content)
-    bound(page)
-    picture_of(page)
+    picture_of(page)  # columns and bounds are the link's
+    expect(page).to_have_url(re.compile(digest))
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_have_count(0)
     assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
 
@@ -100,6 +105,7 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, se
 def test_columns_can_be_chosen(page: Page, server: Server) -> None:
     picture = uploaded(page, server, csv())
     scene = scene_of(picture)
+    behind(page, "data")
     page.get_by_role("combobox", name="Features").click()
     page.get_by_role("option", name="age").click()
     page.keyboard.press("Escape")
@@ -121,9 +127,9 @@ def test_columns_can_be_chosen(page: Page, server: Server) -> None:
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
     before = scene_of(opened(page, server))
     choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Finish your choice under Data")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
     give(page, content, "really.csv")
-    message = page.get_by_test_id("stPopoverBody").get_by_role("alert").first
+    message = page.locator(".st-key-dpviz-form").get_by_role("alert").first
     expect(message).to_be_visible(timeout=SLOW)
     assert len(message.inner_text()) > 20
     assert "Traceback" not in message.inner_text()

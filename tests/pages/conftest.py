@@ -237,8 +237,8 @@ def upload(open_page, name):
 def typed(page, bounds):
     """Type bounds, {label of the lower one: (low, high)}, and run."""
     for label, (low, high) in bounds.items():
-        fields = page.app.number_input
+        fields = page.app.text_input
         at = [field.label for field in fields].index(label)
-        fields[at].set_value(low)
-        fields[at + 1].set_value(high)
+        fields[at].set_value(f"{low:g}")
+        fields[at + 1].set_value(f"{high:g}")
     return page.run()

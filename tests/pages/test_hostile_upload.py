@@ -8,6 +8,7 @@ import tempfile
 import numpy as np
 import pandas as pd
 
+from dpviz.data import get_ready
 from dpviz.plots.drawn_table import FORMULA_STARTS
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
@@ -37,7 +38,7 @@ def opened(open_page, name, **link):
     page = open_page(name, data="upload:", **link)
     page.widget("file_uploader", "Your file").set_value((FILE, content(), "text/csv"))
     page.run()
-    fields = [field.label for field in page.app.number_input]
+    fields = [field.label for field in page.app.text_input]
     labels = [each for each in fields if each.endswith(" from")]
     return typed(page, dict.fromkeys(labels, (0.0, 1.0)))
 
@@ -59,6 +60,7 @@ def check_words(page):
 def test_words_stay_words_and_nothing_is_written_or_logged(open_page, name, monkeypatch, caplog, capfd, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     written = []
+    get_ready()  # a process that waits for files begins by opening /dev/null
     watch(written)
     try:
         with caplog.at_level(logging.DEBUG):

@@ -3,6 +3,7 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 
 from dpviz.methods.nd_laplace.page import clusters as nd_laplace_clusters
@@ -176,3 +177,29 @@ def test_who_was_in_is_guessed_by_buttons_and_scored(open_page):
     page.widget("button", "It was B").click()
     page.run()
     assert re.search(r"Rounds\s+2\b", page.text)
+
+
+def test_the_games_are_played_on_the_uploaded_map_by_its_owner_alone(open_page):
+    places = np.random.default_rng(0).random((40, 2)) * [0.2, 0.3] + [48.0, 11.4]
+    content = "lat,lon\n" + "\n".join(f"{lat:.5f},{lon:.5f}" for lat, lon in places)
+    choices = {"data_columns": "lat,lon", "data_bounds": "48.0:48.2,11.4:11.7", "data_map": "lat,lon"}
+
+    def opened(audience):
+        page = open_page(PAGE, data="upload:", **choices, under="play", hidden_place="own", audience=audience)
+        page.widget("file_uploader", "Your file").set_value(("mine.csv", content.encode(), "text/csv"))
+        return page.run()
+
+    page = opened("curator")
+    assert "place" in page.packed()["picture"][1], "tooltips know where on Earth they are"
+    assert any(layer["name"].startswith("Scale: ") for layer in page.packed()["picture"][1]["layers"])
+    for name in ("game", "who"):
+        header = page.packed()[name][1]
+        assert (header["x"]["label"], header["y"]["label"], header["x"]["unit"]) == ("east", "north", "m")
+        assert {layer["audience"] for layer in header["layers"]} == {"curator"}
+        assert not {"Where it was", "Who sent it"} & {layer["name"] for layer in header["layers"]}
+    assert page.query["hidden_place"] == "own"
+    public = opened("public")
+    assert public.packed()["game"][1]["x"]["label"] == "across"
+    assert "place" in public.packed()["picture"][1]
+    invented = page.set("segmented_control", "Whose place", "invented")
+    assert invented.packed()["game"][1]["x"]["label"] == "across"

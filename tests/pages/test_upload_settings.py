@@ -23,7 +23,7 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     page.set("selectbox", "Labels", "income")
     page.set("selectbox", "Missing values", "drop")
     page.set("toggle", "Scale bounds to 0 and 1", True)
-    page.set("multiselect", "From the data (not private)", ["age"])
+    page.set("selectbox", "age: source", "data")
     page = typed(page, {"note from": (-0.5, 2.0)})
     shown = page.app.session_state["dpviz:shown"]
     written = make(shown, name, ExportRequest("json")).content

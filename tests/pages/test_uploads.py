@@ -149,7 +149,7 @@ def test_one_pair_of_bounds_can_serve_all_features(upload):
 
 def test_one_feature_with_bounds_from_the_data_takes_the_guarantee_away(upload):
     page = upload(CSV)
-    page.set("multiselect", "From the data (not private)", ["income"])
+    page.set("selectbox", "income: source", "data")
     page = typed(page, {"age from": (0.0, 1.0)})
     assert page.packed()["picture"]
     assert runs.FROM_DATA in page.card
@@ -171,7 +171,7 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     page = unit_bounds(upload(CSV))
     page.set("selectbox", "Labels", "note")
     assert any("60 known classes" in caption.value for caption in page.app.caption)
-    page.app.text_input[0].set_value("years")
+    next(field for field in page.app.text_input if field.label == "unit").set_value("years")
     assert page.run().packed()["picture"][1]["x"]["unit"] == "years"
     page.set("number_input", "Rows at most", 20)
     assert any(caption.value.startswith("20 records") for caption in page.app.caption)
@@ -254,3 +254,62 @@ def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
     assert page.query["data"] == "blobs"
     assert "noise_seed" in page.query
     assert page.packed()["picture"][1]["title"] != "mine.csv"
+
+
+PLACES = np.random.default_rng(1).random((40, 2)) * [0.2, 0.3] + [48.0, 11.4]
+PEOPLE = "id,lat,lon,age,income\n" + "\n".join(
+    f"{i},{lat:.5f},{lon:.5f},{'' if i % 8 == 0 else 20 + i},{1000 * i}" for i, (lat, lon) in enumerate(PLACES)
+)
+
+
+def people(page):
+    """Answer the form for people on a map; their ages have gaps."""
+    page.set("multiselect", "Features", ["lat", "lon", "age"])
+    page.set("selectbox", "age: source", "age")
+    return typed(page, {"lat from": (48.0, 48.2), "lon from": (11.4, 11.7)})
+
+
+@pytest.mark.parametrize(("words", "n"), [("Drop these 5 rows", 35), ("Fill with the public middle", 40)])
+def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
+    page = upload(PEOPLE.encode())
+    assert page.widget("multiselect", "Features").value == ["lat", "lon"], "a map is recognized, a counter left out"
+    assert page.app.dataframe[0].value.iloc[0].tolist()[:4] == ["number", "latitude", "longitude", "number, ages?"]
+    page = people(page)
+    assert "'age' (5) of 40 rows" in said(page)
+    page.widget("button", words).click()
+    header = page.run().packed()["picture"][1]
+    records = next(layer for layer in header["layers"] if layer["name"] in ("Records", "Source record"))
+    assert records["arrays"]["xy"]["shape"] == [1, n, 2]
+    assert (header["x"]["label"], header["y"]["label"], header["x"]["unit"]) == ("east", "north", "m")
+    low, high = header["x"]["values"]
+    assert low == -high
+    assert any("No land is drawn" in caption.value for caption in page.app.caption)
+    assert page.query["data_map"] == "lat,lon"
+    assert page.query["data_missing"] in ("drop", "middle")
+
+
+def test_the_public_hears_of_gaps_without_a_count(upload):
+    page = people(upload(PEOPLE.encode(), audience="public"))
+    assert "cannot be used like this" in said(page)
+    assert page.widget("button", "Drop the incomplete rows")
+    assert not page.app.dataframe
+
+
+def test_a_link_with_the_choices_needs_the_file_alone(open_page, upload, name):
+    page = people(upload(PEOPLE.encode()))
+    page.widget("button", "Drop these 5 rows").click()
+    query = page.run().query
+    other = open_page(name, **query)
+    assert other.packed() == {}
+    other.widget("file_uploader", "Your file").set_value(("mine.csv", PEOPLE.encode(), "text/csv"))
+    assert other.run().packed()["picture"]
+    assert {key: text for key, text in other.query.items() if key.startswith("data")} == {
+        key: text for key, text in query.items() if key.startswith("data")
+    }
+
+
+def test_a_number_that_is_none_is_said(upload):
+    page = upload(CSV)
+    next(field for field in page.app.text_input if field.label == "age from").set_value("ten")
+    page.run()
+    assert any("ten is no number" in caption.value for caption in page.app.caption)

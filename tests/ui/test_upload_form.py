@@ -1,13 +1,15 @@
 """The form of an upload as a file: what was answered comes back, and what anybody else writes fills in nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data.choices import Choices
-from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, to_file
+from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
+from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, from_link, to_file, to_link
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
 
@@ -50,3 +52,86 @@ def test_nonsense_is_left_out(values):
 def test_no_form_without_features(names):
     assert len(names or ()) != MOST_FEATURES
     assert from_file({"features": names}) is None
+
+
+ODD = Choices(
+    ("a,b", 'say "x"', "lat", "lon"),
+    "a:b",
+    "drop",
+    "unit",
+    500,
+    "each",
+    ((-1e-9, 2.5e5), None, (48.0, 48.25), (11.4, 11.75)),
+    ("m,s", "", "", ""),
+    ("lat", "lon"),
+)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ODD,
+        Choices(("x", "y"), how="data", bounds=(None, None)),
+        Choices(("x", "y"), how="same", bounds=((0.0, 1.0), (0.0, 1.0))),
+    ],
+)
+def test_a_link_brings_every_answer_back_and_the_public_one_no_label(form):
+    assert from_link(dict(to_link(form, public=False))) == form
+    public = from_link(dict(to_link(form, public=True)))
+    assert public == replace(form, label=None)
+    assert "a:b" not in str(to_link(form, public=True))
+
+
+TEXT = st.text(max_size=30) | st.sampled_from(["0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"])
+NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "rows", "label"])
+
+
+@given(st.dictionaries(NAMED.map("data_{}".format), TEXT))
+def test_nonsense_in_a_link_fills_in_nothing_wrong(query):
+    found = from_link({"data": "upload:1", "n": "5", **query})
+    if found is not None:
+        assert found.missing in ("error", "drop", "middle")
+        assert len(found.bounds) in (0, len(found.features))
+        assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
+        assert found.place is None or set(found.place) <= set(found.features)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("250,000", 250_000.0),
+        ("1,250,000.5", 1_250_000.5),
+        ("250 000", 250_000.0),
+        ("48,5", 48.5),
+        ("-0.25", -0.25),
+        ("−3", -3.0),
+        ("1e5", 1e5),
+        (" 7 ", 7.0),
+        ("", None),
+        ("abc", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e999", None),
+        ("12,34,56", None),
+        ("1" * 60, None),
+    ],
+)
+def test_bounds_are_read_as_people_write_them(text, value):
+    assert plain_number(text) == value
+
+
+@given(st.floats(-1e290, 1e290))
+def test_a_bound_that_is_written_is_read_again(value):
+    assert plain_number(words_of(value)) == value
+
+
+def test_known_ranges_are_found_by_a_columns_name():
+    assert [likely(name) for name in ("age", "patient_age", "ageGroup", "income", "birth year", "wages")] == [
+        "age",
+        "age",
+        "age",
+        "typed",
+        "year",
+        "typed",
+    ]
+    assert all(known.low < known.high for known in KNOWN.values())

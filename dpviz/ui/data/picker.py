@@ -13,7 +13,8 @@ from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, known_groups, 
 from dpviz.data.cards import title
 from dpviz.data.choices import Choices
 from dpviz.ui import controls, hiding, state
-from dpviz.ui.data import drawing, upload
+from dpviz.ui.data import answered, drawing, kept, upload, upload_form
+from dpviz.ui.data.answered import Described
 from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.gallery import gallery_button
 from dpviz.ui.server.profile import REFUSED, takes_files
@@ -27,7 +28,9 @@ DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")  # knobs that mean another set's things
-_CHOICE = "dpviz:data"
+_CHOICE = "dpviz:data"  # the widget's, which pages without it forget
+_FOLLOWS = "dpviz:data-follows"  # the set that goes from page to page
+_SAID = "dpviz:data-replaced"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,37 +77,53 @@ GALLERY = DataCatalog({name: title(name) for name in DATASETS}, size_limits, dat
 
 
 def pick(
-    row: DeltaGenerator, *, public: bool, default: str = DEFAULT, own: DataCatalog | None = None
+    row: DeltaGenerator, form: DeltaGenerator, *, public: bool, default: str = DEFAULT, own: DataCatalog | None = None
 ) -> tuple[Source | None, DeltaGenerator]:
     """Draw the picker behind a button in the row; return the chosen data, at first `default`, and where to describe it.
 
-    None while an upload is not complete. `own` are sets that only this page has, under names that the gallery does not
-    use; they stand before its own.
+    None while an upload is not complete: it is described in `form`. `own` are sets that only this page has, under names
+    that the gallery does not use; they stand before its own.
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
     own_data = (*((("upload", UPLOAD),) if takes_files() else ()), ("draw", drawing.DRAW))
     titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
-    _open(default, names)
-    name = str(st.session_state[_CHOICE])
-    with row.popover(f"Data: {state.plain(titles.get(name, name))}", key="dpviz-data"):
+    name = _open(default, names, titles)
+    found, problem = answered.described() if name == UPLOAD else (None, "")
+    waiting = name == UPLOAD and found is None
+    called = upload.name() or UPLOAD_TITLE if name == UPLOAD else titles[name]
+    # Another key closes the button's list, so that it does not cover the form that the page then is.
+    with (
+        row.container(key="dpviz-data", width="content"),
+        st.popover(f"Data: {state.plain(called)}", key=f"dpviz-data-{'waiting' if waiting else 'there'}"),
+    ):
         if not hiding.hides("data"):
-            again = partial(_start_again, own)
-            name = st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=again)
+            st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=_chosen, args=(own,))
             gallery_button(partial(_take, own))
-        return _source(name, shelves, public=public), st.container()
+        source = None if waiting else _source(name, shelves, found, public=public)
+        described = st.container()
+    if waiting:
+        with form:
+            upload.draw(None, problem, public=public)
+    return source, described
 
 
-def _source(name: str, shelves: Mapping[str, DataCatalog], *, public: bool) -> Source | None:
+def _source(name: str, shelves: Mapping[str, DataCatalog], found: Described | None, *, public: bool) -> Source:
     """Draw the knobs of a set and return it."""
-    if name == UPLOAD:
-        return _uploaded(public=public)
+    if found is not None:
+        upload.draw(found, "", public=public)
+        return _uploaded(found, public=public)
     if name == drawing.DRAW:
         dataset, key, link, sheet = drawing.source()
         return Source(dataset, key, link, uploaded=False, sheet=sheet)
-    name = name if name in shelves else DEFAULT
     return _from_shelf(name, shelves[name])
+
+
+def own_data() -> str:
+    """Return what the reader's own data are called, where those follow the session; "" where a named set does."""
+    follows = st.session_state.get(_FOLLOWS)
+    return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
 
 
 def choose(name: str, own: DataCatalog | None = None) -> None:
@@ -112,36 +131,61 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
     _take(own, name)
 
 
-def _open(default: str, names: list[str]) -> None:
-    """Choose what the link names, once; a set that only another page has gives way to this page's first one."""
-    if _CHOICE in st.session_state:
-        # The widget's state must be set again on every page that draws it.
-        kept = st.session_state[_CHOICE]
-        st.session_state[_CHOICE] = kept if kept in names else default
-        return
-    wanted = state.opening_query().get("data", default)
+def _open(default: str, names: list[str], titles: Mapping[str, str]) -> str:
+    """Return the set that follows the session, or on its first page what the link names.
+
+    A set that only another page has waits for that page, and meanwhile gives way to this page's first one.
+    """
+    if _FOLLOWS not in st.session_state:
+        st.session_state[_FOLLOWS] = _wanted(default, names)
+    follows = str(st.session_state[_FOLLOWS])
+    name = follows if follows in names else default
+    if name != follows and st.session_state.get(_SAID) != (follows, name):
+        words = follows.replace("_", " ")
+        state.report(
+            f"Your data set, {words}, belongs to another page, where it waits for you. Here you see {titles[name]}. "
+            "Choose any other under Data."
+        )
+    st.session_state[_SAID] = (follows, name)
+    st.session_state[_CHOICE] = name
+    return name
+
+
+def _wanted(default: str, names: list[str]) -> str:
+    """Return the set that the link names."""
+    query = state.opening_query()
+    wanted = query.get("data", default)
     if wanted.partition(":")[0] == UPLOAD and not takes_files():
         state.report(f"The link's data are an uploaded table. {REFUSED} This is {default}.")
-        wanted = default
-    elif wanted.startswith(f"{UPLOAD}:") and UPLOAD in names:
-        upload.expect(wanted.removeprefix(f"{UPLOAD}:"))
-        wanted = UPLOAD
-    elif wanted not in names:
+        return default
+    if wanted.partition(":")[0] == UPLOAD and UPLOAD in names:
+        if wanted.startswith(f"{UPLOAD}:"):
+            kept.expect(wanted.removeprefix(f"{UPLOAD}:"))
+        if form := upload_form.from_link(query):
+            upload_form.expect(form)
+        return UPLOAD
+    if wanted not in names:
         known = ", ".join(name for name in names if name not in (UPLOAD, drawing.DRAW))
         state.report(f"The link's data was {wanted[:40]!r}, but it must be one of {known}. This is {default}.")
-        wanted = default
-    st.session_state[_CHOICE] = wanted
+        return default
+    return wanted
 
 
 def _take(own: DataCatalog | None, name: str) -> None:
     """Choose a set of the gallery, as if from the list."""
     st.session_state[_CHOICE] = name
+    _chosen(own)
+
+
+def _chosen(own: DataCatalog | None) -> None:
+    """Let the set that was chosen follow the session from now on."""
+    st.session_state[_FOLLOWS] = st.session_state[_CHOICE]
     _start_again(own)
 
 
 def _start_again(own: DataCatalog | None) -> None:
     """Another data set: its size, its knobs and what is asked of it start from their own defaults."""
-    upload.expect_nothing()  # the link asked for another choice
+    kept.expect_nothing()  # the link asked for another choice
     shelves = [GALLERY] if own is None else [GALLERY, own]
     names = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
     state.forget([*OF_THE_DATA, *names])
@@ -178,10 +222,8 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...], _mak
     return _make(name, n=n, seed=seed, **dict(knobs))
 
 
-def _uploaded(*, public: bool) -> Source | None:
-    described = upload.ask(public=public)
-    if described is None:
-        return None
+def _uploaded(found: Described, *, public: bool) -> Source:
     # The fingerprint is a function of all records: whoever knows all but one could try the last.
-    link = UPLOAD if public else f"{UPLOAD}:{described.digest}"
-    return Source(described.dataset, (UPLOAD, *described.key), (("data", link),), uploaded=True, form=described.form)
+    link = UPLOAD if public else f"{UPLOAD}:{found.digest}"
+    pairs = (("data", link), *upload_form.to_link(found.form, public=public))
+    return Source(found.dataset, (UPLOAD, *found.key), pairs, uploaded=True, form=found.form)

@@ -1,10 +1,12 @@
-"""What was answered in the form for a person's own table, so that settings can bring the answers back.
+"""What was answered in the form for a person's own table, so that settings and links can bring the answers back.
 
 Names and typed bounds are public words. Extremes of the records are not in here: the same file has them again.
 """
 
+import csv
+import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +17,9 @@ from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 
 MOST_FEATURES = 50
 MOST_NAME, MOST_UNIT, MOST_ROWS = 1_000, 12, 10**9
+MOST_DIGITS = 11
+PREFIX = "data_"  # of the form's names in a link
+LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "rows", "label")
 _FORM = "dpviz:upload-form"
 
 
@@ -45,7 +50,84 @@ def from_file(written: Any) -> Choices | None:
         how if how in (EACH, SAME, DATA) else EACH,
         tuple(_pair(pair) for pair in pairs[: len(names)]) if isinstance(pairs, list) else (),
         tuple(str(unit)[:MOST_UNIT] for unit in units[: len(names)]) if isinstance(units, list) else (),
+        _place(written.get("place"), names),
     )
+
+
+def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
+    """Return `form` as pairs of a link, without what stands at its default; the label is the curator's."""
+    pairs = {"columns": _row(form.features), "bounds": _bounds_to_link(form)}
+    pairs |= {"units": _row(form.units)} if any(form.units) else {}
+    pairs |= {"map": _row(form.place)} if form.place else {}
+    pairs |= {"missing": form.missing} if form.missing != "error" else {}
+    pairs |= {"scale": form.scaling} if form.scaling != "none" else {}
+    pairs |= {"rows": str(form.max_rows)} if form.max_rows is not None else {}
+    pairs |= {"label": form.label} if form.label is not None and not public else {}
+    return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
+
+
+def from_link(query: Mapping[str, str]) -> Choices | None:
+    """Return the form that a link's query has, None where it has none; every value is checked as a file's is."""
+    given = {name.removeprefix(PREFIX): text for name, text in query.items() if name.removeprefix(PREFIX) in LINKED}
+    if "columns" not in given:
+        return None
+    names = _cells(given["columns"])
+    how, bounds = _bounds_from_link(given.get("bounds", ""), len(names))
+    rows = given.get("rows", "")
+    return from_file(
+        {
+            "features": names,
+            "label": given.get("label"),
+            "missing": given.get("missing"),
+            "scaling": given.get("scale"),
+            "max_rows": int(rows) if rows.isascii() and rows.isdigit() and len(rows) < MOST_DIGITS else None,
+            "how": how,
+            "bounds": bounds,
+            "units": _cells(given["units"]) if "units" in given else None,
+            "place": _cells(given["map"]) if "map" in given else None,
+        }
+    )
+
+
+def _bounds_to_link(form: Choices) -> str:
+    ends = [DATA if pair is None else ":".join(f"{end!r}" for end in pair) for pair in form.bounds]
+    if form.how == DATA or (form.how == SAME and ends):
+        return DATA if form.how == DATA else f"{SAME}:{ends[0]}"
+    return ",".join(ends)
+
+
+def _bounds_from_link(text: str, n: int) -> tuple[str, list[list[float] | None] | None]:
+    """Return how bounds are given, and those of the n features; None for what cannot be read, to be typed again."""
+    if text == DATA:
+        return DATA, [None] * n
+    how = SAME if text.startswith(f"{SAME}:") else EACH
+    parts = [text.removeprefix(f"{SAME}:")] * n if how == SAME else text.split(",")
+    try:
+        found = [None if part == DATA else [float(end) for end in part.split(":")] for part in parts]
+    except ValueError:
+        return how, None
+    good = len(found) == n and all(pair is None or (len(pair) == 2 and all(map(math.isfinite, pair))) for pair in found)
+    return how, found if good else None
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Write names as one line of CSV, so that a comma in one stays in it."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(list(cells))
+    return line.getvalue()
+
+
+def _cells(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text[: MOST_FEATURES * MOST_NAME]]), [])
+    except csv.Error:
+        return []
+
+
+def _place(place: Any, names: list[str]) -> tuple[str, str] | None:
+    if not isinstance(place, list | tuple) or len(place) != 2 or place[0] == place[1]:
+        return None
+    return (place[0], place[1]) if all(each in names for each in place) else None
 
 
 def expect(form: Choices | None) -> None:

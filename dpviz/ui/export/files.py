@@ -114,7 +114,8 @@ def _json(it: _Picture) -> str:
     shown = it.shown
     step = config.ScrubberStep(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
     pairs = parse_qsl(shown.address, keep_blank_values=True)
-    query = tuple(pair for pair in pairs if pair[0] not in state.staying())  # what is no part of the picture
+    elsewhere = {*state.staying(), *(name for name, _ in shown.source.link[1:] if shown.source.uploaded)}
+    query = tuple(pair for pair in pairs if pair[0] not in elsewhere)  # no part of the picture, or of the form below
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
     made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
     guarantees = [

@@ -34,7 +34,7 @@ _RESTORE = "dpviz:restore"
 _TAKEN = "dpviz:taken-configs"
 _REFUSED = "dpviz:refused-config"
 _NUMBER = "dpviz:imports"
-_PICKER = ("dpviz:data", "dpviz:linked-upload")  # what the data picker keeps: it reads the new settings again
+_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # what the data picker keeps: it reads the new settings again
 
 
 def begin(name: str, pages: Mapping[str, Any]) -> None:

@@ -39,7 +39,13 @@ TAB = Knob(
         reading.CHOICE,
     ),
 )
-OWN = (nd_laplace_clusters.METHOD, nd_laplace_clusters.CLUSTERS, nd_laplace_attacks.AGAIN, nd_laplace_law.PLACE)
+OWN = (
+    nd_laplace_clusters.METHOD,
+    nd_laplace_clusters.CLUSTERS,
+    nd_laplace_attacks.AGAIN,
+    nd_laplace_law.PLACE,
+    nd_laplace_play.HIDDEN,
+)
 
 
 DRAW = "Draw of this record"  # what two worlds are told apart by
@@ -47,7 +53,7 @@ DRAW = "Draw of this record"  # what two worlds are told apart by
 
 def link(source: Source) -> list[tuple[str, str]]:
     """Return which tab is open, and what its clusters are found by, for the link."""
-    return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link(source)]
+    return [(TAB.name, str(state.value(TAB))), *nd_laplace_clusters.link(source), *nd_laplace_play.link(source)]
 
 
 def below(
@@ -58,7 +64,7 @@ def below(
         "clusters": lambda: nd_laplace_clusters.clusters(frame, recall, noise, shown),
         "runs": lambda: _many(frame, describe, recall, noise, shown),
         "attacks": lambda: nd_laplace_attacks.attacks(frame, recall, noise, shown),
-        "play": lambda: nd_laplace_play.game(frame, recall),
+        "play": lambda: nd_laplace_play.game(frame, recall, shown),
         "worlds": lambda: two_worlds.worlds(frame, asked, noise, shown),
         "walls": lambda: nd_laplace_law.walls(frame, recall),
         "dimensions": lambda: nd_laplace_law.dimensions(frame, recall),

@@ -1,4 +1,4 @@
-"""The second game of the tab: guess which of two invented people was in, and be scored against the best attacker."""
+"""The second game of the tab: guess which of two people was in, and be scored against the best attacker."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ import streamlit as st
 
 from dpviz.attacks import is_correct, tally_memberships
 from dpviz.methods.nd_laplace.story import who as play
-from dpviz.methods.nd_laplace.story.told import Measure, PointsContext
+from dpviz.methods.nd_laplace.story.ground import Ground
+from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.stories.panel import number
 from dpviz.ui import panel
 from dpviz.ui.frame import PageFrame
@@ -23,7 +24,7 @@ _GAME = "dpviz:laplace-who"
 class _PlayedPlaces:
     """One session's game at one ε and radius; the seed never leaves the server."""
 
-    key: tuple[float, Measure]
+    key: tuple[Any, ...]
     seed: int = field(default_factory=lambda: secrets.randbits(64))
     number: int = 0
     guess: int | None = None
@@ -35,11 +36,11 @@ class _PlayedPlaces:
         return self.number + (self.guess is not None)
 
 
-def draw(frame: PageFrame, told: PointsContext) -> None:
-    """Draw the round, two buttons to guess with, and the score."""
+def draw(frame: PageFrame, told: PointsContext, own: Ground | None) -> None:
+    """Draw the round, two buttons to guess with, and the score; `own` is around the person that is looked at."""
     st.subheader("Who was in?", anchor=False)
-    made = play.TwoPlacesGame(told.level, told.measure)
-    kept = _kept((told.level, told.measure))
+    made = play.TwoPlacesGame(told.level, told.measure, own)
+    kept = _kept((told.level, told.measure, own and (frame.source.key, told.record, own.axes)))
     played, secret = play.round_of(made, kept.number, kept.seed)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -50,10 +51,14 @@ def draw(frame: PageFrame, told: PointsContext) -> None:
             f"A and B are {told.measure.said} apart, so ε = {number(told.level)} between them. Only which of the two "
             "it was is protected: that somebody sent a point is plain to see."
         )
+        if own is not None:
+            st.caption("A is the person under “Whose record”, B a place one radius to the right.")
         if kept.guess is None:
             for index, (column, name) in enumerate(zip(st.columns(2), play.NAMES, strict=True)):
                 with column:
-                    st.button(f"It was {name}", on_click=_guess, args=(kept, index), width="stretch", key=f"who-{name}")
+                    st.button(
+                        f"It was {name}", on_click=_guess, args=(kept, made, index), width="stretch", key=f"who-{name}"
+                    )
         else:
             st.caption("Right." if is_correct(secret, kept.guess) else "Wrong.")
             if kept.number + 1 < MOST_ROUNDS:
@@ -63,18 +68,18 @@ def draw(frame: PageFrame, told: PointsContext) -> None:
             panel.side(panel.facts("All guesses", play.tally_facts(tally), public=frame.public))
 
 
-def _kept(key: tuple[float, Measure]) -> _PlayedPlaces:
-    """Return the session's game; another ε or radius is another game."""
+def _kept(key: tuple[Any, ...]) -> _PlayedPlaces:
+    """Return the session's game; another ε, radius or person is another game."""
     kept: Any = st.session_state.get(_GAME)
     if kept is None or kept.key != key:
         kept = st.session_state[_GAME] = _PlayedPlaces(key)
     return kept  # type: ignore[no-any-return]  # the session keeps anything
 
 
-def _guess(kept: _PlayedPlaces, index: int) -> None:
+def _guess(kept: _PlayedPlaces, made: play.TwoPlacesGame, index: int) -> None:
     """Score a guess, once: a second click of one round comes too late."""
     if kept.guess is None:
-        _, secret = play.round_of(play.TwoPlacesGame(*kept.key), kept.number, kept.seed)
+        _, secret = play.round_of(made, kept.number, kept.seed)
         kept.guess = index
         kept.n_correct += is_correct(secret, index)
 

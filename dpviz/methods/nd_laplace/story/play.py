@@ -1,4 +1,4 @@
-"""Play the attacker: where was the record? Everything is invented here, nobody's record is released once more."""
+"""Play the attacker: where was the record? It is an invented one, or, for its owner's eyes, one of the uploaded."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from dpviz import attacks
 from dpviz.attacks import LocationAdversary, LocationRound, LocationScore, LocationSecret, LocationTally
-from dpviz.core import Box, Points, PointsRelease, frozen
+from dpviz.core import Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace
+from dpviz.methods.nd_laplace.story.ground import Ground, invented
 from dpviz.methods.nd_laplace.story.told import Measure
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, number
 
 PLACES = 15  # along each side of the map that can be guessed
-SIDE = 8.0  # of the map, radii
 PICK = "guess"
 MOST_ROUNDS = 200
 LOSS: attacks.Loss = "distance"
@@ -26,17 +26,14 @@ class LocationGame:
     level: float
     measure: Measure
     adversary: LocationAdversary
-
-    @property
-    def side(self) -> float:
-        """Length of the map's side, in the unit of the noise."""
-        return float(self.adversary.prior.box.widths[0])
+    ground: Ground
 
 
-def game_of(level: float, measure: Measure) -> LocationGame:
-    """Return a game on a map of SIDE radii, where every place is equally likely."""
-    prior = attacks.uniform_prior(Box.cube(0.0, SIDE * measure.radius, 2), (PLACES, PLACES))
-    return LocationGame(level, measure, attacks.location_adversary(prior, epsilon=level / measure.radius))
+def game_of(level: float, measure: Measure, ground: Ground | None = None) -> LocationGame:
+    """Return a game on this ground, else on an invented map; every place of it is equally likely to the attacker."""
+    ground = invented(measure) if ground is None else ground
+    prior = attacks.uniform_prior(ground.box, (PLACES, PLACES))
+    return LocationGame(level, measure, attacks.location_adversary(prior, epsilon=level / measure.radius), ground)
 
 
 def round_of(game: LocationGame, number_of: int, seed: int) -> tuple[LocationRound, LocationSecret]:
@@ -47,6 +44,9 @@ def round_of(game: LocationGame, number_of: int, seed: int) -> tuple[LocationRou
         return PointsRelease(frozen(nd_laplace(records, epsilon=epsilon, rng=rng)))
 
     rng = np.random.default_rng([seed, number_of])
+    here = game.ground.here
+    if here is not None:
+        return LocationRound(mechanism(here[None], rng)), LocationSecret(here)
     return next(attacks.location_rounds(mechanism, game.adversary, n_rounds=1, rng=rng))
 
 
@@ -68,13 +68,12 @@ def scene(
     score: LocationScore | None,
 ) -> Scene:
     """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
-    side = game.side
-    shown = Audience.PUBLIC
+    ground, shown = game.ground, game.ground.audience
 
     def marks(name: str, where: Points, role: Role, symbol: str, size: float, pick: str = "") -> Layer:
-        xy = np.atleast_2d(where)[None] / side
+        arrays = {"xy": ground.drawn(where)}
         return Layer(
-            name, Kind.MARKS, role, shown, {"xy": xy}, always(1), symbol=symbol, size=size, isolate=False, pick=pick
+            name, Kind.MARKS, role, shown, arrays, always(1), symbol=symbol, size=size, isolate=False, pick=pick
         )
 
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -91,17 +90,17 @@ def scene(
             marks("Best attacker's guess", score.adversary_guess, Role.NOISE, "diamond", 12.0),
             marks("Where it was", secret.nonprivate_location, Role.EXACT, "ring", 15.0),
         ]
-    unit = 100.0 if game.measure.shares else 1.0
-    label = "% of the range" if game.measure.shares else game.measure.unit
-    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in ("across", "up")]
     caption = "Every place of the map is equally likely before the release."
+    if ground.here is not None:
+        caption = "One of your people is in this part of your map, and has sent the blue point."
     return Scene(
         title="Where was the record?",
         alt="A map with places to guess and one released point.",
         caption=caption if guess is None else "The ring is where it was.",
-        x=axes[0],
-        y=axes[1],
+        x=ground.axes[0],
+        y=ground.axes[1],
         layers=tuple(layers),
+        place=ground.place,
         hint="Click where you think the record was." if guess is None else "",
     )
 
@@ -109,10 +108,12 @@ def scene(
 def score_facts(game: LocationGame, score: LocationScore) -> tuple[Fact, ...]:
     """Return one guess beside the best attacker's."""
     words = game.measure.words
+    own = game.ground.here is not None
+    expected = "If all places were equally likely. Your people are not." if own else "No strategy expects less."
     return (
         Fact("You were off by", words(score.player_loss), "Distance of your guess to the record.", True),
         Fact("The best attacker", words(score.adversary_loss), "He saw the same release.", True),
-        Fact("What he expected", words(score.expected_loss), "No strategy expects less.", True),
+        Fact("What he expected", words(score.expected_loss), expected, True),
     )
 
 

@@ -1,4 +1,4 @@
-"""Play the attacker: who was in? One of two invented people sent a point; guess which one."""
+"""Play the attacker: who was in? One of two people sent a point; guess which one. Invented, or one of the uploaded."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,34 @@ from dpviz import attacks
 from dpviz.attacks import MembershipRound, MembershipSecret, MembershipTally
 from dpviz.core import FloatArray, Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace
+from dpviz.methods.nd_laplace.story.ground import SIDE, Ground, invented
 from dpviz.methods.nd_laplace.story.told import Measure
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Kind, Layer, Role, Scene, always
 from dpviz.stories.panel import Fact, odds
 
 NAMES = ("A", "B")
-SIDE = 8.0  # of the map, radii
 SEEN = (-0.1, 1.1)  # of the map's side; a point beyond is drawn at the rim, on the side where it is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TwoPlacesGame:
     """The public part of a game: A and B stand one radius apart on a map."""
 
     level: float
     measure: Measure
+    own: Ground | None = None  # around one of the uploaded people, who is A; None: both are invented
+
+    @property
+    def ground(self) -> Ground:
+        """What it is played on."""
+        return invented(self.measure) if self.own is None else self.own
 
     @property
     def candidates(self) -> FloatArray:
         """Where A and B are, (2, 2), in the unit of the noise."""
         radius = self.measure.radius
+        if self.own is not None and self.own.here is not None:
+            return self.own.here + radius * np.array([[0.0, 0.0], [1.0, 0.0]])
         return radius * np.array([[SIDE / 2 - 0.5, SIDE / 2], [SIDE / 2 + 0.5, SIDE / 2]])
 
     @property
@@ -56,12 +64,12 @@ def best_guess(played: MembershipRound) -> int:
 
 def scene(game: TwoPlacesGame, played: MembershipRound, secret: MembershipSecret | None) -> Scene:
     """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
-    side = SIDE * game.measure.radius
+    ground = game.ground
 
     def marks(name: str, where: Points, role: Role, symbol: str, size: float) -> Layer:
-        xy = np.clip(np.atleast_2d(where) / side, *SEEN)[None]
+        xy = np.clip(ground.drawn(where), *SEEN)
         return Layer(
-            name, Kind.MARKS, role, Audience.PUBLIC, {"xy": xy}, always(1), symbol=symbol, size=size, isolate=False
+            name, Kind.MARKS, role, ground.audience, {"xy": xy}, always(1), symbol=symbol, size=size, isolate=False
         )
 
     layers = [
@@ -71,18 +79,16 @@ def scene(game: TwoPlacesGame, played: MembershipRound, secret: MembershipSecret
     ]
     if secret is not None:
         layers.append(marks("Who sent it", played.candidates[secret.nonprivate_index], Role.EXACT, "ring", 17.0))
-    unit = 100.0 if game.measure.shares else 1.0
-    label = "% of the range" if game.measure.shares else game.measure.unit
-    axes = [Axis(name, label, (-0.15, 1.15), (0.0, unit * side)) for name in ("across", "up")]
     return Scene(
         title="A or B?",
         alt="A map with two people, A on the left and B on the right, and one released point.",
         caption="A or B sent this point, with equal chances. A point off the map is drawn at its rim."
         if secret is None
         else f"It was {NAMES[secret.nonprivate_index]}.",
-        x=axes[0],
-        y=axes[1],
+        x=ground.axes[0],
+        y=ground.axes[1],
         layers=tuple(layers),
+        place=ground.place,
     )
 
 

@@ -42,6 +42,11 @@ NUMBER = Knob(
     10,
     MOST_TARGETS,
 )
+NO_TARGETS = (
+    "Your data are the secret source. They have no targets, so public ones are spread over their box: choose how, and "
+    "how many, behind the method's button, or take a pair that has targets of its own under Data."
+)
+_SAID = "dpviz:no-targets"
 SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6, 0, 10**6)
 OWN = (SPREAD, NUMBER, SEED)
 
@@ -75,6 +80,9 @@ def targets(source: Source) -> PublicTargets:
     if not source.own and source.key[0] in PAIRS:
         pair = _pair(*source.key)
         return PublicTargets(pair.targets, pair.ball, pair.target_labels, not pair.bounds_from_data)
+    if source.own and st.session_state.get(_SAID) != source.key[:2]:
+        st.session_state[_SAID] = source.key[:2]
+        state.report(NO_TARGETS)
     spread = str(controls.control(SPREAD))
     with st.expander("More of the targets"):
         n, seed = int(controls.control(NUMBER)), int(controls.control(SEED))

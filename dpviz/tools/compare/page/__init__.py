@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories.method import Page
+from dpviz.stories.panel import Sentence
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
@@ -46,6 +47,10 @@ TAB = Knob(
     ),
 )
 CODE = "The calls behind the frontier above: the same records, runs and seeds."
+UNPROVED = Sentence(
+    "Bounds were taken from the data, so nothing is proved for any of these methods. Type public bounds under Data.",
+    "Bounds were taken from the data, so nothing is proved.",
+)
 _CLICK = "dpviz:compare-click"
 
 
@@ -80,7 +85,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
     ranking = compare_ranking.sentence(compare_ranking.ranking(shared, at, question.n_runs), at, question.n_clusters)
     with lead:
         said = ranking if runs.complete else compare_ranking.progress(_done(question, runs), len(question.entries))
-        panel.sentence(said, public=False)
+        panel.sentence(said if bounds_public or not runs.complete else UNPROVED, public=False)
     with place:
         if not drawn:
             _nothing(runs.rows, complete=runs.complete)

@@ -1,0 +1,188 @@
+"""Latitude and longitude as meters on a plane, around the middle of a public box; and which columns may hold them.
+
+Lambert's azimuthal equal-area projection of the WGS 84 ellipsoid in its closed form (Snyder, Map Projections: A Working
+Manual, USGS 1987, equations 3-11 to 3-18 and 24-17 to 24-26). Areas are exact. Lengths are true at the middle; at an
+angle c from it those across the way there are longer by 1/cos(c/2), and those along it shorter by cos(c/2): 0.001 %
+within a city, 0.1 % at 500 km, 3 % at 3,000 km, which is as far as a box may reach.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpviz.core import Box, FloatArray
+from dpviz.data.bounds import rounded_outward
+from dpviz.data.decoding import TableError
+
+MAJOR = 6_378_137.0  # m, semi-major axis of WGS 84
+E2 = 0.006_694_379_990_141_316  # its squared eccentricity
+E = E2**0.5
+REACH = 3_000_000.0  # m, from the middle to the farthest corner of a box
+ALONG = 181  # points on each side of a box whose places are looked at
+EAST, NORTH, METER = "east", "north", "m"
+MOST_LATITUDE, TURN = 90.0, 360.0  # degrees
+MOST_ODD = 0.01  # of the values of a column that may lie outside of what degrees can be
+
+_LATITUDE = re.compile(r"(?:^|(?<=[^a-z]))(latitude|lat|breitengrad|breite)(?=$|[^a-z])")
+_LONGITUDE = ("longitude", "long", "lon", "lng", "laengengrad", "längengrad", "länge", "laenge")
+_WEAK = (("y", "x"), ("north", "east"), ("northing", "easting"))
+
+
+def _q(latitude: FloatArray) -> FloatArray:
+    """Return Snyder's q (3-12) of latitudes in radians; q / q(90°) is the sine of the authalic latitude."""
+    sine = np.sin(latitude)
+    return np.asarray(
+        (1.0 - E2) * (sine / (1.0 - E2 * sine * sine) - np.log((1.0 - E * sine) / (1.0 + E * sine)) / (2.0 * E))
+    )
+
+
+_POLE = float(_q(np.array(np.pi / 2.0)))
+_AUTHALIC = MAJOR * (_POLE / 2.0) ** 0.5  # m, radius of the sphere of the same area
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMap:
+    """The plane around a public middle, degrees; `axes` are the features that point east and north."""
+
+    latitude: float
+    longitude: float
+    axes: tuple[int, int] = (0, 1)
+
+    def to_meters(self, degrees: FloatArray) -> FloatArray:
+        """Return (n, 2) meters east and north of the middle of (n, 2) latitudes and longitudes, each by itself."""
+        turned = np.radians(self.wrapped(np.ascontiguousarray(degrees[:, 1])) - self.longitude)
+        sine = np.clip(_q(np.radians(np.ascontiguousarray(degrees[:, 0]))) / _POLE, -1.0, 1.0)
+        cosine = np.sqrt(1.0 - sine * sine)
+        middle_sine, middle_cosine, stretch = self._middle()
+        toward = cosine * np.cos(turned)
+        below = np.maximum(1.0 + middle_sine * sine + middle_cosine * toward, 1e-12)  # 0 on the other side of the Earth
+        scale = _AUTHALIC * np.sqrt(2.0 / below)
+        east = scale * stretch * cosine * np.sin(turned)
+        return np.column_stack([east, scale / stretch * (middle_cosine * sine - middle_sine * toward)])
+
+    def to_degrees(self, meters: FloatArray) -> FloatArray:
+        """Return the (n, 2) latitudes and longitudes of (n, 2) meters east and north of the middle."""
+        middle_sine, middle_cosine, stretch = self._middle()
+        x, y = meters[:, 0] / stretch, meters[:, 1] * stretch
+        far = np.hypot(x, y)
+        angle = 2.0 * np.arcsin(np.minimum(far / (2.0 * _AUTHALIC), 1.0))
+        share = np.divide(np.sin(angle), far, out=np.full_like(far, 1.0 / _AUTHALIC), where=far > 0.0)
+        sine = np.clip(np.cos(angle) * middle_sine + y * share * middle_cosine, -1.0, 1.0)
+        turned = np.arctan2(x * share, middle_cosine * np.cos(angle) - y * middle_sine * share)
+        authalic = np.arcsin(sine)
+        latitude = (
+            authalic
+            + (E2 / 3.0 + 31.0 * E2**2 / 180.0 + 517.0 * E2**3 / 5040.0) * np.sin(2.0 * authalic)
+            + (23.0 * E2**2 / 360.0 + 251.0 * E2**3 / 3780.0) * np.sin(4.0 * authalic)
+            + 761.0 * E2**3 / 45360.0 * np.sin(6.0 * authalic)
+        )
+        return np.column_stack([np.degrees(latitude), self.longitude + np.degrees(turned)])
+
+    def wrapped(self, longitudes: FloatArray) -> FloatArray:
+        """Return longitudes within half a turn of the middle: -179 is 181 where the middle is 180."""
+        return longitudes - TURN * np.round((longitudes - self.longitude) / TURN)
+
+    @property
+    def words(self) -> str:
+        """Where the plane is, as a sentence that goes on."""
+        return (
+            f" East and north are meters from latitude {self.latitude:.5g}, longitude {self.longitude:.6g}; north is "
+            "up and areas are true. No land is drawn."
+        )
+
+    def _middle(self) -> tuple[float, float, float]:
+        """Return sine and cosine of the middle's authalic latitude, and Snyder's D (24-20)."""
+        latitude = np.radians(self.latitude)
+        sine = float(_q(np.array(latitude))) / _POLE
+        cosine = float(np.sqrt(1.0 - sine * sine))
+        across = float(np.cos(latitude) / np.sqrt(1.0 - E2 * np.sin(latitude) ** 2))
+        return sine, cosine, MAJOR * across / (_AUTHALIC * cosine)
+
+
+def map_of(degrees: Box) -> tuple[LocalMap, Box]:
+    """Return the plane around the middle of public bounds (latitude, longitude), and the square there that holds them.
+
+    A square, so that a length is as long in all directions in every unit of the box. Raises TableError for bounds that
+    are no degrees, or reach too far for a plane.
+    """
+    (south, west), (north, east) = degrees.low.tolist(), degrees.high.tolist()
+    if south < -MOST_LATITUDE or north > MOST_LATITUDE or west < -TURN or east > TURN or east - west > TURN:
+        raise TableError(
+            f"The map ran from latitude {south:g} to {north:g} and from longitude {west:g} to {east:g}, but latitudes "
+            "are from -90 to 90 degrees and longitudes from -180 to 180. Correct its bounds, or take the columns as "
+            "plain numbers."
+        )
+    here = LocalMap(south / 2.0 + north / 2.0, west / 2.0 + east / 2.0)
+    up, across = np.linspace(south, north, ALONG), np.linspace(west, east, ALONG)
+    edges = [(up, np.full(ALONG, end)) for end in (west, east)] + [
+        (np.full(ALONG, end), across) for end in (south, north)
+    ]
+    # The two ends of a whole turn are one place; just inside of it each stands on its own side.
+    outline = np.concatenate([here.to_meters(np.column_stack(edge)) for edge in edges])
+    farthest = float(np.hypot(*outline.T).max())
+    if farthest > REACH or east - west > TURN / 2.0:
+        raise TableError(
+            f"The map reached {farthest / 1000.0:,.0f} km from its middle, but a plane shows at most "
+            f"{REACH / 1000.0:,.0f} km without wrong lengths. Type narrower bounds of latitude and longitude, or take "
+            "the columns as plain numbers."
+        )
+    half = rounded_outward(-float(np.abs(outline).max()), float(np.abs(outline).max())).high
+    return here, Box.cube(-half, half, 2)
+
+
+def filled(values: FloatArray, box: Box, axes: tuple[int, int] | None) -> FloatArray:
+    """Put missing values (n, d) into the middle of `box`, and longitudes on the middle's side of the Earth."""
+    filled = np.where(np.isnan(values), box.low / 2 + box.high / 2, values)
+    if axes is not None:
+        middle = (box.low[list(axes)] + box.high[list(axes)]) / 2.0
+        filled[:, axes[1]] = LocalMap(*middle.tolist()).wrapped(filled[:, axes[1]])
+    return filled
+
+
+def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[FloatArray, Box, LocalMap]:
+    """Turn the features `axes`, latitude and longitude, of points (n, d) in `box` into meters, east before north."""
+    columns, (first, second) = list(axes), sorted(axes)
+    here, square = map_of(Box(box.low[columns], box.high[columns]))
+    moved, low, high = points.copy(), box.low.copy(), box.high.copy()
+    moved[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
+    low[[first, second]], high[[first, second]] = square.low, square.high
+    return moved, Box(low, high), replace(here, axes=(first, second))
+
+
+def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | None, bool]:
+    """Return which two of the numeric `columns` may be latitude and longitude, and whether that is sure enough.
+
+    Goes by names, pairs and ranges. It looks at the values, so it is NOT private: a suggestion for the curator to take.
+    """
+    lower = {name.lower(): name for name in columns}
+    named = [(name, partner) for name in columns for partner in [_partner(name, lower)] if partner is not None]
+    fitting = [pair for pair in named if _in_degrees(columns, pair)]
+    if fitting:
+        return fitting[0], len(named) == 1
+    weak = [(lower[y], lower[x]) for y, x in _WEAK if y in lower and x in lower]
+    return next((pair for pair in weak if _in_degrees(columns, pair)), None), False
+
+
+def _partner(name: str, lower: Mapping[str, str]) -> str | None:
+    """Return the column that is called as `name` but for the word for longitude in place of that for latitude."""
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    found = _LATITUDE.search(split)
+    if found is None:
+        return None
+    for word in _LONGITUDE:
+        wanted = f"{split[: found.start()]}{word}{split[found.end() :]}"
+        for given, own in lower.items():
+            if wanted in (given, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", own).lower()) and own != name:
+                return own
+    return None
+
+
+def _in_degrees(columns: Mapping[str, FloatArray], pair: tuple[str, str]) -> bool:
+    """Say whether nearly all values of a pair of columns can be degrees, and are not all whole numbers."""
+    for name, most in zip(pair, (MOST_LATITUDE, TURN), strict=True):
+        values = columns[name][np.isfinite(columns[name])]
+        if not values.size or np.mean(np.abs(values) > most) > MOST_ODD or (values == np.round(values)).all():
+            return False
+    return True

@@ -1,0 +1,106 @@
+"""From the answers about a person's own table to its data set, and the answers that its columns suggest."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from dpviz.data import Dataset, Scaling, Table, TableError
+from dpviz.data.choices import Choices
+from dpviz.data.geography import likely_map
+from dpviz.ui.data import bounding, kept, upload_form
+
+FIRST_FEATURES = 2
+NO_LABEL, NO_MAP = "", ""
+PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "unnamed: 0")  # of columns that only count
+_FOR = "dpviz:answers-for"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """A data set out of a file, the scalars it follows from, and the file's fingerprint."""
+
+    dataset: Dataset
+    key: tuple[Any, ...]
+    digest: str
+    name: str  # of the file
+    form: Choices  # what was answered
+
+
+def described() -> tuple[Described | None, str]:
+    """Return what the file and the answers make, or why it is no data set yet: "" where something is not answered.
+
+    The reason can name a cell or a count: it is the curator's.
+    """
+    try:
+        table = kept.table()
+        if table is None:
+            return None, ""
+        _suggest(table)
+        form = _answered(table)
+        if form is None:
+            return None, ""
+        dataset = form.dataset(table)
+    except (TableError, ValueError) as error:  # also of a box that ends before it begins
+        return None, str(error)
+    box = form.box(table)
+    bounds = (*box.low.tolist(), *box.high.tolist())
+    choices = (form.label, form.missing, form.scaling, form.max_rows, form.units, form.place)
+    key = (table.digest, form.features, bounds, *choices, dataset.bounds_from_data)
+    return Described(dataset, key, table.digest, table.name, form), ""
+
+
+def _suggest(table: Table) -> None:
+    """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
+    number, form = upload_form.expected(table)
+    if st.session_state.get(_FOR) == (table.digest, number):
+        return
+    st.session_state[_FOR] = (table.digest, number)
+    if form is not None:
+        kept.set_answers(
+            {
+                "features": list(form.features),
+                "label": form.label or NO_LABEL,
+                "missing": form.missing,
+                "scaled": form.scaling == "unit",
+                "rows": form.max_rows,
+                "place": form.place or NO_MAP,
+                **bounding.answers_of(form.features, form.how, form.bounds, form.units),
+            }
+        )
+        return
+    numeric = table.numeric_columns
+    if (before := kept.answer("features")) and set(before) <= set(numeric):
+        return  # another file of the same columns: bounds are typed once
+    pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
+    counting = {each for each in numeric if each.lower() in PLAIN_NAMES}
+    first = [each for each in numeric if each not in counting] or list(numeric)
+    features = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
+    kept.set_answers({"features": features, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})
+
+
+def _answered(table: Table) -> Choices | None:
+    """Return the answers as one object, None while there are too few. Raises TableError for a table without numbers."""
+    if not table.numeric_columns:
+        raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
+    features = tuple(each for each in kept.answer("features", ()) if each in table.numeric_columns)
+    bounds = bounding.pairs(features)
+    if not features or bounds is None:
+        return None
+    label, rows, missing = kept.answer("label", NO_LABEL), kept.answer("rows"), kept.answer("missing", "error")
+    scaling: Scaling = "unit" if kept.answer("scaled", False) else "none"
+    known = label in (*table.text_columns, *table.numeric_columns) and label not in features
+    chosen = Choices(features, label if known else None, missing, scaling)
+    chosen = replace(chosen, max_rows=None if rows is None else int(rows), place=place_of(features))
+    return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features))
+
+
+def place_of(features: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return which of the features are latitude and longitude, as answered."""
+    found = kept.answer("place", NO_MAP)
+    return tuple(found) if found and set(found) <= set(features) else None
+
+
+def forget() -> None:
+    """Let the next file have its answers suggested anew."""
+    st.session_state.pop(_FOR, None)

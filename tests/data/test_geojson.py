@@ -1,0 +1,75 @@
+"""GeoJSON points as a table, and files that mean harm."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from dpviz.data import TableError, read_confined, read_table
+
+
+def feature(longitude, latitude, /, **properties):
+    place = {"type": "Point", "coordinates": [longitude, latitude]}
+    return {"type": "Feature", "geometry": place, "properties": properties}
+
+
+def collection(*features, **more):
+    return json.dumps({"type": "FeatureCollection", "features": list(features), **more}).encode()
+
+
+def test_points_become_rows_with_their_numbers_and_texts():
+    many = {"type": "MultiPoint", "coordinates": [[1.5, 2.5], [3.5, 4.5, 99.0]]}
+    data = collection(
+        feature(11.57, 48.14, age=31, town="Ulm ", ok=True, tags=["a"]),
+        feature(-70.25, -33, age=None, latitude=7),
+        {"type": "Feature", "geometry": None, "properties": None},
+        {"type": "Feature", "geometry": many, "properties": {"age": 1e3}},
+    )
+    table = read_table(io.BytesIO(b"\n " + data))
+    numbers = table.nonprivate_columns.nonprivate_numbers
+    assert np.array_equal(numbers["latitude"], [48.14, -33.0, np.nan, 2.5, 4.5], equal_nan=True)
+    assert np.array_equal(numbers["longitude"], [11.57, -70.25, np.nan, 1.5, 3.5], equal_nan=True)
+    assert np.array_equal(numbers["age"], [31.0, np.nan, np.nan, 1e3, 1e3], equal_nan=True)
+    assert numbers["latitude (2)"][1] == 7.0
+    assert table.text_columns == ("town", "ok")
+    assert any("lists or objects" in note for note in table.notes)
+    assert any("Heights" in note for note in table.notes)
+
+
+POLYGON = {"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"a": 1}', "GeoJSON with points"),
+        (b'[{"lat": 1}]', "no GeoJSON object"),
+        (collection(), "without a feature"),
+        (collection(POLYGON), "only points are read"),
+        (collection(feature(1.0, "north")), "without two numbers"),
+        (collection("x"), "no object"),
+        (collection(feature(1.0, 2.0), crs={"properties": {"name": "urn:ogc:def:crs:EPSG::3857"}}), "WGS 84"),
+        (b'{"type": "FeatureCollection", "features": [', "damaged"),
+        (b'{"a":' * 20_000, "nested too deeply"),
+        (b'{"type":"Point","coordinates":' + b"[" * 90_000, "nested too deeply"),
+        (collection(*[feature(1, 2, **{f"p{i}": i}) for i in range(300)]), "columns"),
+        (b'{"type":"FeatureCollection","features":[' + b"{}," * 200_001 + b"{}]}", "rows"),
+    ],
+)
+def test_what_is_no_table_of_points_is_refused_with_a_way_out(data, words):
+    with pytest.raises(TableError, match=words) as found:
+        read_table(io.BytesIO(data))
+    assert len(str(found.value)) < 400
+
+
+def test_numbers_of_thousands_of_digits_are_numbers_or_missing():
+    row = json.dumps(feature(1.0, 2.0, n=0)).replace('"n": 0', f'"n": 1{"0" * 5_000}')
+    table = read_table(io.BytesIO(f'{{"type":"FeatureCollection","features":[{row}]}}'.encode()))
+    assert any("infinite" in note for note in table.notes)
+
+
+def test_a_bomb_of_lists_ends_only_its_own_process():
+    bomb = b'{"type":"FeatureCollection","features":[' + b"[]," * 8_000_000 + b"[]]}"
+    with pytest.raises(TableError, match=r"MB of memory|5 seconds|rows"):
+        read_confined(io.BytesIO(bomb))
