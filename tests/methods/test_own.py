@@ -42,7 +42,7 @@ from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import run_trials
 from dpviz.tools.two_worlds.story import Change
-from dpviz.tools.two_worlds.story.cloud import Question, run_world
+from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 
 
 def page(name):
@@ -69,11 +69,11 @@ if __name__ == "__main__":
     scene = story.scene(told, View(), rng=np.random.default_rng(0))
     grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": name}]}
     (row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
+    asked = WorldsQuestion(name, (), Change("remove", 3), params)
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # long work is done so
-        elsewhere = pool.apply(run_world, (data.points, data.box, Question(name, (), Change("remove", 3), params), 0, 4,
-                                           (1,)))
+        elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))
     told_of = {key: audited(cases()[key], runs=RUNS, seed=1) for key in (name, "noise_forgotten")}
-    again = recipe.Run(method.place, story.place, params)
+    again = recipe.RecipeRun(method.place, story.place, params)
     made = recipe.script(recipe.Recipe(recipe.Data("blobs", 200, 0), (again,), 5, View(), False))
     Path("script.py").write_text(made, "utf-8")
     app = AppTest.from_file("ROOT/app.py", default_timeout=60).run()
