@@ -54,7 +54,9 @@ def page(name):
 
 
 def drawn(name):
-    shown = AppTest.from_function(page, args=(name,), default_timeout=60).run()
+    opening = AppTest.from_function(page, args=(name,), default_timeout=60)
+    opening.query_params[f"{name}_tab"] = "audit"
+    shown = opening.run()
     found = {"title": shown.title, "errors": shown.error, "exceptions": shown.exception}
     return {what: [each.value for each in all_] for what, all_ in found.items()}
 

@@ -16,7 +16,8 @@ WORDS = (
     "The method runs on two small worlds that differ in one record, as often in each. How well their releases can be "
     "told apart bounds from below how much privacy is lost."
 )
-MORE = "Other neighbors, modes and runs →"
+RUNS, SEED = 500, 0  # enough to see worlds that never look alike; the Audit page asks for others
+MORE = "Other ε, neighbors, modes and runs →"
 
 
 @st.fragment
@@ -26,7 +27,7 @@ def tab(frame: PageFrame, method: str) -> None:
         return
     st.caption(WORDS)
     case = next(each for each in cases().values() if each.method == method)
-    question = audit.AuditQuestion(case.key, CONSTRUCTED, int(audit.RUNS.default or 0), int(audit.SEED.default or 0))
+    question = audit.AuditQuestion(case.key, CONSTRUCTED, 1.0, RUNS, SEED)
     try:
         audited = audit.found(frame, question, case)
     except ValueError as error:  # the method does not run on these worlds, and its words say why
