@@ -71,6 +71,7 @@ def _page(name: str, title: str, draw: Callable[[], None], *, default: bool = Fa
 
 def _wrong(name: str) -> None:
     """Say what is wrong in a file whose method cannot be shown."""
+    st.html(home.STYLE)
     st.title(f"{name}.py", anchor=False)
     st.error(state.plain(WRONG[name]))
     st.caption(MEND)

@@ -58,7 +58,9 @@ def drawn(name):
     opening.query_params[f"{name}_tab"] = "audit"
     shown = opening.run()
     found = {"title": shown.title, "errors": shown.error, "exceptions": shown.exception}
-    return {what: [each.value for each in all_] for what, all_ in found.items()}
+    slider = "".join(str(each.proto) for each in shown.get("bidi_component"))
+    return {what: [each.value for each in all_] for what, all_ in found.items()} | {
+        "odds": "An attacker is right" in slider, "unproved": "No limit is proved" in slider}
 
 
 if __name__ == "__main__":
@@ -135,7 +137,9 @@ def test_it_has_what_every_method_has(answer):
     assert answer["many"] == 3
     assert answer["cloud"] == 4
     assert answer["entry"]
-    assert answer["pages"]["noisy_means"] == {"title": ["Noisy means"], "errors": [], "exceptions": []}
+    page = answer["pages"]["noisy_means"]
+    assert [page["title"], page["errors"], page["exceptions"]] == [["Noisy means"], [], []]
+    assert [page["odds"], page["unproved"]] == [True, False]
 
 
 def test_its_picture_has_a_stop_for_each_step_and_the_noise_for_the_curator_alone(answer):
@@ -169,6 +173,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line_and_breaks_nothing(answer
     late = answer["pages"]["fails_late"]
     assert late["errors"][0].replace("\\", "") == "fails_late.py, line 4: NameError: name 'undefined' is not defined"
     assert late["exceptions"] == answer["home"] == []
+    assert [late["odds"], late["unproved"]] == [False, True]
     assert answer["first"] == ["Noisy means"]  # the app opens with it
 
 
