@@ -50,9 +50,9 @@ def class_of(algorithm: AnyAlgorithm) -> str:
             own, star = [*own, "*"], True
         default = "" if each.default is inspect.Parameter.empty else f" = {default_of(each.default)}"
         own.append(f"{each.name}: {each.annotation}{default}")
-    doc = "\n".join(f"    {line}" if line else "" for line in str(made.__doc__).strip().splitlines())
+    doc = str(made.__doc__).split("\n", 1)[0]
     return (
-        f'class {made.__name__}({made.__bases__[0].__name__}):\n    """{doc.strip()}\n    """\n\n'
+        f'class {made.__name__}({made.__bases__[0].__name__}):\n    """{doc} Its parameters are told by `help`."""\n\n'
         f"    def __init__({', '.join(own)}) -> None: ...\n"
     )
 
