@@ -137,8 +137,7 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         return
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
-    audited = found(frame, question, case)
-    if audited is None:
+    if (audited := found(frame, question, case)) is None:
         return
     with lead:
         panel.sentence(story.sentence(audited), public=frame.public)
@@ -220,10 +219,9 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
             for world in (0, 1)
         ]
     else:
-        found = _parts(frame, question, sizes)
-        if found is None:
+        if (answers := _parts(frame, question, sizes)) is None:
             return None
-        parts = found
+        parts = answers
     half = len(parts) // 2
     first: list[Outcomes] = list(parts[:half])
     bound = audit_tasks.together(case, first, list(parts[half:]))
