@@ -1,3 +1,32 @@
-"""dpviz: see what differential privacy does to clustering."""
+"""dpviz: see what differential privacy does to clustering.
+
+Importing it loads nothing else: what it offers is loaded when it is called.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpviz.accounting.budgets import OpenBudget
 
 __version__ = "0.1.0"
+
+
+def budget(
+    epsilon: float | None = None, delta: float = 0.0, *, rho: float | None = None, neighbors: str = "add_remove"
+) -> "OpenBudget":
+    """Return a budget for a `with` block: releases of `dpviz.estimators` made inside are added up.
+
+    One that would exceed the budget is refused before it runs, as is one of which nothing is proved. All releases count
+    as if they were on the same records, which is never too little. Give `epsilon` > 0 with the `delta` in [0, 1) of
+    all releases together, or `rho` > 0 for zCDP, where `delta` is only where epsilon is read off. `neighbors` is
+    "add_remove" or "replace". Work in other processes (n_jobs) is not seen: keep to this one.
+
+        with dpviz.budget(epsilon=3) as b:
+            DPM(epsilon=1, bounds=(0, 1)).fit(X)
+            b.epsilon_spent, b.delta_spent, b.releases
+
+    Raises ValueError for a budget that cannot be; BudgetError, one of them, is raised by what does not fit.
+    """
+    from dpviz.accounting.budgets import OpenBudget
+
+    return OpenBudget(epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.methods import BROKEN, CATALOGUE
+from dpviz.methods import BROKEN, CATALOGUE, OWN, WRONG
 from dpviz.stories.method import AnyMethod
 from dpviz.tools import pages
 from dpviz.tools.plain import page as plain
@@ -21,12 +21,15 @@ PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
 ACROSS = pages()  # that are no method's
 ICON = ASSETS / "icon.png"
+MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
+_OPENED = "dpviz:opened"  # whether a session has seen a page: the first is that of a file of one's own
 
 
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
     shown = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
+    shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
     shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
     page = st.navigation([_page(HOME, "Home", home.show, default=True), *shown.values()], position="top")
@@ -42,6 +45,10 @@ def run() -> None:
             st.switch_page(shown[wanted], query_params=given)
     elif query:
         st.switch_page(shown[lesson_panel.page_of(query) or next(iter(shown))], query_params=given)
+    elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
+        st.session_state[_OPENED] = True
+        st.switch_page(shown[own])
+    st.session_state[_OPENED] = True
     for problem in BROKEN:
         st.error(problem)
     above = st.container()
@@ -60,6 +67,14 @@ def _page(name: str, title: str, draw: Callable[[], None], *, default: bool = Fa
     if file.exists():
         return st.Page(file, title=title, default=default)
     return st.Page(draw, title=title, url_path=name, default=default)
+
+
+def _wrong(name: str) -> None:
+    """Say what is wrong in a file whose method cannot be shown."""
+    st.html(home.STYLE)
+    st.title(f"{name}.py", anchor=False)
+    st.error(state.plain(WRONG[name]))
+    st.caption(MEND)
 
 
 def draw(method: AnyMethod) -> None:

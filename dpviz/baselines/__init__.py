@@ -10,6 +10,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="lloyd",
         title=lloyd.TITLE,
+        estimator="Lloyd",
         place="dpviz.baselines.lloyd",
         Params=lloyd.Params,
         fit=lloyd.fit,
@@ -19,6 +20,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="blum",
         title=blum.TITLE,
+        estimator="BLUM",
         place="dpviz.baselines.blum",
         Params=blum.Params,
         fit=blum.fit,
@@ -29,6 +31,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="dwork",
         title=dwork.TITLE,
+        estimator="DWORK",
         place="dpviz.baselines.dwork",
         Params=dwork.Params,
         fit=dwork.fit,
@@ -39,6 +42,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="su",
         title=su.TITLE,
+        estimator="DPLloyd",
         place="dpviz.baselines.su",
         Params=su.Params,
         fit=su.fit,
@@ -49,6 +53,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="gupt",
         title=gupt.TITLE,
+        estimator="GUPT",
         place="dpviz.baselines.gupt",
         Params=gupt.Params,
         fit=gupt.fit,
@@ -59,6 +64,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="privgene",
         title=privgene.TITLE,
+        estimator="PrivGene",
         place="dpviz.baselines.privgene",
         Params=privgene.Params,
         fit=privgene.fit,
@@ -69,6 +75,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="eugkm",
         title=eugkm.TITLE,
+        estimator="EUGkM",
         place="dpviz.baselines.eugkm",
         Params=eugkm.Params,
         fit=eugkm.fit,
@@ -80,6 +87,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="lsh_splits",
         title=lsh_splits.TITLE,
+        estimator="LSHSplits",
         place="dpviz.baselines.lsh_splits",
         Params=lsh_splits.Params,
         fit=lsh_splits.fit,
@@ -90,6 +98,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
     Algorithm(
         name="em_mc",
         title=em_mc.TITLE,
+        estimator="EMMC",
         place="dpviz.baselines.em_mc",
         Params=em_mc.Params,
         fit=em_mc.fit,

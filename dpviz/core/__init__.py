@@ -10,7 +10,7 @@ from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knob
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.rows import projections, squared_distances, squared_norms
-from dpviz.core.run import CentersRelease, Event, PointsRelease, Release, Result, Step
+from dpviz.core.run import CentersRelease, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
     "Adjacency",
@@ -33,6 +33,7 @@ __all__ = [
     "Knob",
     "KnobError",
     "Labels",
+    "MovedCenters",
     "Points",
     "PointsRelease",
     "Release",

@@ -112,6 +112,7 @@ class Algorithm(Generic[P, R, S]):
     targets: Targets[R] | None = None
     entries: tuple[Entry, ...] = ()  # of a comparison
     varied: tuple[Varied, ...] = ()  # of a comparison that asks for a second parameter
+    estimator: str = ""  # its class in `dpviz.estimators`; "": made of its name
 
     @property
     def has_start(self) -> bool:

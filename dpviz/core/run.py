@@ -19,6 +19,14 @@ class Step:
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedCenters(Step):
+    """A step that any method may yield whose centers move: the picture of a method without its own draws it."""
+
+    centers: Centers  # (k, d) data units, with their noise
+    nonprivate_centers: Centers | None = None  # (k, d) data units, the same before their noise
+
+
 class Event:
     """Base of one fact about noise that was added; `dpviz.accounting` adds facts up."""
 

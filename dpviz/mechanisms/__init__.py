@@ -7,7 +7,7 @@ floating point with every generator.
 """
 
 from dpviz.mechanisms.additive import gaussian, laplace
-from dpviz.mechanisms.caveats import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT
+from dpviz.mechanisms.caveats import CHOICES_CAVEAT, FROM_DATA, POINTS_CAVEAT, SUMS_CAVEAT
 from dpviz.mechanisms.laplace_density import corner_probability, inside_probability, log_density, redraw_loss
 from dpviz.mechanisms.nd_laplace import (
     PerturbationArea,
@@ -32,6 +32,7 @@ from dpviz.mechanisms.selection import Indices, exponential, exponential_probabi
 __all__ = [
     "CHOICES_CAVEAT",
     "DOMAINS",
+    "FROM_DATA",
     "POINTS_CAVEAT",
     "SUMS_CAVEAT",
     "GridCells",

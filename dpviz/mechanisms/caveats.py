@@ -12,3 +12,4 @@ POINTS_CAVEAT = (
     "Records are moved in floating point, with secret noise too: the proof is for real numbers and does not cover the "
     "last bits. A short seed can be searched for from the release."
 )
+FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."

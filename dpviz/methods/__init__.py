@@ -1,12 +1,14 @@
-"""The catalogue of methods: one folder each, and those that other packages declare."""
+"""The catalogue of methods: one folder each, those that other packages declare, and those of a person's own files."""
 
+import inspect
 from collections.abc import Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import MappingProxyType
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm
-from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, source_target
+from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.method import AnyMethod, Method
 from dpviz.stories.story import AnyStory
 
@@ -27,6 +29,8 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tup
     for point in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
         try:
             method = point.load()
+            if inspect.ismodule(method):
+                method = own.method_of(point.name, vars(method), Path(str(method.__file__)))
         except Exception as error:  # whatever another package does, the others' methods stay
             broken.append(f"The method {point.name!r} of {point.value} could not be loaded: {error}")
             continue
@@ -39,9 +43,26 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tup
     return found, tuple(broken)
 
 
+def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
+    """Return the methods of a person's own files, by name, and what is wrong with the rest of them."""
+    found: dict[str, AnyMethod] = {}
+    wrong: dict[str, str] = {}
+    for path in own.files():
+        try:
+            method = own.load(path, {**known, **BASELINES, **found})
+        except own.OwnMethodError as error:
+            wrong[path.stem] = str(error)
+        else:
+            found[method.name] = method
+    return found, wrong
+
+
 _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
 _theirs, BROKEN = _declared(_ours)  # BROKEN: what cannot be shown, in words for the screen
-CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs})
+_own, _wrong = _brought({**_ours, **_theirs})
+OWN: tuple[str, ...] = tuple(_own)  # names of methods from a person's own files
+WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method that can be shown -> why, for the screen
+CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs, **_own})
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
 
@@ -56,6 +77,8 @@ __all__ = [
     "ALGORITHMS",
     "BROKEN",
     "CATALOGUE",
+    "OWN",
+    "WRONG",
     "convergent_kmeans",
     "dpm",
     "morse",

@@ -1,19 +1,24 @@
-"""The story of any method that releases centers and has no story of its own: box, records, released centers."""
+"""The story of any method that releases centers and has no story of its own: box, records, released centers.
 
-from collections.abc import Sequence
+A method that yields `MovedCenters` has a stop for each of them, for the curator; where they say what the centers were
+before their noise, and the run's events name noise that was added, arrows show it.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpviz.core import CentersRelease, Points, Result, Step, unit_records
-from dpviz.plots import Frame, Scene
+from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, SequenceEvent
+from dpviz.core import Centers, CentersRelease, Event, FloatArray, MovedCenters, Points, Result, Step, unit_records
+from dpviz.plots import Frame, Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers_context import CentersContext, drawable
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
-from dpviz.stories.stage import RELEASED, Clock, Stage
+from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Clock, Stage, StepsScene
 from dpviz.stories.story import Charts, Story
 from dpviz.stories.view import View, Words, project
 
@@ -25,6 +30,7 @@ TERMS = (
     ("Lloyd's", "k-means without privacy, with as many centers: what the method is compared with."),
 )
 FRAMES = (Frame("Records", "What the curator has."), Frame("Release", "What the world sees."))
+PHASES = ("step",)
 CAPTION = "Colors are clusters. Gray is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
@@ -74,16 +80,19 @@ def scene(told: AnyCentersContext, view: View, *, rng: np.random.Generator) -> S
     """Return the picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
     del rng  # other stories illustrate a law with draws
     plane = project(view, told.words, told.unit)
-    stage = Stage(plane, Clock(0, ()))  # the records, then the release
-    always = stage.clock.always()
+    moves = [step for step in told.result.trace if isinstance(step, MovedCenters)]
+    stage = Stage(plane, Clock(len(moves), PHASES))  # the records, the steps, then the release
+    always, release = stage.clock.always(), stage.clock.release
     layers = (
         *ground.box_layer(stage, public=told.words.box_public),
-        ground.record_layer(told.unit, [None, told.nonprivate_members], {0: 0, 1: 1}, stage),
-        *ground.border_layer("Borders", RELEASED, {1: 0}, told.final[None], stage),
-        stage.marks("Released center", RELEASED, {1: 0}, told.final[None], size=12.0),
+        ground.record_layer(told.unit, [None, told.nonprivate_members], always | {release: 1}, stage),
+        *_moves(moves, told, stage),
+        *ground.border_layer("Borders", RELEASED, {release: 0}, told.final[None], stage),
+        stage.marks("Released center", RELEASED, {release: 0}, told.final[None], size=12.0),
     )
     k = len(told.final)
-    return Scene(
+    steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
+    return StepsScene(
         title=told.words.title,
         alt=f"{told.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records.",
         caption=CAPTION,
@@ -92,10 +101,45 @@ def scene(told: AnyCentersContext, view: View, *, rng: np.random.Generator) -> S
         y=plane.y,
         axes_public=not plane.nonprivate,
         layers=layers,
-        frames=FRAMES,
+        frames=(FRAMES[0], *steps, FRAMES[1]),
         start_frame=len(always) - 1,
         group_names=tuple(f"cluster {i + 1}" for i in range(k)),
     )
+
+
+def _moves(moves: Sequence[MovedCenters], told: AnyCentersContext, stage: Stage) -> Iterator[Layer]:
+    """Yield the centers of each step, and the noise on them: the curator's, as how many steps there are is."""
+    if not moves:
+        return
+    noisy = any(map(_is_added, told.result.events))
+    for k in sorted({len(step.centers) for step in moves}):  # marks of one layer are equally many
+        some = {i: step for i, step in enumerate(moves) if len(step.centers) == k}
+        rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
+        centers = _unit([step.centers for step in some.values()], told)
+        yield stage.marks("Center of the step", UNRELEASED, rows, centers, size=10.0)
+        if not noisy or all(step.nonprivate_centers is None for step in some.values()):
+            continue
+        before = (step.nonprivate_centers for step in some.values())
+        exact = _unit(
+            [step.centers if each is None else each for step, each in zip(some.values(), before, strict=True)], told
+        )
+        if np.array_equal(moves[-1].centers, told.result.release.centers) and len(moves) - 1 in some:
+            rows = rows | {stage.clock.release: len(some) - 1}  # the last step's centers are what is released
+        yield stage.arrows("Noise of the step", SECRET_NOISE, rows, exact, centers, size=2.0)
+        yield stage.marks("Center before noise", SECRET, rows, exact, symbol="ring", size=9.0)
+
+
+def _unit(centers: Sequence[Centers], told: AnyCentersContext) -> FloatArray:
+    return told.words.box.to_unit(np.stack(centers))
+
+
+def _is_added(event: Event) -> bool:
+    """Whether an event is noise that was added to a number, and not a choice."""
+    if isinstance(event, SequenceEvent):
+        return any(map(_is_added, event.events))
+    if isinstance(event, ParallelEvent):
+        return any(map(_is_added, event.parts))
+    return isinstance(event, LaplaceEvent | GaussianEvent)
 
 
 def side_charts(told: AnyCentersContext) -> Charts:

@@ -9,6 +9,7 @@ from typing import Any
 from dpviz.data.choices import Choices
 from dpviz.stories.view import View
 
+GIVEN = "dpviz.methods.own"  # where the parameters are of a method that brings none of its own
 UPLOAD = "people.csv"  # stands for the file that only its owner has
 
 
@@ -146,6 +147,8 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
     if targets:
         found["dpviz.data.target_pairs"] = targets
     for run in recipe.runs:
+        if type(run.params).__module__ == GIVEN:
+            found[GIVEN] = [type(run.params).__name__]
         for _, value in run.from_page:
             if dataclasses.is_dataclass(value):
                 found[type(value).__module__] = [type(value).__name__]
@@ -207,7 +210,9 @@ def _params(params: Any, module: str, known: Mapping[str, str] = MappingProxyTyp
             continue
         nested = dataclasses.is_dataclass(value)
         parts.append(f"{field.name}={_params(value, module) if nested else repr(value)}")
-    return f"{module}.{type(params).__name__}({', '.join(parts)})"
+    made = type(params)
+    name = made.__name__ if made.__module__ == GIVEN else f"{module}.{made.__name__}"
+    return f"{name}({', '.join(parts)})"
 
 
 def _noise(recipe: Recipe) -> str:

@@ -120,6 +120,18 @@ class ExactScene(Scene):
         return replace(seen, layers=layers, frames=seen.frames[:1], start_frame=0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StepsScene(Scene):
+    """A run of which the public sees the first frame and the release: how many steps lie between is the curator's."""
+
+    def public(self) -> Scene:
+        """Return what is public of the two."""
+        seen = Scene.public(self)
+        ends = [0, len(self.frames) - 1]
+        layers = tuple(replace(layer, rows=layer.rows[ends]) for layer in seen.layers)
+        return replace(seen, layers=layers, frames=(self.frames[0], self.frames[-1]), start_frame=1)
+
+
 def stack(trace: tuple[Step, ...], name: str) -> FloatArray:
     """Return one field of every step, (T, ...)."""
     return np.stack([getattr(step, name) for step in trace])

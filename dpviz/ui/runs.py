@@ -24,7 +24,7 @@ from dpviz.core import (
     fingerprint,
     frozen,
 )
-from dpviz.mechanisms import SecretGenerator, public_rng
+from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
 from dpviz.stories import Words
 from dpviz.stories.story import AnyStory, RunContext, Story
 from dpviz.ui.data.picker import Source
@@ -37,7 +37,6 @@ _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
 _RELEASES = "dpviz:releases"
 
-FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
 TEACHING = (
     "Teaching run: its noise is drawn the quick way, in floating point, and can be reproduced from the seed, so it "
     "protects nobody. Use secret noise to release."

@@ -180,11 +180,13 @@ def _drawn(
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
         found = last_picture().recall(name)
-        runs = _told(frame, methods, noise) if found is None else found.runs
+        if found is not None:
+            return found
+        runs = _told(frame, methods, noise)
+        *_, drawn = last_picture().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
         _refuse(frame, error)
         return None
-    *_, drawn = [found] if found else last_picture().pack(name, runs, draw(runs), public=frame.public)
     return drawn
 
 

@@ -17,10 +17,22 @@ from dpviz import __version__
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
 from tests.browser.conftest import ROOT, start_server
-from tests.browser.test_app import SLOW, picture_of, press
+from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.plugin import write
 
 pytestmark = pytest.mark.browser
+OWN = "noisy_means"
+FRAME_TO_CLUSTERS = """
+import pandas as pd
+import dpviz
+from dpviz.data import load
+from dpviz.estimators import DPM
+data = load("blobs", n=300)
+frame = pd.DataFrame(data.points, columns=["east", "north"])
+with dpviz.budget(epsilon=2.0, delta=1e-4) as spent:
+    model = DPM(epsilon=2.0, bounds=data.box).fit(frame)
+print(model.guarantee_.proved.epsilon, spent.epsilon_spent, *model.feature_names_in_, len(model.predict(frame)))
+"""
 
 
 def run(*command: str, folder: Path, packages: Path | None = None) -> str:
@@ -75,7 +87,8 @@ def keep_machine_code(home: Path) -> None:
 @pytest.fixture(scope="module")
 def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("log") / "log"
-    found, process = start_server("", log, command=("dpviz",), home=installed)
+    own = str(ROOT / "docs" / "examples" / f"{OWN}.py")  # outside of the package
+    found, process = start_server(own, log, command=("dpviz", "run"), home=installed)
     yield found
     process.terminate()
     process.wait(timeout=20)
@@ -87,6 +100,11 @@ def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
     assert "reproduce" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
     entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
     assert "dpviz = dpviz.__main__:main" in entry
+
+
+def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(installed, tmp_path):
+    said = run("-c", FRAME_TO_CLUSTERS, folder=tmp_path, packages=installed).split()
+    assert said == ["2.0", "2.0", "east", "north", "300"]
 
 
 def test_every_page_shows(page: Page, address: str):
@@ -107,3 +125,19 @@ def test_a_method_from_outside_has_a_page_with_a_slider_that_moves_its_picture(p
     expect(page.get_by_role("heading", level=1)).to_have_text("One grid", timeout=SLOW)
     press(page, picture_of(page), "ε", "ArrowRight")
     expect(page).to_have_url(re.compile("epsilon="))
+
+
+def test_a_method_in_a_file_opens_first_and_has_steps_many_runs_two_worlds_audit_and_compare(page: Page, address: str):
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Noisy means", timeout=SLOW)
+    picture = picture_of(page)
+    go_to(picture, 2, "Step 2 of 3")
+    press(page, picture, "ε", "ArrowRight")
+    expect(page.locator("[data-dpviz-key=outcomes]")).to_be_visible(timeout=SLOW)  # of many runs
+    page.get_by_role("tab", name="Two worlds").click()
+    expect(page.locator("[data-dpviz-key=worlds]")).to_be_visible(timeout=SLOW)
+    page.get_by_role("tab", name="Audit").click()
+    expect(page.get_by_text("No violation found in 500 runs")).to_be_visible(timeout=SLOW)
+    page.goto(f"{address}/compare")
+    expect(page.get_by_text("Noisy means").first).to_be_visible(timeout=SLOW)
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)

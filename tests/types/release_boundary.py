@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpviz import budget
 from dpviz.attacks import (
     ClassifierRelease,
     LocationAdversary,
@@ -25,6 +26,7 @@ from dpviz.attacks import (
     tree_release,
 )
 from dpviz.core import Box, Centers, CentersRelease, Labels, Points, PointsRelease, Release, Result, Step
+from dpviz.estimators import DPM, ConvergentKMeans, NDLaplace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +108,19 @@ def the_game_refuses(played: LocationRound, place: LocationSecret, member: Membe
     attack(place)  # type: ignore[arg-type]
     attack(member)  # type: ignore[arg-type]
     reconstruct_mean(place)  # type: ignore[arg-type]
+
+
+def estimators_are_typed(records: Points, box: Box) -> None:
+    """Build and use estimators, whose classes are made when they are imported."""
+    labels: Labels = DPM(epsilon=1.0, bounds=box).fit(records).predict(records)
+    made = ConvergentKMeans(5, mode="repaired", bounds=((0, 0), (1, 1)), random_state=1)
+    moved: Points = NDLaplace(epsilon=2.0, bounds=(0.0, 1.0)).fit(records).transform(records)
+    attack(made.fit(moved).release_)
+    with budget(epsilon=3.0) as spent:
+        float(spent.epsilon_spent)
+    ConvergentKMeans("5", bounds=box)  # type: ignore[arg-type]
+    ConvergentKMeans(5, mode="repared", bounds=box)  # type: ignore[arg-type]
+    DPM(epsilon=str(labels), bounds=box)  # type: ignore[arg-type]
 
 
 def refused(step: Step, look_alike: LookAlike, result: Result[CentersRelease, LookAlike], centers: Centers) -> None:

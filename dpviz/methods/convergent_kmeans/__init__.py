@@ -67,6 +67,7 @@ STORY = Story(
 METHOD = Method(
     name="convergent_kmeans",
     title=algorithm.TITLE,
+    estimator="ConvergentKMeans",
     place="dpviz.methods.convergent_kmeans",
     Params=algorithm.Params,
     fit=algorithm.fit,

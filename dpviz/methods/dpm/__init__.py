@@ -57,6 +57,7 @@ STORY = Story(
 METHOD = Method(
     name="dpm",
     title=algorithm.TITLE,
+    estimator="DPM",
     place="dpviz.methods.dpm",
     Params=algorithm.Params,
     fit=algorithm.fit,

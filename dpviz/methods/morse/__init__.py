@@ -59,6 +59,7 @@ STORY = Story(
 METHOD = Method(
     name="morse",
     title=algorithm.TITLE,
+    estimator="MorseClustering",
     place="dpviz.methods.morse",
     Params=algorithm.Params,
     fit=algorithm.fit,

@@ -63,6 +63,7 @@ STORY = Story(
 METHOD = Method(
     name="nd_laplace",
     title=algorithm.TITLE,
+    estimator="NDLaplace",
     place="dpviz.methods.nd_laplace",
     Params=algorithm.Params,
     fit=algorithm.fit,

@@ -74,6 +74,7 @@ STORY = Story(
 METHOD = Method(
     name="source_target",
     title=algorithm.TITLE,
+    estimator="SourceTargetClustering",
     place="dpviz.methods.source_target",
     Params=algorithm.Params,
     fit=algorithm.fit,

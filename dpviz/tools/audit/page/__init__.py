@@ -137,16 +137,8 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         return
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
-    name = (frame.source.key, question)
-    if st.session_state.get(_STOPPED) == name:
-        asking.drop(frame.source, _WAIT)
-        st.info("Stopped. Nothing is shown of runs that are not complete.")
-        st.button("Run it again", on_click=_stop, args=(None,))
+    if (audited := found(frame, question, case)) is None:
         return
-    bound = _bound(frame, question, case)
-    if bound is None:
-        return
-    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     with lead:
         panel.sentence(story.sentence(audited), public=frame.public)
     if frame.public and audited.is_own:
@@ -163,6 +155,17 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
         if audited.is_own:
             st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def found(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> story.Audited | None:
+    """Return the finished audit; None while runs are missing or were stopped, with what can be done about it."""
+    if st.session_state.get(_STOPPED) == (frame.source.key, question):
+        asking.drop(frame.source, _WAIT)
+        st.info("Stopped. Nothing is shown of runs that are not complete.")
+        st.button("Run it again", on_click=_stop, args=(None,))
+        return None
+    bound = _bound(frame, question, case)
+    return None if bound is None else audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
 
 
 def under(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
@@ -216,10 +219,9 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
             for world in (0, 1)
         ]
     else:
-        found = _parts(frame, question, sizes)
-        if found is None:
+        if (answers := _parts(frame, question, sizes)) is None:
             return None
-        parts = found
+        parts = answers
     half = len(parts) // 2
     first: list[Outcomes] = list(parts[:half])
     bound = audit_tasks.together(case, first, list(parts[half:]))

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.mechanisms import FROM_DATA
 from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
@@ -17,7 +18,7 @@ from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
+from dpviz.ui.runs import Noise, honest, words_of
 
 NONE = "none"
 HEIGHT = 330  # CSS pixels

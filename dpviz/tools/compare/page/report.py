@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.mechanisms import FROM_DATA
 from dpviz.plots import Scene, svg
 from dpviz.stories.label import box_words, label_of
 from dpviz.stories.panel import number
@@ -18,7 +19,7 @@ from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import panel
 from dpviz.ui.export.report import SECRET, PageReport, written
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.runs import FROM_DATA, Noise, honest, words_of
+from dpviz.ui.runs import Noise, honest, words_of
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 QUESTION = (

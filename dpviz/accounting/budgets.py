@@ -1,0 +1,150 @@
+"""A budget that is open for a while: every release made meanwhile is added up, and refused before it exceeds it."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from types import TracebackType
+
+from dpviz.accounting.closed_forms import zcdp_epsilon
+from dpviz.accounting.composition import pure_epsilon, under_replace
+from dpviz.accounting.spending import ROUNDING, overspent
+from dpviz.core import Adjacency, Claim, Event, Guarantee
+
+NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
+_OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
+_LOCK = Lock()
+
+
+class BudgetError(ValueError):
+    """A release would exceed an open budget, or cannot be added to it; nothing has been released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One release in a budget: whose, and what is proved of it, under the budget's neighbors."""
+
+    title: str
+    claim: Claim
+
+
+class OpenBudget:
+    """Adds up releases on the same records by basic composition; see `dpviz.budget`."""
+
+    def __init__(self, *, epsilon: float | None, delta: float, rho: float | None, neighbors: str) -> None:
+        """Open nothing yet. Raises ValueError for a budget that cannot be."""
+        if neighbors not in NEIGHBORS:
+            raise ValueError(f"neighbors was {neighbors!r}, but it must be one of {', '.join(NEIGHBORS)}.")
+        if (epsilon is None) == (rho is None):
+            raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
+        for name, value in (("epsilon", epsilon), ("rho", rho)):
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"{name} was {value}, but it must be finite and > 0.")
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
+        self.epsilon, self.delta, self.rho = epsilon, delta, rho
+        self.adjacency = NEIGHBORS[neighbors]
+        self.releases: tuple[Spent, ...] = ()
+
+    @property
+    def rho_spent(self) -> float:
+        """Sum of rho; a pure epsilon counts as epsilon^2/2 (Bun & Steinke 2016, proposition 1.4 and lemma 1.7)."""
+        return math.fsum(_rho(each) for each in self.releases)
+
+    @property
+    def delta_spent(self) -> float:
+        """Sum of delta; with a budget of rho the delta at which `epsilon_spent` is stated."""
+        return self.delta if self.rho is not None else math.fsum(each.claim.delta for each in self.releases)
+
+    @property
+    def epsilon_spent(self) -> float:
+        """Sum of epsilon (Dwork & Roth 2014, theorem 3.16); with a budget of rho its epsilon at `delta`."""
+        if self.rho is None:
+            return math.fsum(each.claim.epsilon for each in self.releases)
+        return zcdp_epsilon(self.rho_spent, self.delta)
+
+    def __enter__(self) -> "OpenBudget":
+        """Add up from here on; a budget opened within another one is part of it."""
+        with _LOCK:
+            _OPEN.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop adding up; what was spent stays to be read."""
+        with _LOCK:
+            _OPEN.remove(self)
+
+    def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> None:
+        spent = Spent(title, self._claim(title, guarantee, events))
+        before, self.releases = self.releases, (*self.releases, spent)
+        if self.rho is not None:
+            over = _beyond("rho", self.rho_spent, self.rho)
+        else:
+            assert self.epsilon is not None
+            over = _beyond("epsilon", self.epsilon_spent, self.epsilon) or _beyond(
+                "delta", self.delta_spent, self.delta
+            )
+        if over:
+            self.releases = before
+            raise BudgetError(
+                f"{title} would bring the releases to {over}. It was not run. Lower its epsilon, or open a larger "
+                "budget beforehand."
+            )
+
+    def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> Claim:
+        """Return what is proved of a release under this budget's neighbors. Raises BudgetError where nothing is."""
+        claim = guarantee.proved
+        if claim is None or not math.isfinite(claim.epsilon):
+            raise BudgetError(
+                f"No guarantee of {title} is proved, so it cannot be added up. It was not run. Choose a proved mode "
+                "and public bounds, or run it outside of the budget."
+            )
+        if claim.per_distance:
+            # Between two places in the box: what the events state for a record that may be anywhere in it.
+            claim = Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, claim.reference)
+        if overspent(events, claim):
+            raise BudgetError(f"The noise of {title} spends more than its guarantee says. It was not run.")
+        if claim.adjacency is Adjacency.REPLACE and self.adjacency is Adjacency.ADD_REMOVE:
+            raise BudgetError(
+                f"The guarantee of {title} is about a record that changes, and this budget about one that is added or "
+                "removed: nothing follows from the one for the other. It was not run. Use "
+                "budget(..., neighbors='replace')."
+            )
+        if self.adjacency is Adjacency.REPLACE:
+            claim = under_replace(claim)
+        if self.rho is not None and claim.rho is None and claim.delta > 0:
+            raise BudgetError(
+                f"The guarantee of {title} has a delta and no rho, so it cannot be added to a budget of rho. It was "
+                "not run. Use budget(epsilon=..., delta=...)."
+            )
+        return claim
+
+
+def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -> None:
+    """Add a release that is about to be made to all budgets that are open in this process.
+
+    `price` says what the release will cost, from public inputs alone; it is asked only where a budget is open. Raises
+    BudgetError, with nothing added anywhere, where one of them does not allow it.
+    """
+    if not _OPEN:
+        return
+    guarantee, events = price()
+    with _LOCK:
+        before = [(each, each.releases) for each in _OPEN]
+        try:
+            for each in _OPEN:
+                each._add(title, guarantee, events)
+        except BudgetError:
+            for each, releases in before:
+                each.releases = releases
+            raise
+
+
+def _rho(spent: Spent) -> float:
+    return spent.claim.epsilon**2 / 2 if spent.claim.rho is None else spent.claim.rho
+
+
+def _beyond(name: str, found: float, allowed: float) -> str:
+    return f"{name} = {found:.6g}, but {allowed:g} is the budget" if found > allowed * (1.0 + ROUNDING) else ""

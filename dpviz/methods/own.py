@@ -1,0 +1,194 @@
+"""A method in one file of its own: what the file says, and the record that is made of it.
+
+The file has `fit(points, box, params, rng) -> Result` and, where it likes, `Params` (a frozen dataclass of knobs,
+`epsilon` among them), `steps` of the same arguments, `TITLE`, `STORY`, `AUDIT`; or a whole record, `METHOD`. Whatever
+goes wrong in it becomes a message with file and line, and is shown where its picture would be.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import (
+    AuditPlan,
+    Box,
+    CentersRelease,
+    Entry,
+    Points,
+    Release,
+    Result,
+    Step,
+    as_points,
+    check_params,
+    frozen,
+    knob,
+    knobs,
+)
+from dpviz.stories.centers import centers_story
+from dpviz.stories.method import AnyMethod, Method
+from dpviz.stories.story import Story
+
+VARIABLE = "DPVIZ_METHODS"  # files with methods, joined as a search path is; processes for long work inherit it
+TAKEN = frozenset({"home", "compare", "audit"})  # addresses of other pages
+BUDGET = "epsilon"  # the knob that every page's slider moves
+SIGNATURE = "fit(points, box, params, rng) -> Result"
+
+
+class OwnMethodError(ValueError):
+    """What is wrong in a method's own file: file, line, and the error there."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """What a method has that brings no parameters of its own."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers.", low=1, high=20, minimum=1, maximum=1000)
+    epsilon: float = knob(
+        1.0, "Privacy budget ε", "How much one record may change.", low=0.05, high=20.0, minimum=1e-9, log=True
+    )
+
+    def __post_init__(self) -> None:
+        """Raise KnobError for what is not allowed."""
+        check_params(self)
+
+
+def files() -> tuple[Path, ...]:
+    """Return the files whose methods the app was started with."""
+    return tuple(Path(each) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each)
+
+
+def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
+    """Import a file and return the record of its method, called as the file is. Raises OwnMethodError."""
+    name = path.stem
+    if not name.isidentifier() or name in known or name in TAKEN:
+        raise OwnMethodError(f"{path.name} cannot be a method's name: rename the file to a word that is not taken yet.")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        if importlib.util.find_spec(name) is not None:
+            raise OwnMethodError(f"{path.name} is called as another module of Python is. Rename the file.")
+        sys.path.append(folder)  # at the end: it hides nothing, and processes for long work find the file, too
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # whatever the file does, the app stays
+        raise OwnMethodError(told(path, error)) from error
+    return method_of(name, vars(module), path)
+
+
+def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
+    """Return the record of a module's method. Raises OwnMethodError for what is missing or of another kind."""
+    made = parts.get("METHOD")
+    if isinstance(made, Method):
+        return replace(made, fit=_fit(made.fit, path), steps=_steps(made.steps, path), story=_story(made.story, path))
+    if not callable(parts.get("fit")):
+        raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Write one.")
+    kind, story = parts.get("Params", Params), parts.get("STORY")
+    _check_params(kind, path)
+    if not isinstance(story, Story | None):
+        raise OwnMethodError(f"{path.name}: STORY is a {type(story).__name__}, but it must be a Story.")
+    title, fit = str(parts.get("TITLE", name.replace("_", " ").capitalize())), _fit(parts["fit"], path)
+
+    def fitted(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Iterator[Step]:
+        yield from fit(points, box, params, rng=rng).trace
+
+    return Method(
+        name=name,
+        title=title,
+        place=name,
+        Params=kind,
+        fit=fit,
+        steps=_steps(parts["steps"], path) if callable(parts.get("steps")) else fitted,
+        story=centers_story(name) if story is None else _story(story, path),
+        audit=parts.get("AUDIT", AuditPlan()),
+        entries=(Entry(name, title, on=True),),
+    )
+
+
+def told(path: Path, error: BaseException) -> str:
+    """Say where in a file an error came up, and which: "my_method.py, line 7: NameError: ..."."""
+    frames, own = traceback.extract_tb(error.__traceback__), path.resolve()
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == own]
+    line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1] if lines else None
+    said = error.msg if isinstance(error, SyntaxError) else error
+    where = path.name if line is None else f"{path.name}, line {line}"
+    return f"{where}: {type(error).__name__}: {said}"
+
+
+def _check_params(kind: Any, path: Path) -> None:
+    try:
+        found = {each.name for each in knobs(kind())}
+    except Exception as error:  # it is the file's own class
+        raise OwnMethodError(
+            f"{told(path, error)}. Params must be a dataclass with defaults for everything."
+        ) from error
+    if BUDGET not in found:
+        raise OwnMethodError(
+            f"{path.name}: Params has no knob {BUDGET}. Write {BUDGET}: float = knob(1.0, 'ε', 'Budget', low=0.05, "
+            "high=20.0, log=True)."
+        )
+
+
+def _fit(fit: Callable[..., Any], path: Path) -> Callable[..., Result[Any, Any]]:
+    """Return the file's `fit` on checked records nobody can write to, with a checked result."""
+
+    @wraps(fit)
+    def run(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
+        records = frozen(as_points(points, n_features=box.d).view())
+        check_params(params)
+        return _checked(_worded(fit, path)(records, box, params, rng=rng), box, path)
+
+    return run
+
+
+def _steps(steps: Callable[..., Any], path: Path) -> Callable[..., Iterator[Step]]:
+    @wraps(steps)
+    def run(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Iterator[Step]:
+        records = frozen(as_points(points, n_features=box.d).view())
+        try:
+            yield from steps(records, box, params, rng=rng)
+        except Exception as error:
+            raise OwnMethodError(told(path, error)) from error
+
+    return run
+
+
+def _story(story: Any, path: Path) -> Any:
+    """Return a story whose parts say where in the file they fail; a part from elsewhere fails in words of its own."""
+    parts = {name: getattr(story, name) for name in story.__dataclass_fields__}
+    return replace(story, **{name: _worded(part, path) for name, part in parts.items() if callable(part)})
+
+
+def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
+    @wraps(function)
+    def run(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except OwnMethodError:
+            raise
+        except Exception as error:
+            raise OwnMethodError(told(path, error)) from error
+
+    return run
+
+
+def _checked(result: Any, box: Box, path: Path) -> Result[Any, Any]:
+    """Return the result with arrays that nobody can write to. Raises OwnMethodError for one that cannot be shown."""
+    if not isinstance(result, Result) or not isinstance(result.release, Release):
+        found = type(result.release if isinstance(result, Result) else result).__name__
+        raise OwnMethodError(f"{path.name}: fit returned a {found}, but it must be {SIGNATURE}, with a Release in it.")
+    release = result.release
+    if isinstance(release, CentersRelease):
+        try:
+            centers = frozen(as_points(release.centers, n_features=box.d, name="centers").copy())
+        except ValueError as error:
+            raise OwnMethodError(f"{path.name}: {error}") from None
+        release = replace(release, centers=centers)
+    return replace(result, release=release, trace=tuple(result.trace), events=tuple(result.events))

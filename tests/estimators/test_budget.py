@@ -1,0 +1,158 @@
+"""Releases within a budget are added up from what is public, and refused before anything is run."""
+
+import math
+import threading
+from dataclasses import replace
+
+import pytest
+
+import dpviz
+from dpviz.accounting import LaplaceEvent, zcdp_epsilon
+from dpviz.accounting.budgets import charge
+from dpviz.baselines._approx import LEAST_RECORDS
+from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.estimators import ESTIMATORS, BudgetError
+from tests.estimators.test_estimators import BOX, X, of
+
+
+def seen(name):
+    """Record the numbers of records that a method is run on."""
+    numbers, made = [], ESTIMATORS[name]
+
+    def fit(points, *rest, **named):
+        numbers.append(len(points))
+        return algorithm.fit(points, *rest, **named)
+
+    algorithm = made.algorithm
+    return type(made.__name__, (made,), {"algorithm": replace(algorithm, fit=fit)}), numbers
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_price_is_what_a_run_on_any_records_costs(name):
+    made = of(name)
+    guarantee, _ = made._price(BOX, made._params(BOX))
+    for records in (X, X[:1]):
+        proved = of(name).fit(records).guarantee_.proved
+        assert (proved is None) == (guarantee.proved is None)
+        if proved is not None and guarantee.proved is not None:
+            kept = ("epsilon", "adjacency", "per_distance", "rho")
+            assert [getattr(proved, each) for each in kept] == [getattr(guarantee.proved, each) for each in kept]
+            assert max(proved.delta, proved.a_priori_delta) <= guarantee.proved.delta * (1 + 1e-12)
+
+
+def test_a_delta_that_follows_noisy_n_is_priced_as_the_largest_even_where_noise_is_wide():
+    made = of("dpm", epsilon=1e-4)
+    prices = made._price(BOX, made._params(BOX))[0].proved
+    assert prices.delta == pytest.approx(LEAST_RECORDS**-1.5, rel=1e-12)
+
+
+def test_pure_releases_add_up_to_the_last_bit_and_what_is_too_much_is_never_run():
+    spy, numbers = seen("su")
+    with dpviz.budget(epsilon=1.0) as b:
+        for _ in range(10):
+            spy(epsilon=0.1, bounds=BOX).fit(X)
+        assert b.epsilon_spent == math.fsum([0.1] * 10)
+        numbers.clear()
+        with pytest.raises(BudgetError, match=r"epsilon = 1\.01, but 1 is the budget"):
+            spy(epsilon=0.01, bounds=BOX).fit(X)
+        assert numbers == [0]  # asked for its price, and not run
+        assert len(b.releases) == 10
+    spy(epsilon=5.0, bounds=BOX).fit(X)  # closed: nobody counts
+    assert b.epsilon_spent == math.fsum([0.1] * 10)
+
+
+def test_deltas_add_up_and_need_room():
+    with dpviz.budget(epsilon=10.0) as b, pytest.raises(BudgetError, match="delta = "):
+        of("morse", delta=1e-5).fit(X)
+    assert b.releases == ()
+    with dpviz.budget(epsilon=10.0, delta=2.5e-5) as b:
+        for _ in range(2):
+            of("morse", delta=1e-5).fit(X)
+        assert b.delta_spent == 2e-5
+        with pytest.raises(BudgetError, match=r"delta = 3e-05, but 2\.5e-05"):
+            of("morse", delta=1e-5).fit(X)
+
+
+def test_what_is_not_proved_is_not_added():
+    with dpviz.budget(epsilon=100.0):
+        for unproved in (of("convergent_kmeans", mode="published"), of("lloyd")):
+            with pytest.raises(BudgetError, match="No guarantee of"):
+                unproved.fit(X)
+        with pytest.warns(match="not private"), pytest.raises(BudgetError, match="public bounds"):
+            of("su", bounds="data").fit(X)
+
+
+def test_neighbors_are_not_mixed_up():
+    with dpviz.budget(epsilon=100.0), pytest.raises(BudgetError, match="neighbors='replace'"):
+        of("su", adjacency="replace").fit(X)
+    with dpviz.budget(epsilon=4.0, neighbors="replace") as b:
+        of("su", adjacency="replace", epsilon=1.0).fit(X)
+        of("su", epsilon=1.0).fit(X)  # one record out, one in: double
+        assert b.epsilon_spent == 3.0
+        assert {each.claim.adjacency for each in b.releases} == {Adjacency.REPLACE}
+        with pytest.raises(BudgetError, match="epsilon = 5"):
+            of("su", epsilon=1.0).fit(X)
+
+
+def test_moved_records_cost_their_way_across_the_box_with_every_call():
+    with dpviz.budget(epsilon=100.0), pytest.raises(BudgetError, match="record that changes"):
+        of("nd_laplace").fit(X)
+    with dpviz.budget(epsilon=3.0 * BOX.diagonal, neighbors="replace") as b:
+        moved = of("nd_laplace", epsilon=1.0).fit(X)
+        moved.transform(X)
+        moved.fit_transform(X)
+        assert b.epsilon_spent == pytest.approx(3.0 * BOX.diagonal, rel=1e-12)
+        with pytest.raises(BudgetError, match="epsilon = "):
+            moved.transform(X)
+
+
+def test_rho_adds_up_and_pure_epsilon_counts_as_its_rho():
+    with dpviz.budget(rho=0.6, delta=1e-6) as b:
+        made = of("morse", epsilon=1.0, delta=1e-5).fit(X)
+        of("su", epsilon=1.0).fit(X)
+        assert b.rho_spent == math.fsum([made.guarantee_.proved.rho, 0.5])
+        assert b.epsilon_spent == zcdp_epsilon(b.rho_spent, 1e-6)
+        with pytest.raises(BudgetError, match="no rho"):
+            of("dpm").fit(X)
+        with pytest.raises(BudgetError, match="rho = "):
+            of("su", epsilon=1.0).fit(X)
+
+
+def test_a_budget_within_another_is_part_of_it_and_threads_are_counted():
+    with dpviz.budget(epsilon=2.5) as outer:
+        with dpviz.budget(epsilon=1.0) as inner:
+            of("su").fit(X)
+            with pytest.raises(BudgetError):
+                of("su").fit(X)
+        thread = threading.Thread(target=lambda: of("su").fit(X))
+        thread.start()
+        thread.join()
+        assert (inner.epsilon_spent, outer.epsilon_spent) == (1.0, 2.0)
+        with dpviz.budget(epsilon=50.0) as larger, pytest.raises(BudgetError):
+            of("su").fit(X)  # the outer one is full, so that neither counts it
+        assert (larger.epsilon_spent, outer.epsilon_spent) == (0.0, 2.0)
+
+
+def test_noise_that_spends_more_than_it_says_is_refused():
+    claim = Claim(1.0, 0.0, Adjacency.ADD_REMOVE, "said")
+    with dpviz.budget(epsilon=5.0) as b:
+        charge("Honest", lambda: (Guarantee(claim, claim), (LaplaceEvent("counts", 1.0, 1.0),)))
+        with pytest.raises(BudgetError, match="spends more than its guarantee says"):
+            charge("Wrong", lambda: (Guarantee(claim, claim), (LaplaceEvent("counts", 1.0, 0.9),)))
+        assert b.epsilon_spent == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "exactly one"),
+        ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
+        ({"epsilon": 0.0}, "finite and > 0"),
+        ({"rho": math.inf}, "finite and > 0"),
+        ({"epsilon": 1.0, "delta": 1.0}, r"in \[0, 1\)"),
+        ({"epsilon": 1.0, "neighbors": "both"}, "add_remove, replace"),
+    ],
+)
+def test_a_budget_that_cannot_be_is_explained(given, said):
+    with pytest.raises(ValueError, match=said):
+        dpviz.budget(**given)

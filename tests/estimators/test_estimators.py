@@ -1,0 +1,203 @@
+"""Estimators are the methods, to the bit; what scikit-learn, frames, pipelines and searches do with them."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from dpviz import estimators
+from dpviz.core import Box, KnobError
+from dpviz.data import load
+from dpviz.estimators import ESTIMATORS, PrivacyLeakWarning
+from dpviz.mechanisms import FROM_DATA
+from dpviz.methods import ALGORITHMS, CATALOGUE
+from tests import estimator_stub
+from tests.test_contract import arrays
+
+DATA = load("blobs", n=400, seed=1)
+X, BOX = DATA.points, DATA.box
+FRAME = pd.DataFrame(X, columns=["east", "north"])
+
+
+def of(name, **given):
+    needed = {"targets": X[:30], "epsilon": 1.0} if name == "source_target" else {}
+    return ESTIMATORS[name](**needed, **{"bounds": BOX, "random_state": 7, **given})
+
+
+def same_release(one, other):
+    """Compare to the bit; what a release has worked out for somebody who asked stands in one of them alone."""
+    first, second = dict(arrays(one)), dict(arrays(other))
+    both = first.keys() & second.keys()
+    assert {"result.centers", "result.points"} & both
+    assert [path for path in both if first[path].tobytes() != second[path].tobytes()] == []
+
+
+@pytest.fixture(params=list(ESTIMATORS))
+def name(request):
+    return request.param
+
+
+def test_every_method_has_a_class_of_its_own_name(name):
+    made = ESTIMATORS[name]
+    assert getattr(estimators, made.__name__) is made
+    assert set(estimators.__all__) >= {made.__name__}
+    assert len({each.__name__ for each in ESTIMATORS.values()}) == len(ALGORITHMS)
+
+
+def test_the_signature_is_the_parameters_and_nothing_else(name):
+    _, *found = inspect.signature(ESTIMATORS[name].__init__).parameters.values()
+    assert {each.name for each in found} == {*ALGORITHMS[name].parameters, "bounds", "random_state"}
+    assert all(each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in found)
+    with pytest.raises(TypeError, match="bounds"):
+        ESTIMATORS[name](**({"targets": X} if name == "source_target" else {}))
+    with pytest.raises(TypeError, match="epsilom"):
+        of(name, epsilom=1.0)
+
+
+def test_the_stub_is_what_the_records_say():
+    assert estimator_stub.STUB.read_text("utf-8") == estimator_stub.written(), "run python -m tests.estimator_stub"
+
+
+def test_a_fit_is_the_methods_own_run_to_the_bit(name):
+    made = of(name).fit(X)
+    params = made._params(BOX)
+    result = ALGORITHMS[name].fit(X, BOX, params, rng=np.random.default_rng(7))
+    same_release(result.release, made.release_)
+    assert made.guarantee_.proved == result.guarantee.proved
+    assert made.epsilon_spent_ == (np.inf if result.guarantee.proved is None else result.guarantee.proved.epsilon)
+    assert made.n_features_in_ == 2
+
+
+def test_it_is_cloned_and_pickled(name):
+    made = of(name).fit(X)
+    again = clone(made).fit(X)
+    kept = pickle.loads(pickle.dumps(made))
+    same_release(again.release_, made.release_)
+    if isinstance(made, estimators.PrivateClusterer):
+        assert np.array_equal(kept.predict(X), made.predict(X))
+        assert np.array_equal(made.labels_, made.predict(X))  # the nearest released center, or released regions
+        distances = np.linalg.norm(X[:, None] - made.cluster_centers_[None], axis=2)
+        if name != "morse":
+            assert np.array_equal(distances.argmin(axis=1), made.labels_)
+        assert made.score(X) == pytest.approx(-((distances.min(axis=1)) ** 2).mean(), rel=1e-9)
+        assert made.cluster_centers_.shape[1] == 2
+
+
+def test_noise_is_secret_unless_a_seed_is_given():
+    runs = [of("su", random_state=None).fit(X) for _ in range(2)]
+    assert not np.array_equal(runs[0].cluster_centers_, runs[1].cluster_centers_)
+    assert not any("random_state" in each for each in runs[0].guarantee_.caveats)
+    assert "random_state" in of("su").fit(X).guarantee_.caveats[0]
+    state = np.random.RandomState(3)
+    first, second = (of("su", random_state=state).fit(X).cluster_centers_ for _ in range(2))
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("bounds", [BOX, (BOX.low, BOX.high), ((0, 0), (10, 10)), (0.0, 10)])
+def test_bounds_are_read_in_every_way_they_are_written(bounds):
+    assert np.array_equal(of("su", bounds=bounds).fit(X).cluster_centers_, of("su").fit(X).cluster_centers_)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ((0, 0, 0), "low, high"),
+        (((0, 0, 0), (1, 1, 1)), "all 2 features"),
+        ("guess", '"data"'),
+        (None, "low, high"),
+        (Box.cube(0, 1, 3), "3 axes, but X has 2"),
+        ((1.0, 0.0), "low must be finite and below high"),
+    ],
+)
+def test_bounds_that_do_not_fit_are_explained(bounds, said):
+    with pytest.raises(ValueError, match=said):
+        of("su", bounds=bounds).fit(X)
+
+
+def test_bounds_from_the_data_warn_and_clear_the_proof():
+    with pytest.warns(PrivacyLeakWarning, match="not private"):
+        made = of("su", bounds="data").fit(X)
+    assert made.guarantee_.proved is None
+    assert made.guarantee_.caveats[0] == FROM_DATA
+    assert made.epsilon_spent_ == np.inf
+    assert (made.box_.low <= X.min(axis=0)).all()
+    assert (made.box_.high >= X.max(axis=0)).all()
+
+
+def test_parameters_are_checked_by_fit():
+    with pytest.raises(KnobError, match="epsilon was -1"):
+        of("su", epsilon=-1.0).fit(X)
+
+
+def test_frames_keep_their_names_whoever_makes_them():
+    for frame in (FRAME, pl.DataFrame(FRAME.to_dict("list"))):
+        made = of("dpm").fit(frame)
+        assert list(made.feature_names_in_) == ["east", "north"]
+        assert np.array_equal(made.predict(frame), of("dpm").fit(X).labels_)
+        moved = of("nd_laplace", epsilon=5.0)
+        for library, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+            told = moved.set_output(transform=library).fit_transform(frame)
+            assert isinstance(told, kind)
+            assert list(told.columns) == ["east", "north"]
+    assert of("dpm").set_output(transform="pandas").fit_transform(FRAME).columns[0] == "dpm0"
+    with pytest.raises(ValueError, match="feature names"):
+        of("dpm").fit(FRAME).predict(FRAME[["north", "east"]])
+
+
+def test_moved_records_are_one_release_at_a_time():
+    moved = of("nd_laplace", epsilon=5.0, random_state=None)
+    first = moved.fit_transform(X)
+    assert np.array_equal(first, moved.release_.points)
+    assert not np.array_equal(moved.transform(X), first)
+    pipeline = make_pipeline(of("nd_laplace", epsilon=5.0), KMeans(5, n_init=1, random_state=0)).fit(X)
+    assert pipeline.predict(X).shape == (len(X),)
+
+
+def test_it_stands_in_a_pipeline():
+    pipeline = make_pipeline(FunctionTransformer(BOX.to_unit), of("su", bounds=(0, 1)))
+    assert pipeline.fit_predict(X).shape == (len(X),)
+    assert pipeline.transform(X).shape == (len(X), 5)
+
+
+def test_a_search_warns_and_a_fit_does_not():
+    search = GridSearchCV(of("su"), {"n_clusters": [2, 5]}, cv=2)
+    with pytest.warns(PrivacyLeakWarning, match="search over parameters"):
+        search.fit(X)
+    assert search.best_estimator_.get_params()["n_clusters"] in (2, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        of("su").fit(X)
+
+
+def test_importing_the_package_loads_nothing():
+    said = "import sys; before = set(sys.modules); import dpviz; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert not [
+        each for each in done.stdout.split() if each.partition(".")[0] not in {"dpviz", *sys.stdlib_module_names}
+    ]
+    assert "dpviz.core" not in done.stdout
+
+
+def test_labels_of_a_release_follow_from_it_alone():
+    """Other records with the same release have the same centers, and the same label at the same place."""
+    made = of("dpm").fit(X)
+    other = of("dpm").fit(X[::2])
+    other.release_, other.cluster_centers_ = made.release_, made._centers(made.release_)
+    assert np.array_equal(other.predict(X), made.predict(X))
+
+
+def test_our_methods_have_the_names_that_are_promised():
+    promised = {"ConvergentKMeans", "DPM", "MorseClustering", "NDLaplace", "SourceTargetClustering"}
+    assert promised | {"DPLloyd", "EUGkM"} <= set(estimators.__all__)
+    assert {ESTIMATORS[name].__name__ for name in CATALOGUE} >= promised
