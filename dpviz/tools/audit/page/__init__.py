@@ -9,9 +9,12 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
+from dpviz.plots import Scene
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right
+from dpviz.stories.promise import described, promise
+from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
@@ -20,8 +23,8 @@ from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.epsilon import epsilon_slider, nearest
-from dpviz.ui.export import shown
-from dpviz.ui.export.files import data_of
+from dpviz.ui.export import files
+from dpviz.ui.export.shown import Charted, keep
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
@@ -138,6 +141,7 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
     name = (frame.source.key, question)
+    _keep(frame, question, case, (), query)
     if st.session_state.get(_STOPPED) == name:
         asking.drop(frame.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
@@ -152,17 +156,27 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
     if frame.public and audited.is_own:
         live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
         return
+    scenes = (story.histogram(audited), story.roc(audited))
+    _keep(frame, question, case, scenes, query)
     worlds, attack = st.columns(2, gap="small")
     with worlds:
-        live(
-            story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True
-        )
+        live(scenes[0], key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True)
     with attack:
-        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
+        live(scenes[1], key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
     with side:
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
         if audited.is_own:
             st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def _keep(frame: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], query: str) -> None:
+    """Remember what is on screen, for whoever takes it away. Of records the public has no scenes."""
+    public, is_own = frame.public, question.record != CONSTRUCTED
+    own = (files.CURATOR,) if is_own else ("Worlds that were made up: nothing in them is secret.",)
+    notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
+    seen = tuple(scene.public() for scene in scenes) if public else scenes
+    known = () if public and is_own else (described(case.guarantee),)
+    keep(Charted(frame.source, seen, public, query, notes, _calls(frame, question, case), known))
 
 
 def under(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
@@ -182,10 +196,7 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
         return
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
-    data = data_of(frame.source, public=frame.public)
-    code = audit_reading.code(
-        data, (question.key, question.record, question.epsilon), _sizes(question, case), question.seed
-    )
+    code = calls_excerpt(_calls(frame, question, case))
     reading.article(
         audit_reading.MISREADINGS,
         audit_reading.PAPERS,
@@ -193,6 +204,12 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
         code,
         CODE,
     )
+
+
+def _calls(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Calls:
+    data = files.data_of(frame.source, public=frame.public)
+    asked = (question.key, question.record, question.epsilon)
+    return audit_reading.code(data, asked, _sizes(question, case), question.seed)
 
 
 def _kept() -> dict[Any, EpsilonBound]:
@@ -289,8 +306,9 @@ def _record(n: int) -> Knob:
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, story.TERMS, what=controls.said(PAIR))
-    shown.keep(None)  # no story's picture is on screen
+    made = str(state.value(PAIR)) != "own"
+    page = frame.start(TITLE, story.TERMS, what=controls.said(PAIR), public_picture=made)
+    keep(None)  # nothing of the page before
     question = ask(page)
     with page.picture:
         found = guarantee_of(page, question)
