@@ -109,6 +109,7 @@ class Table:
             bounds_note=FROM_DATA if from_data else TYPED,
             bounds_from_data=from_data,
             nonprivate_n_clipped=n_clipped,
+            nonprivate_n_left_out=self.n_rows - len(values),
         )
 
     def clipping(

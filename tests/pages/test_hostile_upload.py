@@ -14,7 +14,7 @@ from dpviz.tools.compare.page import report as compare_report
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import at_once, typed
 from tests.pages.test_compare import SU
-from tests.ui.test_report import Tags
+from tests.stories.test_document import Tags
 
 SECRET = "Zebedee8313"
 EVIL = f"<img src=x onerror=alert(1)>{SECRET}"

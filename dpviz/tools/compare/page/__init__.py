@@ -111,10 +111,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
             return
         found = compare_solve.recommended(frame, question, runs.rows)
         if found is not None:
-            best, answer = found
-            where, _ = compare_k.origin(frame.source, question.n_clusters)
-            findings = (ranking.curator, answer, *([best.second] if best is not None and best.second else []), where)
-            compare_report.offer(frame, scene, at, runs.rows, findings, query)
+            compare_report.offer(frame, question, runs.rows, at, *found, query)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
@@ -208,6 +205,8 @@ def hidden(frame: PageFrame, question: CompareQuestion) -> None:
     st.info(story.HIDDEN)
     query = state.query([*link(frame), ("audience", "public")])
     _keep(frame, question, question.read_at, {}, (), query)
+    if question.entries:
+        compare_report.offer_public(frame, question, query)
     address(query)
 
 
