@@ -8,12 +8,11 @@ import streamlit as st
 
 from dpviz.core import Box, Guarantee
 from dpviz.plots import small_svg, svg
-from dpviz.stories import document
-from dpviz.stories.document import Document, Picture
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import beside, number
-from dpviz.tools.compare import story
+from dpviz.tools.compare import document, story
 from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page.question import CompareQuestion
@@ -63,17 +62,18 @@ def offer(
     guarantees = {key: run.guarantee for key, run in found.items()}
     known = known_of(frame, question, epsilon, guarantees, query)
     drawn = _found(frame, question, known, every, found, exact, best, answer)
-    _buttons(paper.decision_paper(known, drawn), "decision", paper.SECRET)
+    buttons(paper.decision_paper(known, drawn), "decision", paper.SECRET)
     st.caption("Under View as, Public: the version that anybody may read and save.")
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
     """Draw the buttons that save what anybody may read; it is about the ε at which the page reads its methods."""
     guarantees = _promises(frame, question, question.read_at)
-    _buttons(paper.public_paper(known_of(frame, question, question.read_at, guarantees, query)), "public", OPEN)
+    buttons(paper.public_paper(known_of(frame, question, question.read_at, guarantees, query)), "public", OPEN)
 
 
-def _buttons(written: Document, kind: str, note: str) -> None:
+def buttons(written: Document, kind: str, note: str) -> None:
+    """Draw the buttons that save a paper, and whose it is; `kind` is part of the files' names."""
     shown = latest()
     name = f"{'dpviz_compare' if shown is None else named(shown, 'compare')}_{kind}"
     texts = (("html", "text/html", document.html(written)), ("md", "text/markdown", document.markdown(written)))
@@ -101,7 +101,7 @@ def _rows_at(frame: PageFrame, question: CompareQuestion, rows: Rows, epsilon: f
         for first, size in pieces(question.n_runs)
         for entry in question.entries
     ]
-    more = gathered(frame.source, parts, "report", f"Parts of the runs at ε = {number(epsilon)}")
+    more = gathered(frame.source, parts, "paper", f"Parts of the runs at ε = {number(epsilon)}")
     if not more.complete:
         return None
     return referenced({key: [*rows.get(key, ()), *more.rows.get(key, ())] for key in question.entries})

@@ -7,10 +7,9 @@ the true records, and is the curator's.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from dpviz.core import attacker_odds
-from dpviz.stories.document import (
+from dpviz.stories.label import Label, Statement
+from dpviz.stories.panel import attacker, number
+from dpviz.tools.compare.document import (
     Block,
     Document,
     Heading,
@@ -23,10 +22,8 @@ from dpviz.stories.document import (
     Table,
     Text,
 )
-from dpviz.stories.family_charts import BAND
-from dpviz.stories.label import Label, Statement
-from dpviz.stories.panel import at_most, attacker, beside, number
-from dpviz.tools.compare.story import NEIGHBORS, OK, Row, Rows, guarantee_words, median_row
+from dpviz.tools.compare.story import NEIGHBORS, Row, Rows
+from dpviz.tools.compare.story import paper_tables as tables
 from dpviz.tools.compare.story.answer import Recommendation
 from dpviz.tools.compare.story.ranking import Ranked
 
@@ -36,7 +33,6 @@ LARGEST = "Where δ follows the noisy number of records, it is the largest that 
 WAITING = "Costs, the ranking and the recommendation are computed on the true records: the curator's paper has them."
 NOTHING = "No method is recommended."
 NONE_PROVED = "Nothing is proved here for these neighbors and bounds."
-NO_LIMIT = "no limit"
 SIGNATURE = ("Decided by (name and office)", "Date", "Signature")
 REFRAIN = (
     "The runs behind this paper protect nobody: their noise follows from seeds. The release needs secret noise, is one "
@@ -133,7 +129,9 @@ def decision_paper(known: Known, found: Found) -> Document:
     """Return the curator's paper."""
     shown = [each for each in known.promises if each.key in (found.first, found.second)]
     shown.sort(key=lambda each: each.key != found.first)
-    pinned = _pinned(known, found)
+    pinned = tables.pinned(found.pinned, found.names, bounds_public=known.bounds_public)
+    keys = [key for key in (found.first, found.second) if key]
+    costs = tables.costs(found.rows, found.names, keys, known.epsilon)
     blocks: list[Block] = [
         Note(SECRET),
         Heading("The question"),
@@ -144,7 +142,7 @@ def decision_paper(known: Known, found: Found) -> Document:
         *_recommendation(known, found),
         Pictures(found.pictures),
         Heading("ε against cost"),
-        *_costs(known, found),
+        *((costs, Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in shown)),
         Heading("What it does not protect"),
@@ -209,76 +207,24 @@ def _recommendation(known: Known, found: Found) -> list[Block]:
     said = [found.answer]
     if first is not None:
         lead = "Its" if found.best is not None else f"At ε = {epsilon}, {name} costs least: its"
-        said.append(f"{lead} median cost is {_cost(first)}.")
+        said.append(f"{lead} median cost is {tables.cost(first)}.")
     label = next(each.label for each in known.promises if each.key == found.first)
     if label.proved is not None:
-        said.append(attacker(_percent(found, found.first, known.epsilon)))
+        said.append(attacker(tables.percent(found.rows, found.first, known.epsilon)))
     second = at.get(found.second)
     runner = f"Runner-up: {found.names[found.second]}" if found.second else "There is no runner-up that is proved"
     if second is not None:
-        runner += f". At ε = {epsilon} its median cost is {_cost(second)}"
+        runner += f". At ε = {epsilon} its median cost is {tables.cost(second)}"
         if first is not None and second.low <= first.high:
             runner += "; the two bands overlap"
     more = f" {found.best.second}" if found.best is not None and found.best.second else ""
     return [Text(strong, strong=True), Text(" ".join(said)), Text(f"{runner}.{more}")]
 
 
-def _cost(ranked: Ranked) -> str:
-    ends = f"middle 90 % of runs: {_times(ranked.low)} to {_times(ranked.high)} ×"
-    return f"{beside(ranked.median)} without privacy ({ends})"
-
-
-def _times(ratio: float) -> str:
-    """Write a cost as a multiple of another: with two decimals where these matter."""
-    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
-
-
-def _costs(known: Known, found: Found) -> list[Block]:
-    """Return the table of ε against cost and odds, for the two methods that the paper is about."""
-    keys = [key for key in (found.first, found.second) if key]
-    if not keys:
-        return [Text(NONE_PROVED)]
-    epsilons = sorted({float(row["epsilon"]) for key in keys for row in found.rows.get(key, ())})
-    rows = [(number(at), *(cell for key in keys for cell in _cells(found, key, at))) for at in epsilons]
-    head = ["ε"]
-    for key in keys:
-        name = found.names[key]
-        head += [f"{name}: cost", "attacker right at most"]
-    marked = epsilons.index(known.epsilon) if known.epsilon in epsilons else None
-    return [Table(tuple(head), tuple(rows), marked), Text(READING, small=True)]
-
-
-def _cells(found: Found, key: str, epsilon: float) -> tuple[str, str]:
-    """Return the cost and the odds of a method at one ε, "" where it has no runs."""
-    runs = [row for row in found.rows.get(key, ()) if row["epsilon"] == epsilon]
-    if not runs:
-        return "", ""
-    row = median_row(runs)
-    proved = row is not None and row["proved_epsilon"] is not None
-    middle, ends = _spread(runs)
-    odds = at_most(_percent(found, key, epsilon)).removeprefix("at most ") if proved else NO_LIMIT
-    return f"{middle} ({ends})", odds
-
-
-def _spread(runs: Sequence[Row]) -> tuple[str, str]:
-    """Return the median cost and the middle 90 % of runs; one that released nothing costs more than any."""
-    costs = np.array([row["inertia_ratio"] if row["status"] == OK else np.inf for row in runs], dtype=np.float64)
-    low = float(np.percentile(costs, BAND[0], method="lower"))
-    high = float(np.percentile(costs, BAND[1], method="higher"))
-    return _times(float(np.median(costs))), f"{_times(low)} to {_times(high)}"
-
-
-def _percent(found: Found, key: str, epsilon: float) -> float:
-    """Return what the proved guarantee lets an attacker reach, of 100."""
-    row = median_row([row for row in found.rows[key] if row["epsilon"] == epsilon])
-    assert row is not None  # asked for where there is a run
-    return attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"]))
-
-
 def _odds(label: Label) -> tuple[str, str]:
     """Return the promise that holds, or that nothing does, and its odds."""
     if label.proved is None:
-        return f"claimed, not proved: {label.stated.numbers}", NO_LIMIT
+        return f"claimed, not proved: {label.stated.numbers}", tables.NO_LIMIT
     return f"{label.proved.numbers}, {label.proved.neighbors}", label.proved.odds
 
 
@@ -308,33 +254,18 @@ def _inside(words: str) -> str:
     return words[:1].lower() + words[1:]
 
 
-def _pinned(known: Known, found: Found) -> Table:
-    head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
-    rows = tuple(
-        (
-            f"{found.names[key]}, ε = {number(float(row['epsilon']))}",
-            _times(float(row["inertia_ratio"])),
-            str(row["k_found"]),
-            guarantee_words(row, bounds_public=known.bounds_public),
-            str(row["noise_seed"]),
-        )
-        for key, row in found.pinned
-    )
-    return Table(head, rows)
-
-
 def _appendix(known: Known, found: Found) -> tuple[Block, ...]:
     blocks: list[Block] = [
         Heading("Appendix: all methods along ε"),
         Pictures((found.frontier,)),
         Heading("All numbers"),
-        _numbers(known, found),
+        tables.numbers(found.rows, found.names, known.n_clusters),
         Heading(f"What each method promises at ε = {number(known.epsilon)}"),
         Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
         Heading("Methods, parameters and seeds"),
         Pairs((("Cost", COST), *found.settings)),
     ]
-    if found.centers:
+    if found.first and found.centers:
         columns = ("Center", *(name for name, _ in known.bounds))
         blocks += [Heading(f"Centers of the picture, {found.names[found.first]}"), Table(columns, found.centers)]
     return (*blocks, *_again(known))
@@ -343,25 +274,3 @@ def _appendix(known: Known, found: Found) -> tuple[Block, ...]:
 def _again(known: Known) -> tuple[Block, ...]:
     versions = ", ".join(f"{name} {version}" for name, version in known.versions)
     return Heading("How to make it again"), Text(versions), Text(f"compare?{known.link}", small=True)
-
-
-def _numbers(known: Known, found: Found) -> Table:
-    """Return the cost of every method at every ε."""
-    epsilons = sorted({float(row["epsilon"]) for every in found.rows.values() for row in every})
-    head = ("Method", *(f"ε = {number(at)}" for at in epsilons))
-    lines = []
-    for key, every in found.rows.items():
-        runs = ([row for row in every if row["epsilon"] == at] for at in epsilons)
-        lines.append((found.names[key], *(_number(known, each) for each in runs)))
-    return Table(head, tuple(lines))
-
-
-def _number(known: Known, runs: Sequence[Row]) -> str:
-    """Return what runs at one ε cost, and how many centers they found where these are not k."""
-    if not runs:
-        return ""
-    middle, ends = _spread(runs)
-    counts = sorted({int(row["k_found"]) for row in runs if row["status"] == OK})
-    if counts in ([], [known.n_clusters]):
-        return f"{middle} ({ends})"
-    return f"{middle} ({ends}); {counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''} centers found"

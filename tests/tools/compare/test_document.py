@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpviz.stories import document
-from dpviz.stories.document import (
+from dpviz.tools.compare import document
+from dpviz.tools.compare.document import (
     Document,
     Heading,
     Items,
