@@ -15,7 +15,7 @@ from dpviz.tools.compare import document
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import report as compare_report
-from dpviz.tools.compare.trials import Part
+from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.test_document import words_of
@@ -41,9 +41,9 @@ def papers(monkeypatch):
     at_once(monkeypatch, compare_tasks)
     found, own = {}, compare_report.buttons
 
-    def buttons(written, kind, note):
+    def buttons(written, epsilon, kind, note):
         found[kind] = written
-        own(written, kind, note)
+        own(written, epsilon, kind, note)
 
     monkeypatch.setattr(compare_report, "buttons", buttons)
     return found
@@ -83,7 +83,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     inertias, floors = {}, []
     for key in keys:
         for line in lines:
-            rows = compare_tasks.rows(points, box, None, Part(key, float(line[0]), 3, 5, 0, 10, len(points)))
+            rows = compare_tasks.rows(points, box, None, TrialPart(key, float(line[0]), 3, 5, 0, 10, len(points)))
             inertias[key, line[0]] = [row["inertia"] for row in rows]
             floors += [row["floor_inertia"] for row in rows]
     for line in lines:
@@ -91,9 +91,11 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
             expected = median(inertias[key, line[0]]) / min(floors)
             assert float(cell.split()[0]) == pytest.approx(expected, abs=0.0051, rel=0.005), (key, line)
 
-    rows = compare_tasks.rows(points, box, None, Part(keys[0], epsilon, 3, 5, 0, 10, len(points)))
+    rows = compare_tasks.rows(points, box, None, TrialPart(keys[0], epsilon, 3, 5, 0, 10, len(points)))
     (run,) = [row for row in rows if row["inertia"] == sorted(row["inertia"] for row in rows)[4]]
-    (trial,) = compare_tasks.trials(points, box, None, Part(keys[0], epsilon, 3, 5, run["noise_seed"], 1, len(points)))
+    (trial,) = compare_tasks.trials(
+        points, box, None, TrialPart(keys[0], epsilon, 3, 5, run["noise_seed"], 1, len(points))
+    )
     fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
     told = [line for line in text.split("## Centers of the picture")[1].split("\n") if re.match(r"\| \d", line)]
     shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])

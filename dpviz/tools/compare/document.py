@@ -89,7 +89,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableBlock:
     """Cells below the names of their columns; one row may be marked."""
 
     head: tuple[str, ...]
@@ -120,7 +120,7 @@ class Signature:
     lines: tuple[str, ...]
 
 
-Block: TypeAlias = Heading | Text | Note | Items | Pairs | Table | Pictures | Signature
+Block: TypeAlias = Heading | Text | Note | Items | Pairs | TableBlock | Pictures | Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _html(block: Block) -> str:
         case Pairs(pairs):
             rows = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(words)}</td></tr>' for name, words in pairs)
             return f'<div class="wide"><table>{"".join(rows)}</table></div>'
-        case Table():
+        case TableBlock():
             return _html_table(block)
         case Pictures(pictures):
             one = " one" if len(pictures) == 1 else ""
@@ -181,7 +181,7 @@ def _html(block: Block) -> str:
             return f'<div class="sign">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
 
 
-def _html_table(table: Table) -> str:
+def _html_table(table: TableBlock) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
     rows = []
     for i, row in enumerate(table.rows):
@@ -211,7 +211,7 @@ def _markdown(block: Block) -> str:
             return "\n".join(f"- {_plain(each)}" for each in items)
         case Pairs(pairs):
             return _rows(("", ""), pairs, None)
-        case Table(head, rows, marked):
+        case TableBlock(head, rows, marked):
             return _rows(head, rows, marked)
         case Pictures(pictures):
             return "\n\n".join(

@@ -58,11 +58,14 @@ def make(shown: OnScreen, page: str, wish: ExportRequest) -> File:
     return File(f"{named(shown, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
 
 
-def named(shown: OnScreen, page: str) -> str:
-    """Return a file's name without its ending: page, data and ε, and nothing that a file or a person has named."""
+def named(shown: OnScreen, page: str, epsilon: float | None = None) -> str:
+    """Return a file's name without its ending: page, data and ε, and nothing that a file or a person has named.
+
+    ε is that of what is on screen, where the file is not about another one.
+    """
     link = dict(parse_qsl(shown.address))
     parts = [page, dict(shown.source.link).get("data", "").partition(":")[0]]
-    asked = next((link[name] for name in BUDGETS if name in link), "")
+    asked = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
     parts += [f"epsilon-{float(asked):g}"] if asked else []
     return "_".join(["dpviz", *(re.sub(r"[^a-z0-9_.-]+", "-", part.lower()) for part in parts if part)])
 

@@ -16,7 +16,7 @@ from dpviz.tools.compare.document import (
     Picture,
     Pictures,
     Signature,
-    Table,
+    TableBlock,
     Text,
 )
 
@@ -29,7 +29,7 @@ BLOCKS = {
     "note": Document("", "", (Note(EVIL),)),
     "items": Document("", "", (Items((EVIL, EVIL)),)),
     "pairs": Document("", "", (Pairs(((EVIL, EVIL),)),)),
-    "table": Document("", "", (Table((EVIL, EVIL), ((EVIL, EVIL), (EVIL, EVIL)), marked=1),)),
+    "table": Document("", "", (TableBlock((EVIL, EVIL), ((EVIL, EVIL), (EVIL, EVIL)), marked=1),)),
     "picture": Document("", "", (Pictures((Picture("<svg></svg>", EVIL, EVIL),)),)),
     "signature": Document("", "", (Signature((EVIL,)),)),
     "appendix": Document("", "", (), (Text(EVIL),)),
@@ -72,7 +72,7 @@ def test_foreign_words_stay_words_in_every_place(place):
 
 
 def test_a_table_has_as_many_cells_in_each_line_and_its_row_is_marked_in_both():
-    made = Document("", "", (Table(("a", "b"), (("1", "|"), ("", "3")), marked=1),))
+    made = Document("", "", (TableBlock(("a", "b"), (("1", "|"), ("", "3")), marked=1),))
     lines = [line for line in document.markdown(made).split("\n") if line.startswith("|")]
     assert [len(re.findall(r"(?<!\\)\|", line)) for line in lines] == [3] * 4
     assert lines[-1] == "|  | **3** |"

@@ -56,7 +56,7 @@ def known(epsilon=AT, rows=ROWS):
     bounds = (("lon", "0 to 30 km"), ("age", "0 to 120 years"))
     promises = tuple(promise(key) for key in rows)
     versions = (("dpviz", "0.1"), ("numpy", "2"))
-    return paper.Known(
+    return paper.PublicFacts(
         "Survey", bounds, "Typed.", 5, "add_remove", epsilon, promises, True, versions, "data=x&n=1", "2026-01-02"
     )
 

@@ -15,12 +15,13 @@ from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page import clusters as compare_k
 from dpviz.tools.compare.page.question import CompareQuestion
 from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pieces
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story import Rows, paper, ranking
 from dpviz.tools.compare.story.answer import Recommendation
-from dpviz.tools.compare.story.paper import Found, Known, Promise
+from dpviz.tools.compare.story.paper import Found, Promise, PublicFacts
 from dpviz.tools.compare.story.run import run_scene
 from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
@@ -41,41 +42,43 @@ def offer(
     question: CompareQuestion,
     rows: Rows,
     at: float,
-    best: Recommendation | None,
-    answer: str,
+    found: tuple[Recommendation | None, str],
     query: str,
 ) -> None:
     """Draw the buttons that save the paper, as soon as everything in it is there; `rows` are complete.
 
     The paper is about the recommended ε, or where there is none about `at`, at which the page reads its methods.
     """
+    best = found[0]
     epsilon = at if best is None else best.best.value
     every = _rows_at(frame, question, rows, epsilon)
     if every is None:
         return
     typical = {key: row for key in question.entries if (row := _median(every, key, epsilon)) is not None}
-    runs = looked(frame.source, [_part(key, row) for key, row in typical.items()], "report")
-    exact = compared_without(frame.source, [_part(key, row) for key, row in list(typical.items())[:1]], "exact")
+    parts = [_part(key, row) for key, row in typical.items()]
+    runs = looked(frame.source, parts, "report")
+    exact = compared_without(frame.source, parts[:1], "exact")
     if exact is None or any(each is None for each in runs):
         return
-    found = {key: run for key, run in zip(typical, runs, strict=True) if run is not None}
-    guarantees = {key: run.guarantee for key, run in found.items()}
+    made = {key: run for key, run in zip(typical, runs, strict=True) if run is not None}
+    guarantees = {key: run.guarantee for key, run in made.items()}
     known = known_of(frame, question, epsilon, guarantees, query)
-    drawn = _found(frame, question, known, every, found, exact, best, answer)
-    buttons(paper.decision_paper(known, drawn), "decision", paper.SECRET)
+    drawn = _found(frame, question, known, every, made, exact, *found)
+    buttons(paper.decision_paper(known, drawn), epsilon, "decision", paper.SECRET)
     st.caption("Under View as, Public: the version that anybody may read and save.")
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
     """Draw the buttons that save what anybody may read; it is about the ε at which the page reads its methods."""
-    guarantees = _promises(frame, question, question.read_at)
-    buttons(paper.public_paper(known_of(frame, question, question.read_at, guarantees, query)), "public", OPEN)
+    epsilon = question.read_at
+    known = known_of(frame, question, epsilon, _promises(frame, question, epsilon), query)
+    buttons(paper.public_paper(known), epsilon, "public", OPEN)
 
 
-def buttons(written: Document, kind: str, note: str) -> None:
-    """Draw the buttons that save a paper, and whose it is; `kind` is part of the files' names."""
+def buttons(written: Document, epsilon: float, kind: str, note: str) -> None:
+    """Draw the buttons that save a paper, and whose it is; `epsilon` and `kind` are part of the files' names."""
     shown = latest()
-    name = f"{'dpviz_compare' if shown is None else named(shown, 'compare')}_{kind}"
+    name = f"{'dpviz_compare' if shown is None else named(shown, 'compare', epsilon)}_{kind}"
     texts = (("html", "text/html", document.html(written)), ("md", "text/markdown", document.markdown(written)))
     with st.container(horizontal=True):
         for ending, mime, text in texts:
@@ -118,7 +121,7 @@ def _part(key: str, row: story.Row) -> TrialPart:
 
 def known_of(
     frame: PageFrame, question: CompareQuestion, epsilon: float, guarantees: Mapping[str, Guarantee], query: str
-) -> Known:
+) -> PublicFacts:
     """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
     dataset = frame.source.dataset
     promises = tuple(
@@ -129,7 +132,7 @@ def known_of(
         )
         for key, each in guarantees.items()
     )
-    return Known(
+    return PublicFacts(
         dataset.title,
         _bounds(frame),
         dataset.bounds_note,
@@ -184,7 +187,7 @@ def _promised(
 def _found(
     frame: PageFrame,
     question: CompareQuestion,
-    known: Known,
+    known: PublicFacts,
     rows: Rows,
     runs: Mapping[str, RepeatedRun],
     exact: Exact,
@@ -216,7 +219,7 @@ def _found(
         centers=_centers(runs.get(first)),
         pinned=_pinned(rows),
         names={key: entry.name for key, entry in ENTRIES.items()},
-        settings=_settings(question),
+        settings=_settings(question, compare_k.origin(frame.source, question.n_clusters)[0]),
     )
 
 
@@ -252,11 +255,11 @@ def _pinned(rows: Rows) -> tuple[tuple[str, story.Row], ...]:
     return tuple((key, row) for key, row in found if row is not None)
 
 
-def _settings(question: CompareQuestion) -> tuple[tuple[str, str], ...]:
+def _settings(question: CompareQuestion, origin: str) -> tuple[tuple[str, str], ...]:
     last = question.seed + question.n_runs - 1
     own = [(ENTRIES[key].name, dict(ENTRIES[key].entry.fields)) for key in question.entries]
     return (
-        ("Clusters k", str(question.n_clusters)),
+        ("Clusters", origin),
         ("Values of ε", ", ".join(map(number, question.epsilons))),
         ("Runs", f"{question.n_runs} of each method at each ε; noise seeds {question.seed} to {last}"),
         ("Start seed", str(question.start_seed)),

@@ -1,7 +1,7 @@
 """The decision paper: one page that an official signs, and an appendix; and what of it anybody may read.
 
-`Known` is public: it follows from the question, the public box and the methods' proofs alone. `Found` was computed on
-the true records, and is the curator's.
+`PublicFacts` follow from the question, the public box and the methods' proofs alone. `Found` was computed on the true
+records, and is the curator's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from dpviz.tools.compare.document import (
     Picture,
     Pictures,
     Signature,
-    Table,
+    TableBlock,
     Text,
 )
 from dpviz.tools.compare.story import NEIGHBORS, Row, Rows
@@ -63,7 +63,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublicFacts:
     """The question, the data's public side, and the promises at one ε. Nothing in it is exact."""
 
     title: str  # of the data
@@ -125,7 +125,7 @@ def first_of(best: Recommendation | None, ranked: Sequence[Ranked]) -> str:
     return ranked[0].key if ranked else ""
 
 
-def decision_paper(known: Known, found: Found) -> Document:
+def decision_paper(known: PublicFacts, found: Found) -> Document:
     """Return the curator's paper."""
     shown = [each for each in known.promises if each.key in (found.first, found.second)]
     shown.sort(key=lambda each: each.key != found.first)
@@ -154,7 +154,7 @@ def decision_paper(known: Known, found: Found) -> Document:
     return Document(title, _made(known), tuple(blocks), _appendix(known, found))
 
 
-def public_paper(known: Known) -> Document:
+def public_paper(known: PublicFacts) -> Document:
     """Return what anybody may read: the question, the public side of the data, and what each method promises."""
     epsilon = number(known.epsilon)
     odds = tuple((each.name, *_odds(each.label)) for each in known.promises)
@@ -165,7 +165,7 @@ def public_paper(known: Known) -> Document:
         Heading("The data"),
         Pairs(_data(known)),
         Heading(f"What each method promises at ε = {epsilon}"),
-        Table(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), odds),
+        TableBlock(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), odds),
         Text(f"{LARGEST} {WAITING}", small=True),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
@@ -176,11 +176,11 @@ def public_paper(known: Known) -> Document:
     return Document(f"Private clustering of {known.title}: what is promised", _made(known), tuple(blocks))
 
 
-def _made(known: Known) -> str:
+def _made(known: PublicFacts) -> str:
     return f"{known.day}, made by dpviz. ε = {number(known.epsilon)} throughout, k = {known.n_clusters}."
 
 
-def _data(known: Known) -> tuple[tuple[str, str], ...]:
+def _data(known: PublicFacts) -> tuple[tuple[str, str], ...]:
     names = [name for name, _ in known.bounds]
     shown = [f"{name} {words}" for name, words in known.bounds[:MOST_COLUMNS]]
     more = f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
@@ -197,7 +197,7 @@ def _records(found: Found) -> tuple[tuple[str, str], ...]:
     return (("Rows", f"{found.n:,} used; {left_out}; {moved}"),)
 
 
-def _recommendation(known: Known, found: Found) -> list[Block]:
+def _recommendation(known: PublicFacts, found: Found) -> list[Block]:
     epsilon = number(known.epsilon)
     at = {each.key: each for each in found.ranked}
     if not found.first:
@@ -254,7 +254,7 @@ def _inside(words: str) -> str:
     return words[:1].lower() + words[1:]
 
 
-def _appendix(known: Known, found: Found) -> tuple[Block, ...]:
+def _appendix(known: PublicFacts, found: Found) -> tuple[Block, ...]:
     blocks: list[Block] = [
         Heading("Appendix: all methods along ε"),
         Pictures((found.frontier,)),
@@ -267,10 +267,10 @@ def _appendix(known: Known, found: Found) -> tuple[Block, ...]:
     ]
     if found.first and found.centers:
         columns = ("Center", *(name for name, _ in known.bounds))
-        blocks += [Heading(f"Centers of the picture, {found.names[found.first]}"), Table(columns, found.centers)]
+        blocks += [Heading(f"Centers of the picture, {found.names[found.first]}"), TableBlock(columns, found.centers)]
     return (*blocks, *_again(known))
 
 
-def _again(known: Known) -> tuple[Block, ...]:
+def _again(known: PublicFacts) -> tuple[Block, ...]:
     versions = ", ".join(f"{name} {version}" for name, version in known.versions)
     return Heading("How to make it again"), Text(versions), Text(f"compare?{known.link}", small=True)

@@ -7,21 +7,21 @@ import numpy as np
 from dpviz.core import attacker_odds
 from dpviz.stories.family_charts import BAND
 from dpviz.stories.panel import at_most, beside, number
-from dpviz.tools.compare.document import Table
+from dpviz.tools.compare.document import TableBlock
 from dpviz.tools.compare.story import OK, Row, Rows, guarantee_words, median_row
 from dpviz.tools.compare.story.ranking import Ranked
 
 NO_LIMIT = "no limit"
 
 
-def costs(rows: Rows, names: Mapping[str, str], keys: Sequence[str], epsilon: float) -> Table:
+def costs(rows: Rows, names: Mapping[str, str], keys: Sequence[str], epsilon: float) -> TableBlock:
     """Return ε against cost and odds of the methods `keys`, all proved; the row at `epsilon` is marked."""
     epsilons = sorted({float(row["epsilon"]) for key in keys for row in rows.get(key, ())})
     lines = [(number(at), *(cell for key in keys for cell in _cells(rows, key, at))) for at in epsilons]
     head = ["ε"]
     for key in keys:
         head += [f"{names[key]}: cost", "attacker right at most"]
-    return Table(tuple(head), tuple(lines), epsilons.index(epsilon) if epsilon in epsilons else None)
+    return TableBlock(tuple(head), tuple(lines), epsilons.index(epsilon) if epsilon in epsilons else None)
 
 
 def _cells(rows: Rows, key: str, epsilon: float) -> tuple[str, str]:
@@ -36,7 +36,7 @@ def _cells(rows: Rows, key: str, epsilon: float) -> tuple[str, str]:
     return f"{middle} ({ends})", odds
 
 
-def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_public: bool) -> Table:
+def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_public: bool) -> TableBlock:
     """Return single runs, each with its method: what it costs, finds and promises."""
     head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
     rows = tuple(
@@ -49,10 +49,10 @@ def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_
         )
         for key, row in runs
     )
-    return Table(head, rows)
+    return TableBlock(head, rows)
 
 
-def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> Table:
+def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock:
     """Return the cost of every method at every ε."""
     epsilons = sorted({float(row["epsilon"]) for every in rows.values() for row in every})
     head = ("Method", *(f"ε = {number(at)}" for at in epsilons))
@@ -60,7 +60,7 @@ def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> Table:
     for key, every in rows.items():
         runs = ([row for row in every if row["epsilon"] == at] for at in epsilons)
         lines.append((names[key], *(_number(each, n_clusters) for each in runs)))
-    return Table(head, tuple(lines))
+    return TableBlock(head, tuple(lines))
 
 
 def _number(runs: Sequence[Row], n_clusters: int) -> str:
