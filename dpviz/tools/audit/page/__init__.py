@@ -1,7 +1,6 @@
 """The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -9,22 +8,20 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
-from dpviz.plots import Scene
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right
-from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import Calls, calls_excerpt
+from dpviz.stories.recipe import calls_excerpt
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
-from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
+from dpviz.tools.audit.batches import CONSTRUCTED
 from dpviz.tools.audit.cases import AUDITED, AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
+from dpviz.tools.audit.page.asked import AuditQuestion, calls_of, keep_shown, sizes_of
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.epsilon import epsilon_slider, nearest
-from dpviz.ui.export import files
-from dpviz.ui.export.shown import Charted, keep
+from dpviz.ui.export.shown import keep
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
@@ -32,7 +29,6 @@ from dpviz.ui.wait import wait
 
 TITLE = "Audit"
 HEIGHT = 400  # CSS pixels
-BATCHED = 10  # times the runs where they are one call
 METHOD = Knob(
     "audited",
     "choice",
@@ -75,17 +71,6 @@ CODE = "The calls behind the two pictures above: the same worlds, runs and seeds
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditQuestion:
-    """What is asked: everything that the answer follows from, beside the data."""
-
-    key: str
-    record: int
-    epsilon: float
-    runs: int
-    seed: int
 
 
 def ask(frame: PageFrame) -> AuditQuestion:
@@ -141,7 +126,7 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
     name = (frame.source.key, question)
-    _keep(frame, question, case, (), query)
+    keep_shown(frame, question, case, (), query)
     if st.session_state.get(_STOPPED) == name:
         asking.drop(frame.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
@@ -157,7 +142,7 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
         return
     scenes = (story.histogram(audited), story.roc(audited))
-    _keep(frame, question, case, scenes, query)
+    keep_shown(frame, question, case, scenes, query)
     worlds, attack = st.columns(2, gap="small")
     with worlds:
         live(scenes[0], key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True)
@@ -167,16 +152,6 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
         if audited.is_own:
             st.caption("Curator view: measured on real records. An audit is not a release.")
-
-
-def _keep(frame: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], query: str) -> None:
-    """Remember what is on screen, for whoever takes it away. Of records the public has no scenes."""
-    public, is_own = frame.public, question.record != CONSTRUCTED
-    own = (files.CURATOR,) if is_own else ("Worlds that were made up: nothing in them is secret.",)
-    notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
-    seen = tuple(scene.public() for scene in scenes) if public else scenes
-    known = () if public and is_own else (described(case.guarantee),)
-    keep(Charted(frame.source, seen, public, query, notes, _calls(frame, question, case), known))
 
 
 def under(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
@@ -196,7 +171,7 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
         return
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
-    code = calls_excerpt(_calls(frame, question, case))
+    code = calls_excerpt(calls_of(frame, question, case))
     reading.article(
         audit_reading.MISREADINGS,
         audit_reading.PAPERS,
@@ -204,12 +179,6 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
         code,
         CODE,
     )
-
-
-def _calls(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Calls:
-    data = files.data_of(frame.source, public=frame.public)
-    asked = (question.key, question.record, question.epsilon)
-    return audit_reading.code(data, asked, _sizes(question, case), question.seed)
 
 
 def _kept() -> dict[Any, EpsilonBound]:
@@ -224,7 +193,7 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
     if name in kept:
         return kept[name]
     points, box = frame.source.dataset.points, frame.source.dataset.box
-    sizes = _sizes(question, case)
+    sizes = sizes_of(question, case)
     if isinstance(case.runner, Batch):
         parts: Sequence[Any] = [
             audit_tasks.part(
@@ -243,13 +212,6 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
     kept.clear()  # the last one is enough, and real records leave no more traces than they must
     kept[name] = bound
     return bound
-
-
-def _sizes(question: AuditQuestion, case: AuditCase) -> list[int]:
-    """Return the runs of each part in each world: one part where many runs are one call."""
-    if isinstance(case.runner, Batch):
-        return [question.runs * BATCHED]
-    return [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
 
 
 def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
