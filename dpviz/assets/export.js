@@ -98,7 +98,9 @@ class Export {
     const { options, body } = split(data);
     this.trigger = setTriggerValue;
     this.options = options;
-    if (!this.root.childElementCount) this.build(options.formats);
+    const formats = JSON.stringify(options.formats);
+    if (this.formats !== formats) this.build(options.formats);
+    this.formats = formats; // the public has fewer on some pages
     const { restore: wanted } = options;
     const name = wanted && JSON.stringify(wanted);
     if (wanted && !done.has(name)) {
@@ -109,7 +111,7 @@ class Export {
   }
 
   build(formats) {
-    this.root.append(...formats.map(([format, words]) => {
+    this.root.replaceChildren(...formats.map(([format, words]) => {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = words;

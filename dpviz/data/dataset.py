@@ -54,6 +54,7 @@ class Dataset:
     image: Image | None = None  # present when every pixel is a record
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
+    nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or fewer were asked for
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

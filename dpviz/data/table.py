@@ -137,6 +137,7 @@ class Table:
             bounds_from_data=from_data,
             nonprivate_n_clipped=n_clipped,
             place=None if scaled else here,
+            nonprivate_n_left_out=self.n_rows - len(values),
         )
 
     def clipping(

@@ -15,7 +15,7 @@ from dpviz.plots.scene import (
     rows_at,
     scene_hash,
 )
-from dpviz.plots.svg import svg
+from dpviz.plots.svg import small_svg, svg
 
 __all__ = [
     "Audience",
@@ -32,5 +32,6 @@ __all__ = [
     "read_header",
     "rows_at",
     "scene_hash",
+    "small_svg",
     "svg",
 ]

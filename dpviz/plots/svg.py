@@ -6,6 +6,7 @@ The picture has the size of the live one and the same colors. It shows the whole
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from dpviz.plots.scene import Kind, Layer, Role, Scene
@@ -41,8 +42,8 @@ def svg(
     """
     if not scenes:
         raise ValueError("There were no scenes, but a file needs at least one. Draw a picture first.")
-    panels = [_panel(scene, seen(scene, frame, hidden), theme, f"p{i}") for i, scene in enumerate(scenes)]
-    sizes = [(SQUARE if scene.equal else FLAT) for scene in scenes]
+    panels = [_panel(scene, seen(scene, frame, hidden), theme, f"p{i}", _size(scene)) for i, scene in enumerate(scenes)]
+    sizes = [_size(scene) for scene in scenes]
     width = sum(size[0] + LEGEND for size in sizes) + PAD * (len(sizes) + 1)
     top = PAD + max(size[1] for size in sizes) + (24 if any(scene.title for scene in scenes) else 0)
     words = _words(scenes, frame, notes, width - 2 * PAD, theme, top + 14)
@@ -60,6 +61,17 @@ def svg(
     return f"{head}{alt}{ground}{''.join(drawn)}{words[0]}</svg>\n"
 
 
+def small_svg(scene: Scene, size: tuple[int, int], key: str, *, hidden: Collection[str] = ()) -> str:
+    """Return a scene as a drawing of `size` pixels without legend and words, for a page that says them beside it.
+
+    `key` tells the drawings of one page apart: letters and digits, another one for each.
+    """
+    drawing, _ = _panel(replace(scene, title=""), seen(scene, None, hidden), LIGHT, key, size, legend=False)
+    box = f'viewBox="0 0 {size[0]} {size[1]}" font-family="system-ui, sans-serif" font-size="{FONT}"'
+    alt = f"<title>{clean(scene.title)}</title><desc>{clean(scene.alt)}</desc>"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="{LIGHT.text}" role="img">{alt}{drawing}</svg>'
+
+
 def clean(text: str) -> str:
     """Escape text for XML; characters that XML does not have become the replacement character."""
     return escape(_FORBIDDEN.sub("�", text), quote=True)
@@ -70,9 +82,15 @@ def text_width(text: str, size: float = FONT) -> float:
     return size * sum(1.0 if unicodedata.east_asian_width(each) in "WF" else WIDE for each in text)
 
 
-def _panel(scene: Scene, layers: tuple[SeenLayer, ...], theme: Theme, key: str) -> tuple[str, int]:
-    """Return one picture with its legend, and how high it is."""
-    width, height = SQUARE if scene.equal else FLAT
+def _size(scene: Scene) -> tuple[int, int]:
+    return SQUARE if scene.equal else FLAT
+
+
+def _panel(
+    scene: Scene, layers: tuple[SeenLayer, ...], theme: Theme, key: str, size: tuple[int, int], *, legend: bool = True
+) -> tuple[str, int]:
+    """Return one picture, with its legend, and how high it is."""
+    width, height = size
     plane, ys = _plane(scene, width, height)
     xs = axis_ticks(scene.x, plane.x0, plane.x1, plane.width / 70)
     down = 24 if scene.title else 0
@@ -82,10 +100,10 @@ def _panel(scene: Scene, layers: tuple[SeenLayer, ...], theme: Theme, key: str) 
     for i, one in enumerate(layers):
         parts += [f"<g><title>{clean(legend_words(one.layer))}</title>", *draw(one, plane, theme, f"{key}l{i}"), "</g>"]
     parts.append("</g>")
-    legend, bottom = _legend(scene, layers, theme)
+    listed, bottom = _legend(scene, layers, theme) if legend else ("", 0)
     title = f'<text y="14" font-size="15" font-weight="600">{clean(_cut(scene.title, width * 0.8))}</text>'
     body = (
-        f'<g transform="translate(0 {down})">{"".join(parts)}<g transform="translate({width + 12} 24)">{legend}</g></g>'
+        f'<g transform="translate(0 {down})">{"".join(parts)}<g transform="translate({width + 12} 24)">{listed}</g></g>'
     )
     return (title if scene.title else "") + body, max(height, bottom + 24)
 

@@ -1,5 +1,7 @@
 """Outlines of symbols, and one template for many marks: the letters that an SVG is made of."""
 
+import math
+
 import numpy as np
 
 from dpviz.core import FloatArray
@@ -40,6 +42,6 @@ def _polygon(radii: FloatArray, turn: float) -> str:
 
 def fill_rows(template: str, rows: FloatArray) -> str:
     """Fill a template once for every row, in one go; rows that are not finite are left out."""
-    flat = rows.reshape(len(rows), -1)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))  # not -1, which no rows leave open
     kept = flat[np.isfinite(flat).all(axis=1)]
     return (template * len(kept)) % tuple(kept.ravel().tolist())

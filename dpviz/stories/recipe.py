@@ -95,11 +95,38 @@ def excerpt(recipe: Recipe) -> str:
     return "\n".join([*names, "", *filter(None, loaded), "", *drawn, "html = page(scenes)"])
 
 
-def loading(data: Data) -> tuple[list[str], list[str]]:
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What makes the pictures of a page that is no single run's: from `dataset`, to `scenes`."""
+
+    data: Data
+    imports: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def calls_script(
+    calls: Calls, *, frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]
+) -> str:
+    """Return a script as `script` does, of such a page; without `hashes` nobody saw its pictures yet."""
+    imports, loaded = _loading(calls.data)
+    known = ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page", *calls.imports]
+    head = ['"""Makes pictures of dpviz again. Run it where dpviz can be imported: python this_file.py"""', ""]
+    end = _ending(frame, hidden, notes, hashes)
+    return "\n".join([*head, *imports, *known, "", *loaded, "", *calls.lines, *end, ""])
+
+
+def calls_excerpt(calls: Calls) -> str:
+    """Return the heart of that script, as `excerpt` does."""
+    imports, loaded = _loading(dataclasses.replace(calls.data, points=()))
+    page = "from dpviz.plots.figure import page"
+    return "\n".join([*imports, page, *calls.imports, "", *loaded, *calls.lines, "html = page(scenes)"])
+
+
+def _loading(data: Data) -> tuple[list[str], list[str]]:
     """Return the lines that load the records as `dataset`: imports, and calls."""
     names = ["import numpy as np"] if data.drawn else []
     boxed = ["from dpviz.core import Box"] if data.features else []
-    calls = [line for line in _load(dataclasses.replace(data, points=())) if line not in _WORDS]
+    calls = [line for line in _load(data) if line not in _WORDS]
     return [*names, *boxed, *_loader(data)], calls
 
 
@@ -285,12 +312,16 @@ def _run(recipe: Recipe, run: RecipeRun) -> list[str]:
 
 
 def _end(recipe: Recipe) -> list[str]:
-    same = recipe.noise_seed is not None and recipe.hashes
+    hashes = () if recipe.noise_seed is None else recipe.hashes
+    return _ending(recipe.frame, recipe.hidden, recipe.notes, hashes)
+
+
+def _ending(frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]) -> list[str]:
+    """Return the lines that check and write `scenes`."""
     lines = ["", "for scene in scenes:", "    print(scene_hash(scene))"]
-    lines += [f"# The picture's own: {recipe.hashes!r}"] if same else []
-    notes: Sequence[str] = recipe.notes
-    frame = f"min({recipe.frame!r}, len(scenes[0].frames) - 1)"
-    options = f"frame={frame}, hidden={list(recipe.hidden)!r}, notes={list(notes)!r}"
+    lines += [f"# The picture's own: {tuple(hashes)!r}"] if hashes else []
+    stop = f"min({frame!r}, len(scenes[0].frames) - 1)"
+    options = f"frame={stop}, hidden={list(hidden)!r}, notes={list(notes)!r}"
     return [
         *lines,
         'with open("picture.html", "w", encoding="utf-8") as file:',

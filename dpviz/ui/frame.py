@@ -91,11 +91,13 @@ def start(
     own: DataCatalog | None = None,
     insider: str = "Curator",
     what: str = "",
+    public_picture: bool = True,
 ) -> PageFrame:
     """Draw the row of data, method, audience and menus, and make the places; stops while there is no data.
 
     `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever sees
-    more than the public, `what` is on the button behind which the method's knobs are; "" has none.
+    more than the public, `what` is on the button behind which the method's knobs are; "" has none. Without a
+    `public_picture` the public has nothing to look at, nor to save.
     """
     ahead.withdraw()
     state.begin()
@@ -124,7 +126,7 @@ def start(
         if not hiding.hides("terms"):
             panel.glossary(terms)
         if not hiding.hides("export"):
-            exports.menu()
+            exports.menu(pictured=public_picture or not public)
         if not hiding.hides("share"):
             share.menu()
     with described:

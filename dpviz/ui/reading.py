@@ -37,6 +37,7 @@ def read(name: str) -> None:
     shown, page = latest(), CATALOGUE[name].reading
     if page is None:
         return
+    assert shown is None or isinstance(shown, Shown)  # a method's page
     parts: list[FormulaPart] = []
     if shown is not None:
         for method, told in zip(shown.methods, shown.told, strict=True):

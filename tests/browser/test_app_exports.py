@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import struct
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -50,7 +51,8 @@ def saved(page: Page, kind: str) -> bytes:
     with page.expect_download(timeout=3 * SLOW) as got:
         menu(page).locator(f"button[data-format={kind}]").click()
     expect(page.locator(".dpviz-export [role=status]")).to_contain_text("is saved", timeout=SLOW)
-    assert got.value.suggested_filename == f"dpviz_{page.url.split('?')[0].rsplit('/', 1)[1]}.{kind}"
+    name = re.escape(page.url.split("?")[0].rsplit("/", 1)[1])
+    assert re.fullmatch(rf"dpviz_{name}_[a-z_0-9]+_epsilon-[\d.]+\.{kind}", got.value.suggested_filename)
     return Path(got.value.path()).read_bytes()
 
 

@@ -129,7 +129,7 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
 @pytest.mark.usefixtures("known")
 def test_the_report_is_one_page_that_asks_nobody(open_page):
     page = open_page("compare", **SU, compare_tab="report")
-    assert len(page.app.get("download_button")) == 1
+    assert len(page.app.get("download_button")) == 2
     assert any("Do not publish it" in caption.value for caption in page.app.caption)
 
 

@@ -10,12 +10,13 @@ import pandas as pd
 
 from dpviz.data import get_ready
 from dpviz.plots.drawn_table import FORMULA_STARTS
+from dpviz.tools.compare import document
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import at_once, typed
 from tests.pages.test_compare import SU
-from tests.ui.test_report import Tags
+from tests.tools.compare.test_document import Tags, words_of
 
 SECRET = "Zebedee8313"
 EVIL = f"<img src=x onerror=alert(1)>{SECRET}"
@@ -79,17 +80,19 @@ def test_words_stay_words_and_nothing_is_written_or_logged(open_page, name, monk
 
 def test_the_report_and_the_tables_of_a_comparison_hold_words(open_page, monkeypatch):
     at_once(monkeypatch, compare_tasks)
-    reports = []
-    own = compare_report.written
-    monkeypatch.setattr(compare_report, "written", lambda report: reports.append(own(report)) or reports[-1])
+    papers, own = [], compare_report.buttons
+    monkeypatch.setattr(compare_report, "buttons", lambda *given: papers.append(given[0]) or own(*given))
     page = opened(open_page, "compare", **SU, chosen="su", chosen_epsilon="1.0", compare_tab="report")
     check_words(page)
     (centers,) = [
         table.value for table in page.app.dataframe if any(SECRET in str(name) for name in table.value.columns)
     ]
     assert list(centers.columns) == [EVIL, f"'{FORMULA}"]
-    found = Tags(reports[-1])
+    found = Tags(document.html(papers[-1]))
     assert EVIL in found.text
     assert FORMULA in found.text
     assert not {tag for tag, _ in found.tags} & {"script", "img", "iframe", "object", "link", "base", "form", "a"}
     assert not [name for _, attributes in found.tags for name in attributes if name.startswith("on")]
+    text = document.markdown(papers[-1])
+    assert words_of(EVIL) in words_of(text)
+    assert not re.search(r"<\w|(?<!\\)[\[`!]", text)

@@ -1,6 +1,6 @@
 """What the Compare page asks of the background process. No Streamlit here: the process would have to load it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trial_runs import nonprivate_found, run_trials
+from dpviz.tools.sweep.trial_runs import nonprivate_floor, nonprivate_found, run_trials
 from dpviz.tools.sweep.trials import Fields, Trial
 
+STAND_INS = 100  # records; below 1,000 every δ that follows their noisy number is at its largest
 HERE = "here"  # what a grid calls the records on screen
 
 
@@ -40,6 +41,14 @@ class RepeatedRun:
     nonprivate_labels: Labels  # (n,)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Exact:
+    """Centers that nothing protects. Curator only."""
+
+    nonprivate_centers: Centers  # (k, d) data units
+    nonprivate_labels: Labels  # (n,)
+
+
 def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
     """Make the runs, one row each. Raises GridError for parameters that the method refuses."""
     return [dict(row) for row in run_trials(trials(points, box, classes, part))]
@@ -53,6 +62,24 @@ def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> R
     result = algorithm.fit(points, box, trial.params(), rng=rng)
     found = nonprivate_found(algorithm, result.release, points, box, trial.n_clusters)
     return RepeatedRun(result.guarantee, found.centers, found.nonprivate_labels)
+
+
+def without_privacy(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> Exact:
+    """Return k-means without privacy on the records that `part` is about: the one behind its runs' cost."""
+    trial = trials(points, box, classes, part)[0]
+    found = nonprivate_floor(trial.source, trial.n_clusters)
+    return Exact(np.ascontiguousarray(found.cluster_centers_), np.asarray(found.labels_, dtype=np.intp))
+
+
+def promised(box: Box, part: TrialPart) -> Guarantee:
+    """Return what a run of `part` promises, whatever the records: from one on stand-ins that fill the box evenly.
+
+    Where δ follows the noisy number of records, these are so few that it is the largest that the method takes. Raises
+    ValueError for parameters that the method refuses.
+    """
+    n = max(STAND_INS, 2 * part.n_clusters)
+    points = box.from_unit(np.random.default_rng(0).random((n, box.d)))
+    return look(box.clip(points), box, None, replace(part, n=n)).guarantee
 
 
 def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:

@@ -117,6 +117,11 @@ def prepared(source: TrialSource) -> Dataset:
 @functools.lru_cache(maxsize=64)
 def floor_inertia(source: TrialSource, n_clusters: int) -> float:
     """Return the least inertia of FLOOR_STARTS runs of KMeans++, its seed following from the data alone."""
+    return float(nonprivate_floor(source, n_clusters).inertia_)
+
+
+def nonprivate_floor(source: TrialSource, n_clusters: int) -> Any:
+    """Return scikit-learn's k-means behind `floor_inertia`, with its centers and labels. Raises ValueError."""
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load, needed here alone; no types
 
     points = prepared(source).points
@@ -125,7 +130,7 @@ def floor_inertia(source: TrialSource, n_clusters: int) -> float:
             f"k was {n_clusters}, but k-means needs as many records and there are {len(points)}. Lower k, or raise n."
         )
     seed = int(np.random.SeedSequence([source.seed, source.n, n_clusters]).generate_state(1, np.uint32)[0])
-    return float(KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points).inertia_)
+    return KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points)
 
 
 @functools.lru_cache(maxsize=64)

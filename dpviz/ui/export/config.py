@@ -6,7 +6,7 @@ Of data, only what the reader has drawn by hand is ever in it, and only where th
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -77,8 +77,11 @@ def write(config: Config, *, guarantees: Sequence[Mapping[str, Any]], upload: Ma
     return text + "\n"
 
 
-def read(data: bytes) -> Config:
-    """Read a file that anybody may have written. Raises ConfigError; every value is checked again by its knob."""
+def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Config:
+    """Read a file that anybody may have written, for one of `pages`.
+
+    Raises ConfigError; every value is checked again by its knob.
+    """
     whole = _parsed(data)
     if whole.get("format") != FORMAT:
         raise ConfigError(f"The file's format is not “{FORMAT}”. Choose a JSON file that this app has exported.")
@@ -87,8 +90,8 @@ def read(data: bytes) -> Config:
             f"The file's version is {_shown(whole.get('version'))}, but this app reads version {VERSION}."
         )
     page = whole.get("page")
-    if not isinstance(page, str) or page not in CATALOGUE:
-        raise ConfigError(f"The file's page is {_shown(page)}, but it must be one of {', '.join(CATALOGUE)}.")
+    if not isinstance(page, str) or page not in pages:
+        raise ConfigError(f"The file's page is {_shown(page)}, but it must be one of {', '.join(pages)}.")
     query = tuple(pair for group in GROUPS for pair in _pairs(group, whole.get(group, {})))
     names = [name for name, _ in query]
     repeated = [name for name in names if names.count(name) > 1]

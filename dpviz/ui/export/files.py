@@ -1,7 +1,8 @@
 """Files that hold the picture on screen, each made from what its audience may see."""
 
 import dataclasses
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,17 +15,18 @@ from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import Data, Recipe, RecipeRun, script
+from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
 from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
-from dpviz.ui.export.shown import Shown
+from dpviz.ui.export.shown import OnScreen, Shown
 from dpviz.ui.runs import notices
 from dpviz.ui.setup import AnySetup
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
+BUDGETS = ("epsilon", "compare_at")  # of a link: the ε of what is on screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +49,38 @@ class File:
     raster: bool = False
 
 
-def make(shown: Shown, page: str, wish: ExportRequest) -> File:
-    """Make the file; raises ValueError for a format that there is not."""
+def make(shown: OnScreen, page: str, wish: ExportRequest) -> File:
+    """Make the file; raises ValueError for a format that there is not, and for a picture of nothing."""
     if wish.format not in FORMATS:
         raise ValueError(f"format was {wish.format!r:.20}, but it must be one of {', '.join(FORMATS)}.")
     ending, kind, _, content = FORMATS[wish.format]
-    picture = _Picture(shown, page, wish)
-    text = content(picture)
-    return File(f"dpviz_{page}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
+    text = content(_Picture(shown, page, wish))
+    return File(f"{named(shown, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
+
+
+def named(shown: OnScreen, page: str, epsilon: float | None = None) -> str:
+    """Return a file's name without its ending: page, data and ε, and nothing that a file or a person has named.
+
+    ε is that of what is on screen, where the file is not about another one.
+    """
+    link = dict(parse_qsl(shown.address))
+    parts = [page, dict(shown.source.link).get("data", "").partition(":")[0]]
+    asked = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
+    parts += [f"epsilon-{float(asked):g}"] if asked else []
+    return "_".join(["dpviz", *(re.sub(r"[^a-z0-9_.-]+", "-", part.lower()) for part in parts if part)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Picture:
-    shown: Shown
+    shown: OnScreen
     page: str
     wish: ExportRequest
 
     @property
     def frame(self) -> int:
         """The step on screen; a browser may send anything."""
-        return min(max(self.wish.frame, 0), min(len(scene.frames) for scene in self.shown.scenes) - 1)
+        last = min((len(scene.frames) for scene in self.shown.scenes), default=1) - 1
+        return min(max(self.wish.frame, 0), last)
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -83,13 +97,16 @@ class _Picture:
     @property
     def notes(self) -> tuple[str, ...]:
         """The guarantee's line, and what the picture is."""
+        shown = self.shown
+        if not isinstance(shown, Shown):
+            return shown.notes
         said = []
-        for method, told in zip(self.shown.methods, self.shown.told, strict=True):
+        for method, told in zip(shown.methods, shown.told, strict=True):
             guarantee = told.result.guarantee
-            name = f"{method.name}. " if len(self.shown.methods) > 1 else ""
+            name = f"{method.name}. " if len(shown.methods) > 1 else ""
             said.append(f"{name}{promise(guarantee)}")
             said += notices(guarantee)
-        return (*dict.fromkeys(said), PUBLIC if self.shown.public else CURATOR)
+        return (*dict.fromkeys(said), PUBLIC if shown.public else CURATOR)
 
     @property
     def hashes(self) -> tuple[str, ...]:
@@ -112,21 +129,29 @@ def _csv(it: _Picture) -> str:
 
 def _json(it: _Picture) -> str:
     shown = it.shown
-    step = config.ScrubberStep(it.frame, shown.scenes[0].frames[it.frame].label, it.hidden)
+    label = shown.scenes[0].frames[it.frame].label if shown.scenes else ""
+    step = config.ScrubberStep(it.frame, label, it.hidden)
     pairs = parse_qsl(shown.address, keep_blank_values=True)
     elsewhere = {*state.staying(), *(name for name, _ in shown.source.link[1:] if shown.source.uploaded)}
     query = tuple(pair for pair in pairs if pair[0] not in elsewhere)  # no part of the picture, or of the form below
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
-    made = config.Config(it.page, query, step, it.hashes, sheet=drawn)
-    guarantees = [
+    # Pictures of many runs grow while these come in: one that is brought back is not the same at once.
+    hashes = it.hashes if isinstance(shown, Shown) else ()
+    made = config.Config(it.page, query, step, hashes, sheet=drawn)
+    return config.write(made, guarantees=_guarantees(shown), upload=_upload(shown))
+
+
+def _guarantees(shown: OnScreen) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(shown, Shown):
+        return shown.guarantees
+    return [
         described(told.result.guarantee)
         | {"label": written(label_of(told.result.guarantee, method.story.contents(told), told.result.events))}
         for method, told in zip(shown.methods, shown.told, strict=True)
     ]
-    return config.write(made, guarantees=guarantees, upload=_upload(shown))
 
 
-def _upload(shown: Shown) -> dict[str, Any] | None:
+def _upload(shown: OnScreen) -> dict[str, Any] | None:
     """Describe an upload: names and typed bounds are public words, bounds from the records are not."""
     if not shown.source.uploaded:
         return None
@@ -136,7 +161,10 @@ def _upload(shown: Shown) -> dict[str, Any] | None:
 
 
 def _script(it: _Picture) -> str:
-    return script(recipe(it.shown, frame=it.frame, hidden=it.hidden, notes=it.notes, hashes=it.hashes))
+    asked: dict[str, Any] = {"frame": it.frame, "hidden": it.hidden, "notes": it.notes, "hashes": it.hashes}
+    if isinstance(it.shown, Shown):
+        return script(recipe(it.shown, **asked))
+    return calls_script(it.shown.calls, **asked)
 
 
 def _from_page(method: AnySetup, told: Any) -> tuple[tuple[str, Any], ...]:
@@ -211,3 +239,4 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # endin
     "json": ("json", "application/json", "JSON settings, to import again", _json),
     "py": ("py", "text/x-python", "Python script", _script),
 }
+PICTURED = ("png", "svg", "html", "csv")  # formats that hold a picture

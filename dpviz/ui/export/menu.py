@@ -11,7 +11,7 @@ import streamlit as st
 from dpviz.ui import hiding, state
 from dpviz.ui.data import drawing, upload_form
 from dpviz.ui.export import config
-from dpviz.ui.export.files import FORMATS, ExportRequest, File, make
+from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, File, make
 from dpviz.ui.export.shown import latest
 from dpviz.ui.live import wrap
 from dpviz.ui.server.profile import takes_files
@@ -26,8 +26,11 @@ WHOLE = (
 )
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
 NOTHING = "There is no picture to export. The page says why."
+NO_PICTURE = (
+    "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
+)
 _EXPORT = served("export")
-_PAGE = "dpviz:page"
+_PAGE, _PAGES = "dpviz:page", "dpviz:pages"
 _PENDING = "dpviz:import"
 _LEAP = "dpviz:leap"
 _RESTORE = "dpviz:restore"
@@ -39,7 +42,7 @@ _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # what the data picker 
 
 def begin(name: str, pages: Mapping[str, Any]) -> None:
     """Take over settings that were imported, before the page that they are for runs; `pages` are all, by name."""
-    st.session_state[_PAGE] = name
+    st.session_state[_PAGE], st.session_state[_PAGES] = name, tuple(pages)
     _land(name, pages)
     wanted: config.Config | None = st.session_state.get(_PENDING)
     if wanted is None:
@@ -91,14 +94,14 @@ def take_over(wanted: config.Config) -> None:
         )
 
 
-def menu() -> None:
-    """Draw the button that opens the menu."""
+def menu(*, pictured: bool = True) -> None:
+    """Draw the button that opens the menu; `pictured` says whether this audience has a picture on this page."""
     with st.popover("Export"):
-        _menu()
+        _menu(pictured=pictured)
 
 
 @st.fragment
-def _menu() -> None:
+def _menu(*, pictured: bool) -> None:
     if state.is_blank():
         return
     problem, file, number = "", None, 0
@@ -107,13 +110,13 @@ def _menu() -> None:
         number = wish[0]
         file, problem = _made(wish[1])
     options: dict[str, Any] = {
-        "formats": [[name, words] for name, (_, _, words, _) in FORMATS.items()],
+        "formats": [[name, words] for name, (_, _, words, _) in FORMATS.items() if pictured or name not in PICTURED],
         "picture": PICTURE,
     }
     options |= {"number": number, "problem": problem, "restore": _restored()}
     if file is not None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
-    st.caption(WHOLE)
+    st.caption(WHOLE if pictured else NO_PICTURE)
     _EXPORT(data=wrap(options, b"" if file is None else file.content), key=KEY, on_want_change=_nothing)
     if not hiding.hides("upload"):
         _import()
@@ -133,7 +136,7 @@ def read_wish(sent: Any) -> tuple[int, ExportRequest] | None:
 
 def _made(wish: ExportRequest) -> tuple[File | None, str]:
     shown = latest()
-    if shown is None:
+    if shown is None or (wish.format in PICTURED and not shown.scenes):
         return None, NOTHING
     return make(shown, str(st.session_state.get(_PAGE) or "picture"), wish), ""
 
@@ -162,7 +165,7 @@ def _import() -> None:
     st.session_state[_TAKEN] = number + 1
     st.session_state[_REFUSED] = ""
     try:
-        st.session_state[_PENDING] = config.read(file.getvalue())
+        st.session_state[_PENDING] = config.read(file.getvalue(), st.session_state.get(_PAGES, ()))
     except config.ConfigError as error:
         st.session_state[_REFUSED] = str(error)
     st.rerun(scope="fragment" if st.session_state[_REFUSED] else "app")

@@ -1,12 +1,14 @@
 """What is on screen: kept by reference for whoever takes the picture away, in this session only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import streamlit as st
 
 from dpviz.plots import Scene
 from dpviz.stories import View
+from dpviz.stories.recipe import Calls
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise
 
@@ -34,12 +36,28 @@ class Shown:
         return tuple(scene.public() for scene in self.curators_scenes)
 
 
-def keep(shown: Shown | None) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Charted:
+    """The pictures of a page that is no single run's, such as Compare's: none, where its audience sees none."""
+
+    source: Source
+    scenes: tuple[Scene, ...]  # what the audience sees
+    public: bool
+    address: str
+    notes: tuple[str, ...]  # lines under a picture that is taken away
+    calls: Calls  # that make the pictures again
+    guarantees: tuple[Mapping[str, Any], ...] = ()  # as plain values
+
+
+OnScreen: TypeAlias = Shown | Charted
+
+
+def keep(shown: OnScreen | None) -> None:
     """Remember what is on screen now; None: nothing is."""
     st.session_state[_SHOWN] = shown
 
 
-def latest() -> Shown | None:
+def latest() -> OnScreen | None:
     """Return what is on screen."""
-    found: Shown | None = st.session_state.get(_SHOWN)
+    found: OnScreen | None = st.session_state.get(_SHOWN)
     return found

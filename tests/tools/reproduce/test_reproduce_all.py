@@ -13,7 +13,7 @@ from dpviz.experiments.tables import Column, ResultTable
 from dpviz.tools.reproduce import reproductions
 from dpviz.tools.reproduce.page import write_page
 from dpviz.tools.reproduce.reproductions import PAPERS
-from tests.ui.test_report import EVIL, Tags
+from tests.tools.compare.test_document import EVIL, Tags
 
 SYSTEMS = ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]
 

@@ -1,7 +1,6 @@
 """The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -12,16 +11,17 @@ from dpviz.core import Guarantee, Knob
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right
+from dpviz.stories.recipe import calls_excerpt
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
-from dpviz.tools.audit.batches import CHUNK, CONSTRUCTED
+from dpviz.tools.audit.batches import CONSTRUCTED
 from dpviz.tools.audit.cases import AUDITED, AuditCase, cases
 from dpviz.tools.audit.page import table as audit_table
+from dpviz.tools.audit.page.asked import AuditQuestion, calls_of, keep_shown, sizes_of
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.epsilon import epsilon_slider, nearest
-from dpviz.ui.export import shown
-from dpviz.ui.export.files import data_of
+from dpviz.ui.export.shown import keep
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
@@ -29,7 +29,6 @@ from dpviz.ui.wait import wait
 
 TITLE = "Audit"
 HEIGHT = 400  # CSS pixels
-BATCHED = 10  # times the runs where they are one call
 METHOD = Knob(
     "audited",
     "choice",
@@ -72,17 +71,6 @@ CODE = "The calls behind the two pictures above: the same worlds, runs and seeds
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditQuestion:
-    """What is asked: everything that the answer follows from, beside the data."""
-
-    key: str
-    record: int
-    epsilon: float
-    runs: int
-    seed: int
 
 
 def ask(frame: PageFrame) -> AuditQuestion:
@@ -137,6 +125,7 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         return
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
+    keep_shown(frame, question, case, (), query)
     if (audited := found(frame, question, case)) is None:
         return
     with lead:
@@ -144,13 +133,13 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
     if frame.public and audited.is_own:
         live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
         return
+    scenes = (story.histogram(audited), story.roc(audited))
+    keep_shown(frame, question, case, scenes, query)
     worlds, attack = st.columns(2, gap="small")
     with worlds:
-        live(
-            story.histogram(audited), key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True
-        )
+        live(scenes[0], key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True)
     with attack:
-        live(story.roc(audited), key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
+        live(scenes[1], key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
     with side:
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
         if audited.is_own:
@@ -185,10 +174,7 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
         return
     audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
-    data = data_of(frame.source, public=frame.public)
-    code = audit_reading.code(
-        data, (question.key, question.record, question.epsilon), _sizes(question, case), question.seed
-    )
+    code = calls_excerpt(calls_of(frame, question, case))
     reading.article(
         audit_reading.MISREADINGS,
         audit_reading.PAPERS,
@@ -210,7 +196,7 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
     if name in kept:
         return kept[name]
     points, box = frame.source.dataset.points, frame.source.dataset.box
-    sizes = _sizes(question, case)
+    sizes = sizes_of(question, case)
     if isinstance(case.runner, Batch):
         parts: Sequence[Any] = [
             audit_tasks.part(
@@ -228,13 +214,6 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
     kept.clear()  # the last one is enough, and real records leave no more traces than they must
     kept[name] = bound
     return bound
-
-
-def _sizes(question: AuditQuestion, case: AuditCase) -> list[int]:
-    """Return the runs of each part in each world: one part where many runs are one call."""
-    if isinstance(case.runner, Batch):
-        return [question.runs * BATCHED]
-    return [min(CHUNK, question.runs - start) for start in range(0, question.runs, CHUNK)]
 
 
 def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
@@ -291,8 +270,9 @@ def _record(n: int) -> Knob:
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, story.TERMS, what=controls.said(PAIR))
-    shown.keep(None)  # no story's picture is on screen
+    made = str(state.value(PAIR)) != "own"
+    page = frame.start(TITLE, story.TERMS, what=controls.said(PAIR), public_picture=made)
+    keep(None)  # nothing of the page before
     question = ask(page)
     with page.picture:
         found = guarantee_of(page, question)

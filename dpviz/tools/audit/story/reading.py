@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dpviz.audit.events import chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Data, loading
+from dpviz.stories.recipe import Calls, Data
 from dpviz.tools.audit.story import Audited
 
 MISREADINGS = (
@@ -138,27 +138,24 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
     ]
 
 
-def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: int) -> str:
+def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: int) -> Calls:
     """Return the calls behind an audit of a case, on a row of the data or, below 0, on its own pair, at an ε.
 
     `asked` is these three: the case's key, the row, and ε. `sizes` are the runs of each part, in each world.
     """
-    imports, calls = loading(data)
     parts = f"[tasks.part(*data, *asked, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
-    return "\n".join(
-        [
-            *imports,
-            "from dpviz.plots.figure import page",
+    return Calls(
+        data,
+        (
             "from dpviz.tools.audit import batches as tasks",
             "from dpviz.tools.audit import story as audit",
-            "",
-            *calls,
+        ),
+        (
             "data = (dataset.points, dataset.box)",
             f"asked = key, record, epsilon = {asked!r}",
             "case = tasks.case_of(key, *data, record, epsilon)",
             f"worlds = [{parts} for world in (0, 1)]",
             "told = tasks.told(case, tasks.together(case, *worlds), is_own=record >= 0)",
             "scenes = [audit.histogram(told), audit.roc(told)]",
-            "html = page(scenes)",
-        ]
+        ),
     )

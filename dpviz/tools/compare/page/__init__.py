@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
+from dpviz.plots import Scene
 from dpviz.stories.method import Page
 from dpviz.stories.panel import Sentence
+from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
@@ -22,9 +25,9 @@ from dpviz.tools.compare.story import ranking as compare_ranking
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.address import address
-from dpviz.ui.export import shown
-from dpviz.ui.export.files import data_of
+from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.export.listed import listed
+from dpviz.ui.export.shown import Charted, keep
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 
@@ -86,12 +89,14 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
     with lead:
         said = ranking if runs.complete else compare_ranking.progress(_done(question, runs), len(question.entries))
         panel.sentence(said if bounds_public or not runs.complete else UNPROVED, public=False)
+    _keep(frame, question, at, runs.rows, (), query)
     with place:
         if not drawn:
             _nothing(runs.rows, complete=runs.complete)
             address(query)
             return
         scene = story.frontier(shared, question.adjacency, chosen, at=at)
+        _keep(frame, question, at, runs.rows, (scene,), query)
         _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), drawn, "picture")
         if runs.complete:
             st.caption(compare_ranking.own_numbers(shared, runs.rows, at))
@@ -111,10 +116,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
             return
         found = compare_solve.recommended(frame, question, runs.rows)
         if found is not None:
-            best, answer = found
-            where, _ = compare_k.origin(frame.source, question.n_clusters)
-            findings = (ranking.curator, answer, *([best.second] if best is not None and best.second else []), where)
-            compare_report.offer(frame, scene, at, runs.rows, findings, query)
+            compare_report.offer(frame, question, runs.rows, at, found, query)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
@@ -130,7 +132,8 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
             for name, found in compare_reading.formulas(drawn, runs.rows, at)
             if found
         ]
-        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, _code(frame, question, at), CODE)
+        code = calls_excerpt(_calls(frame, question, at))
+        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, code, CODE)
 
     def clusters() -> None:
         compare_k.find(frame, question, at)
@@ -164,9 +167,33 @@ def _apart(question: CompareQuestion, drawn: Sequence[story.Series]) -> None:
             _follow(live(scene, key=place, height=APART_HEIGHT, fits=True), [one], place)
 
 
-def _code(frame: PageFrame, question: CompareQuestion, at: float) -> str:
+def _keep(
+    frame: PageFrame, question: CompareQuestion, at: float, rows: story.Rows, scenes: tuple[Scene, ...], query: str
+) -> None:
+    """Remember what is on screen, for whoever takes it away; the public has no scenes and no rows."""
+    public, n_runs = frame.public, question.n_runs
+    notes = (
+        f"{frame.source.dataset.title}: k = {question.n_clusters}, {n_runs} runs of each method at each ε, noise seeds "
+        f"from {question.seed} on, start seed {question.start_seed}.",
+        *((PUBLIC,) if public else (story.LEAK, CURATOR)),
+    )
+    promises = _promises(rows, at, bounds_public=not frame.source.dataset.bounds_from_data)
+    keep(Charted(frame.source, scenes, public, query, notes, _calls(frame, question, at), promises))
+
+
+def _promises(rows: story.Rows, at: float, *, bounds_public: bool) -> tuple[dict[str, Any], ...]:
+    """Return what each method's run at the ε that is read promises, for a file."""
+    found = {key: story.median_row([row for row in runs if row["epsilon"] == at]) for key, runs in rows.items()}
+    return tuple(
+        {"method": ENTRIES[key].name, "line": story.guarantee_words(row, bounds_public=bounds_public)}
+        for key, row in found.items()
+        if row is not None
+    )
+
+
+def _calls(frame: PageFrame, question: CompareQuestion, at: float) -> Calls:
     return compare_reading.code(
-        data_of(frame.source, public=False),
+        data_of(frame.source, public=frame.public),
         question.entries,
         question.epsilons,
         n_clusters=question.n_clusters,
@@ -178,10 +205,14 @@ def _code(frame: PageFrame, question: CompareQuestion, at: float) -> str:
     )
 
 
-def hidden(frame: PageFrame) -> None:
+def hidden(frame: PageFrame, question: CompareQuestion) -> None:
     """Say why the public sees nothing; the link has all that is asked, for the curator to open."""
     st.info(story.HIDDEN)
-    address(state.query([*link(frame), ("audience", "public")]))
+    query = state.query([*link(frame), ("audience", "public")])
+    _keep(frame, question, question.read_at, {}, (), query)
+    if question.entries:
+        compare_report.offer_public(frame, question, query)
+    address(query)
 
 
 def guide(question: CompareQuestion) -> None:
@@ -254,12 +285,12 @@ def _follow(picture: LiveState, drawn: Sequence[story.Series], place: str) -> No
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, story.TERMS, what="Methods and k")
-    shown.keep(None)  # no story's picture is on screen
+    page = frame.start(TITLE, story.TERMS, what="Methods and k", public_picture=False)
+    keep(None)  # nothing of the page before
     question = ask(page)
     if page.public:
         with page.picture:
-            hidden(page)
+            hidden(page, question)
     else:
         with page.picture:
             compared(page, question)

@@ -9,7 +9,7 @@ import streamlit as st
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob
-from dpviz.mechanisms import SecretGenerator, public_rng
+from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
 from dpviz.stories.panel import number
 from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.story import clusters as story
@@ -18,7 +18,7 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import FROM_DATA, TEACHING
+from dpviz.ui.runs import TEACHING
 
 HEIGHT = 300  # CSS pixels
 PRICE = Knob(

@@ -65,6 +65,11 @@ class CompareQuestion:
     start_seed: int
     seed: int
 
+    @property
+    def read_at(self) -> float:
+        """The ε at which methods are read: of those that are run, the nearest to the one that was asked for."""
+        return self.epsilons[nearest(self.epsilons, float(state.value(AT)))]
+
     def parts(self, n: int) -> list[TrialPart]:
         """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
         return [
@@ -100,8 +105,7 @@ def ask(frame: PageFrame) -> CompareQuestion:
 
 def read_at(question: CompareQuestion, *, bounds_public: bool) -> float:
     """Draw the slider of the ε at which methods are read, one of those that are run, and what it allows where."""
-    values = question.epsilons
-    at = values[nearest(values, float(state.value(AT)))]
+    values, at = question.epsilons, question.read_at
     if hiding.hides(AT.name):
         return at
     notes = [(story.allowed if bounds_public else not_established)(value) for value in values]

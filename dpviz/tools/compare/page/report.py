@@ -1,101 +1,268 @@
-"""The comparison as a report: what the Compare page shows, put together for one file."""
+"""The decision paper of the Compare page: what is in it is gathered here, and saved as HTML or Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
 
 import streamlit as st
 
-from dpviz.mechanisms import FROM_DATA
-from dpviz.plots import Scene, svg
-from dpviz.stories.label import box_words, label_of
-from dpviz.stories.panel import number
-from dpviz.tools.compare import story
+from dpviz.core import Box, Guarantee
+from dpviz.plots import small_svg, svg
+from dpviz.stories.label import label_of
+from dpviz.stories.panel import beside, number
+from dpviz.tools.compare import document, story
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page.runs import looked
-from dpviz.tools.compare.trials import RepeatedRun, TrialPart
+from dpviz.tools.compare.page import clusters as compare_k
+from dpviz.tools.compare.page.question import CompareQuestion
+from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pieces
+from dpviz.tools.compare.references import referenced
+from dpviz.tools.compare.story import Rows, paper, ranking
+from dpviz.tools.compare.story.answer import Recommendation
+from dpviz.tools.compare.story.paper import Found, Promise, PublicFacts
+from dpviz.tools.compare.story.run import run_scene
+from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
-from dpviz.ui import panel
-from dpviz.ui.export.report import SECRET, PageReport, written
+from dpviz.ui import state
+from dpviz.ui.export.files import named
+from dpviz.ui.export.shown import latest
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import Noise, honest, words_of
 
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
-QUESTION = (
-    "How close do differentially private clusterings come to one without privacy on these records, and what does each "
-    "promise for it?"
-)
-REFRAIN = (
-    "The runs here protect nobody: their noise follows from seeds. A release needs secret noise, and is one run.",
-    "ε was varied on the true records. Choosing it by these figures leaks information that no guarantee here covers.",
-    "Dashed lines are not comparable at the same ε: nothing is proved, or it is another promise.",
-    "Other records, another number of clusters or another box can reverse the order of the methods.",
-    "A low cost says nothing about privacy, and a proved guarantee nothing about how useful the centers are.",
-    "A claim that is not proved is not thereby refuted; the Audit page looks for violations.",
-)
+SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
+MARKS = "Large marks in both: centers."
+OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
+MOST_CENTERS = 20
 
 
-def offer(frame: PageFrame, scene: Scene, epsilon: float, rows: Rows, findings: Sequence[str], link: str) -> None:
-    """Draw the button that saves the report, as soon as everything in it is there; `rows` are complete."""
-    typical = {
-        key: row
-        for key, runs in rows.items()
-        if (row := story.median_row([each for each in runs if each["epsilon"] == epsilon])) is not None
-    }
+def offer(
+    frame: PageFrame,
+    question: CompareQuestion,
+    rows: Rows,
+    at: float,
+    found: tuple[Recommendation | None, str],
+    query: str,
+) -> None:
+    """Draw the buttons that save the paper, as soon as everything in it is there; `rows` are complete.
+
+    The paper is about the recommended ε, or where there is none about `at`, at which the page reads its methods.
+    """
+    best = found[0]
+    epsilon = at if best is None else best.best.value
+    every = _rows_at(frame, question, rows, epsilon)
+    if every is None:
+        return
+    typical = {key: row for key in question.entries if (row := _median(every, key, epsilon)) is not None}
+    parts = [_part(key, row) for key, row in typical.items()]
+    runs = looked(frame.source, parts, "report")
+    exact = compared_without(frame.source, parts[:1], "exact")
+    if exact is None or any(each is None for each in runs):
+        return
+    made = {key: run for key, run in zip(typical, runs, strict=True) if run is not None}
+    guarantees = {key: run.guarantee for key, run in made.items()}
+    known = known_of(frame, question, epsilon, guarantees, query)
+    drawn = _found(frame, question, known, every, made, exact, *found)
+    buttons(paper.decision_paper(known, drawn), epsilon, "decision", paper.SECRET)
+    st.caption("Under View as, Public: the version that anybody may read and save.")
+
+
+def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
+    """Draw the buttons that save what anybody may read; it is about the ε at which the page reads its methods."""
+    epsilon = question.read_at
+    known = known_of(frame, question, epsilon, _promises(frame, question, epsilon), query)
+    buttons(paper.public_paper(known), epsilon, "public", OPEN)
+
+
+def buttons(written: Document, epsilon: float, kind: str, note: str) -> None:
+    """Draw the buttons that save a paper, and whose it is; `epsilon` and `kind` are part of the files' names."""
+    shown = latest()
+    name = f"{'dpviz_compare' if shown is None else named(shown, 'compare', epsilon)}_{kind}"
+    texts = (("html", "text/html", document.html(written)), ("md", "text/markdown", document.markdown(written)))
+    with st.container(horizontal=True):
+        for ending, mime, text in texts:
+            st.download_button(
+                f"Save as {'HTML' if ending == 'html' else 'Markdown'}",
+                text.encode("utf-8", "replace"),
+                f"{name}.{ending}",
+                mime,
+                key=f"paper-{kind}-{ending}",
+                type="primary" if ending == "html" and kind == "decision" else "secondary",
+                on_click="ignore",
+            )
+    st.caption(f"One page to sign, without a network and without a script; print it from the browser. {note}")
+
+
+def _rows_at(frame: PageFrame, question: CompareQuestion, rows: Rows, epsilon: float) -> Rows | None:
+    """Return all runs with those of every method at `epsilon`; None while these are on their way."""
+    if epsilon in question.epsilons:
+        return rows
     n = frame.source.dataset.n
     parts = [
-        TrialPart(key, epsilon, int(row["k"]), int(row["start_seed"]), int(row["noise_seed"]), 1, n)
-        for key, row in typical.items()
+        TrialPart(entry, epsilon, question.n_clusters, question.start_seed, question.seed + first, size, n)
+        for first, size in pieces(question.n_runs)
+        for entry in question.entries
     ]
-    found = looked(frame.source, parts, "report")
-    if any(each is None for each in found):
-        return
-    runs = [each for each in found if each is not None]
-    text = written(made(frame, scene, epsilon, rows, findings, dict(zip(typical, runs, strict=True)), link))
-    st.download_button(
-        "Save the report", text.encode("utf-8", "replace"), "dpviz_comparison.html", "text/html", type="primary"
-    )
-    st.caption(f"One HTML page that opens without a network and prints. {SECRET}")
+    more = gathered(frame.source, parts, "paper", f"Parts of the runs at ε = {number(epsilon)}")
+    if not more.complete:
+        return None
+    return referenced({key: [*rows.get(key, ()), *more.rows.get(key, ())] for key in question.entries})
 
 
-def made(
-    frame: PageFrame,
-    scene: Scene,
-    epsilon: float,
-    rows: Rows,
-    findings: Sequence[str],
-    runs: Mapping[str, RepeatedRun],
-    link: str,
-) -> PageReport:
-    """Put the report together; `runs` are one of each method at `epsilon`, for its guarantee."""
+def _median(rows: Rows, key: str, epsilon: float) -> story.Row | None:
+    return story.median_row([row for row in rows.get(key, ()) if row["epsilon"] == epsilon])
+
+
+def _part(key: str, row: story.Row) -> TrialPart:
+    seeds = int(row["start_seed"]), int(row["noise_seed"])
+    return TrialPart(key, float(row["epsilon"]), int(row["k"]), *seeds, 1, int(row["n"]))
+
+
+def known_of(
+    frame: PageFrame, question: CompareQuestion, epsilon: float, guarantees: Mapping[str, Guarantee], query: str
+) -> PublicFacts:
+    """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
     dataset = frame.source.dataset
-    public = not dataset.bounds_from_data
-    cards, odds = [], []
-    for key, run in runs.items():
-        guarantee = honest(run.guarantee, frame.source, Noise(0))
-        notices = [each for each in guarantee.caveats if each == FROM_DATA]
-        label = label_of(guarantee, compare_cards.contents(ENTRIES[key], frame))
-        cards.append(panel.guarantee(label, ENTRIES[key].name, notices))
-        row = next(each for each in rows[key] if each["epsilon"] == epsilon and each["status"] == story.OK)
-        odds.append(f"{ENTRIES[key].name}, ε = {number(epsilon)}: {story.odds_words(row, bounds_public=public)}")
-    data = [
-        ("Data", dataset.title),
-        ("Records", f"{dataset.n:,}"),
-        ("Features", ", ".join(dataset.feature_names)),
-        ("Box", f"{box_words(words_of(frame.source))}. {dataset.bounds_note}"),
-    ]
-    table = [line for key, each in rows.items() for line in story.table(ENTRIES[key].name, each, bounds_public=public)]
-    return PageReport(
-        title=f"Private clusterings of {dataset.title} compared",
-        question=QUESTION,
-        findings=tuple(findings),
-        data=tuple(data),
-        pictures=((svg([replace(scene, caption="")]), scene.caption),),  # words of the page, not of the picture
-        cards=tuple(cards),
-        odds=tuple(odds),
-        table=tuple(table),
-        refrain=REFRAIN,
-        versions=tuple((name, str(value)) for name, value in versions().items()),
-        link=link,
+    promises = tuple(
+        Promise(
+            key,
+            ENTRIES[key].name,
+            label_of(honest(each, frame.source, Noise(0)), compare_cards.contents(ENTRIES[key], frame)),
+        )
+        for key, each in guarantees.items()
+    )
+    return PublicFacts(
+        dataset.title,
+        _bounds(frame),
+        dataset.bounds_note,
+        question.n_clusters,
+        question.adjacency,
+        epsilon,
+        promises,
+        not dataset.bounds_from_data,
+        tuple((name, str(value)) for name, value in versions().items()),
+        query,
+        datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _bounds(frame: PageFrame) -> tuple[tuple[str, str], ...]:
+    """Return each feature with its public bounds in its own unit, "" where they came from the records."""
+    dataset, form = frame.source.dataset, frame.source.form
+    ends = list(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
+    units, scaled = list(dataset.units), form is not None and form.scaling == "unit"
+    if form is not None and scaled:
+        ends = [form.pair(name) for name in dataset.feature_names]
+        units = [form.unit(name) for name in dataset.feature_names]
+    if dataset.bounds_from_data:
+        return tuple((name, "") for name in dataset.feature_names)
+    return tuple(
+        (name, f"{low:.7g} to {high:.7g}{f' {unit}' if unit else ''}{', scaled to 0 to 1' if scaled else ''}")
+        for name, (low, high), unit in zip(dataset.feature_names, ends, units, strict=True)
+    )
+
+
+def _promises(frame: PageFrame, question: CompareQuestion, epsilon: float) -> dict[str, Guarantee]:
+    """Return what each method promises, from runs on stand-ins: no record has a part in it."""
+    box = frame.source.dataset.box
+    ends = tuple(box.low.tolist()), tuple(box.high.tolist())
+    if frame.source.dataset.bounds_from_data:  # even the box is the curator's then
+        ends = (0.0,) * box.d, (1.0,) * box.d
+    asked = (epsilon, question.n_clusters, question.start_seed)
+    made = {key: _promised(key, *asked, *ends) for key in question.entries}
+    return {key: each for key, each in made.items() if each is not None}
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _promised(
+    key: str, epsilon: float, n_clusters: int, start_seed: int, low: tuple[float, ...], high: tuple[float, ...]
+) -> Guarantee | None:
+    try:
+        return compare_tasks.promised(Box(low, high), TrialPart(key, epsilon, n_clusters, start_seed, 0, 1, 0))
+    except ValueError:  # the method refuses these settings, whatever the records
+        return None
+
+
+def _found(
+    frame: PageFrame,
+    question: CompareQuestion,
+    known: PublicFacts,
+    rows: Rows,
+    runs: Mapping[str, RepeatedRun],
+    exact: Exact,
+    best: Recommendation | None,
+    answer: str,
+) -> Found:
+    """Put together what the runs show."""
+    dataset, keys = frame.source.dataset, list(ENTRIES)
+    public = known.bounds_public
+    made = (
+        story.series_of(key, ENTRIES[key].name, keys.index(key), rows[key], known.adjacency, bounds_public=public)
+        for key in question.entries
+        if key in rows
+    )
+    shared = [one for one in made if one is not None and not one.per_distance]
+    ranked = ranking.ranking(shared, known.epsilon, question.n_runs)
+    first = paper.first_of(best, ranked)
+    frontier = story.frontier(shared, known.adjacency, at=known.epsilon)
+    return Found(
+        n=dataset.n,
+        n_left_out=dataset.nonprivate_n_left_out,
+        n_moved=dataset.nonprivate_n_clipped,
+        ranked=ranked,
+        best=best,
+        answer=answer,
+        rows=rows,
+        pictures=_pictures(frame, rows, known.epsilon, first, runs.get(first), exact),
+        frontier=Picture(svg([replace(frontier, title="", caption="")]), frontier.title, frontier.caption),
+        centers=_centers(runs.get(first)),
+        pinned=_pinned(rows),
+        names={key: entry.name for key, entry in ENTRIES.items()},
+        settings=_settings(question, compare_k.origin(frame.source, question.n_clusters)[0]),
+    )
+
+
+def _pictures(
+    frame: PageFrame, rows: Rows, epsilon: float, first: str, run: RepeatedRun | None, exact: Exact
+) -> tuple[Picture, ...]:
+    """Return the median run of the method that the paper is about beside the clustering without privacy."""
+    box, words = frame.source.dataset.box, words_of(frame.source)
+    unit = box.to_unit(frame.source.dataset.points)
+    found = []
+    row = _median(rows, first, epsilon)
+    if run is not None and row is not None:
+        title = f"{ENTRIES[first].name}, ε = {number(epsilon)}"
+        scene = run_scene(title, unit, box.to_unit(run.centers), run.nonprivate_labels, words)
+        said = f"The median run: {beside(float(row['inertia_ratio']))} without privacy."
+        found.append(Picture(small_svg(scene, SMALL, "run"), title, said))
+    title = "Without privacy"
+    scene = run_scene(title, unit, box.to_unit(exact.nonprivate_centers), exact.nonprivate_labels, words)
+    found.append(Picture(small_svg(scene, SMALL, "exact"), title, f"k-means, the best of five starts. {MARKS}"))
+    return tuple(found)
+
+
+def _centers(run: RepeatedRun | None) -> tuple[tuple[str, ...], ...]:
+    centers = [] if run is None else run.centers[:MOST_CENTERS].tolist()
+    return tuple((str(i + 1), *map(number, center)) for i, center in enumerate(centers))
+
+
+def _pinned(rows: Rows) -> tuple[tuple[str, story.Row], ...]:
+    """Return the pinned and the chosen run, as far as they are there."""
+    knobs = ((compare_cards.PINNED, compare_cards.PINNED_AT), (compare_cards.CHOSEN, compare_cards.CHOSEN_AT))
+    asked = dict.fromkeys((str(state.value(what)), float(state.value(at))) for what, at in knobs)
+    found = ((key, _median(rows, key, epsilon)) for key, epsilon in asked)
+    return tuple((key, row) for key, row in found if row is not None)
+
+
+def _settings(question: CompareQuestion, origin: str) -> tuple[tuple[str, str], ...]:
+    last = question.seed + question.n_runs - 1
+    own = [(ENTRIES[key].name, dict(ENTRIES[key].entry.fields)) for key in question.entries]
+    return (
+        ("Clusters", origin),
+        ("Values of ε", ", ".join(map(number, question.epsilons))),
+        ("Runs", f"{question.n_runs} of each method at each ε; noise seeds {question.seed} to {last}"),
+        ("Start seed", str(question.start_seed)),
+        ("Neighbors", story.NEIGHBORS[question.adjacency]),
+        *((name, ", ".join(f"{field} = {value}" for field, value in fields.items())) for name, fields in own if fields),
     )

@@ -96,6 +96,16 @@ def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[comp
     return answers.found
 
 
+def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> compare_tasks.Exact | None:
+    """Return k-means without privacy on the records of the first of `parts`; None without one or on its way."""
+    if not parts:
+        return None
+    job = Job(compare_tasks.without_privacy, (parts[0],), classified=True)
+    answers = asking.ask(source, [job], what="Centers without privacy", key=f"wait-{place}", secret=False)
+    found: compare_tasks.Exact | None = answers.found[0]
+    return found
+
+
 def _job(part: TrialPart) -> Job:
     return Job(compare_tasks.rows, (part,), classified=True)
 

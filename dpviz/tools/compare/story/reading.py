@@ -9,7 +9,7 @@ from dpviz.stories.family_charts import BAND
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Data, loading
+from dpviz.stories.recipe import Calls, Data
 from dpviz.tools.compare.story import EpsilonMeaning, Row, Series, median_row
 
 MISREADINGS = (
@@ -125,20 +125,18 @@ def code(
     n_runs: int,
     adjacency: str,
     at: float,
-) -> str:
+) -> Calls:
     """Return the calls behind a frontier of the methods `keys`."""
-    imports, calls = loading(data)
     part = f"TrialPart(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
-    return "\n".join(
-        [
-            *imports,
-            "from dpviz.plots.figure import page",
+    return Calls(
+        data,
+        (
             "from dpviz.tools.compare import story as compare",
             "from dpviz.tools.compare.entries import ENTRIES",
             "from dpviz.tools.compare.references import referenced",
             "from dpviz.tools.compare.trials import TrialPart, rows",
-            "",
-            *calls,
+        ),
+        (
             "records = (dataset.points, dataset.box, dataset.labels)",
             "made = {}",
             f"for key in {tuple(keys)!r}:",
@@ -150,6 +148,5 @@ def code(
             f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
             "    lines += [] if one is None or one.per_distance else [one]",
             f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r})]",
-            "html = page(scenes)",
-        ]
+        ),
     )

@@ -1,0 +1,237 @@
+"""A document as data, written twice: one HTML page that needs no network and prints well, and the same as Markdown.
+
+Every word that comes from data, a link or a file stays a word in both; pictures are SVG inside the page. No script.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TypeAlias
+
+PICTURES_ELSEWHERE = "(The picture is in the HTML file of the same name.)"
+BLANK = r"\_" * 24  # to be filled in by hand
+_LINE_BREAKS = re.compile(r"\s+")
+_MARKS = re.compile(r"([\\`*_{}\[\]()#|!~$^])")
+_BLOCK_START = re.compile(r"^([-+=])")
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { font: 14px/1.45 system-ui, sans-serif; color: #1c2430; background: #fff; max-width: 52rem; margin: 1.5rem auto;
+  padding: 0 1rem; font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
+h1 { font-size: 1.5rem; line-height: 1.2; margin: 0 0 .2rem; } h2 { font-size: 1rem; margin: .9rem 0 .2rem; }
+p, ul { margin: .2rem 0; } p { overflow-wrap: anywhere; } ul { padding-left: 1.1rem; }
+.small { color: #4b5563; font-size: .82rem; } .strong { font-weight: 650; font-size: 1.08rem; }
+.note { border: 1px solid #c8102e; padding: .25rem .6rem; font-weight: 600; }
+figure { margin: 0; min-width: 0; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { font-size: .82rem; } figcaption b { display: block; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .8rem; }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: .2rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .14rem .7rem .14rem 0; border-bottom: 1px solid #d8dce2; }
+th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
+.wide { overflow-x: auto; } .dense table { font-size: .74rem; } .dense th[scope=row] { width: 9rem; }
+.sign { display: grid; grid-template-columns: 2fr 1fr 2fr; gap: 1.5rem; margin-top: 1.6rem; }
+.sign div { border-top: 1px solid #1c2430; padding-top: .15rem; font-size: .82rem; }
+@media print {
+  @page { size: A4; margin: 10mm 14mm; }
+  body { font-size: 8.3pt; line-height: 1.24; margin: 0; max-width: none; padding: 0; }
+  h1 { font-size: 14pt; } h2 { font-size: 9.5pt; margin: 1.8mm 0 .4mm; }
+  p, ul { margin: .4mm 0; } .strong { font-size: 10.5pt; }
+  table { font-size: 7.7pt; } th, td { padding: .3mm 3mm .3mm 0; }
+  .dense table { font-size: 6.6pt; } .dense { font-size: 7.2pt; }
+  .note { padding: .4mm 1.5mm; } p { overflow-wrap: anywhere; }
+  .dense th, .dense td { padding: .3mm 2mm .3mm 0; }
+  .small, figcaption { font-size: 7.4pt; } .wide { overflow: visible; }
+  .pictures { grid-template-columns: 1fr 1fr; } .pictures.one { grid-template-columns: 1fr; }
+  .pictures:not(.one) figure svg { max-height: 50mm; } .pictures.one figure svg { max-height: 58mm; }
+  .sign { margin-top: 7mm; }
+  figure, tr, .sign, .note { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
+  .appendix { break-before: page; }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The beginning of a part."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; a strong one is what the document says in one line."""
+
+    text: str
+    strong: bool = False
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A warning in a frame."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Sentences one below the other."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Names and what they are."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableBlock:
+    """Cells below the names of their columns; one row may be marked."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  # each as long as `head`
+    marked: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finished drawing, which escapes its own words, with what it shows in words."""
+
+    svg: str
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Pictures beside each other."""
+
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Lines to be filled in by hand."""
+
+    lines: tuple[str, ...]
+
+
+Block: TypeAlias = Heading | Text | Note | Items | Pairs | TableBlock | Pictures | Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is read first, and an appendix that begins on a page of its own."""
+
+    title: str
+    subtitle: str
+    blocks: tuple[Block, ...]
+    appendix: tuple[Block, ...] = ()
+
+
+def html(document: Document) -> str:
+    """Return the document as one HTML page."""
+    body = (
+        f'<h1>{escape(document.title)}</h1><p class="small">{escape(document.subtitle)}</p>'
+        f"{''.join(map(_html, document.blocks))}"
+    )
+    if document.appendix:
+        body += f'<section class="appendix dense">{"".join(map(_html, document.appendix))}</section>'
+    # No script, no address: a browser asks nobody for anything.
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(document.title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def markdown(document: Document) -> str:
+    """Return the same content as Markdown; what a picture shows is there in words."""
+    blocks = (*document.blocks, *document.appendix)
+    parts = [f"# {_plain(document.title)}", _plain(document.subtitle), *map(_markdown, blocks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _html(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Text(text, strong, small):
+            kind = ' class="strong"' if strong else ' class="small"' if small else ""
+            return f"<p{kind}>{escape(text)}</p>"
+        case Note(text):
+            return f'<p class="note">{escape(text)}</p>'
+        case Items(items):
+            return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in items)}</ul>"
+        case Pairs(pairs):
+            rows = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(words)}</td></tr>' for name, words in pairs)
+            return f'<div class="wide"><table>{"".join(rows)}</table></div>'
+        case TableBlock():
+            return _html_table(block)
+        case Pictures(pictures):
+            one = " one" if len(pictures) == 1 else ""
+            return f'<div class="pictures{one}">{"".join(map(_html_picture, pictures))}</div>'
+        case Signature(lines):
+            return f'<div class="sign">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
+
+
+def _html_table(table: TableBlock) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
+    rows = []
+    for i, row in enumerate(table.rows):
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        marked = ' class="marked"' if i == table.marked else ""
+        rows.append(f"<tr{marked}>{cells}</tr>")
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="wide"><table>{body}</table></div>'
+
+
+def _html_picture(picture: Picture) -> str:
+    return (
+        f"<figure><figcaption><b>{escape(picture.title)}</b></figcaption>{picture.svg}"
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"## {_plain(text)}"
+        case Text(text, strong, _):
+            return f"**{_plain(text)}**" if strong else _plain(text)
+        case Note(text):
+            return f"> **{_plain(text)}**"
+        case Items(items):
+            return "\n".join(f"- {_plain(each)}" for each in items)
+        case Pairs(pairs):
+            return _rows(("", ""), pairs, None)
+        case TableBlock(head, rows, marked):
+            return _rows(head, rows, marked)
+        case Pictures(pictures):
+            return "\n\n".join(
+                f"*{_plain(each.title)}*: {_plain(each.caption)} {_plain(PICTURES_ELSEWHERE)}" for each in pictures
+            )
+        case Signature(lines):
+            return "\n\n".join(f"{_plain(line)}: {BLANK}" for line in lines)
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None) -> str:
+    def line(cells: Sequence[str], *, strong: bool = False) -> str:
+        written = (_plain(cell) for cell in cells)
+        return f"| {' | '.join(f'**{cell}**' if strong and cell else cell for cell in written)} |"
+
+    body = [line(row, strong=i == marked) for i, row in enumerate(rows)]
+    return "\n".join([line(head), f"|{'---|' * len(head)}", *body])
+
+
+def _plain(text: str) -> str:
+    """Write text so that Markdown takes nothing in it for more than words."""
+    one_line = _LINE_BREAKS.sub(" ", text).strip()
+    marked = _MARKS.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return _BLOCK_START.sub(r"\\\1", marked)

@@ -1,0 +1,32 @@
+"""The decision paper on paper: the part to be signed is one page, the whole at most three, in light colors."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+from dpviz.tools.compare import document
+from dpviz.tools.compare.story import paper
+from tests.tools.compare import test_paper as made
+
+pytestmark = pytest.mark.browser
+
+MANY = {f"{key}{i}": [dict(row) for row in made.ROWS[key]] for key in "abc" for i in range(3)}
+
+
+def n_pages(page: Page, text: str) -> int:
+    """Print a page as PDF and count its pages."""
+    page.emulate_media(color_scheme="dark")
+    page.set_content(text)
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
+
+
+def test_it_is_printed_on_one_page_and_an_appendix(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made, "NAMES", {key: f"A method with a long name, {key}" for key in (*made.ROWS, *MANY)})
+    known, found = made.known(), made.found()
+    whole = paper.decision_paper(known, found)
+    assert n_pages(page, document.html(document.Document(whole.title, whole.subtitle, whole.blocks))) == 1
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    whole = paper.decision_paper(made.known(rows=MANY), made.found(MANY, recommended=False))
+    assert n_pages(page, document.html(whole)) <= 3
+    assert n_pages(page, document.html(paper.public_paper(known))) == 1

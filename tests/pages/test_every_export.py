@@ -1,0 +1,161 @@
+"""Every entry of every page's Export menu, on every kind of data: the file is there, and holds what it should."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+
+from dpviz.plots import scene_hash
+from dpviz.plots.drawn_table import COLUMNS, FORMULA_STARTS
+from dpviz.plots.seen import seen
+from dpviz.tools.audit import batches as audit_tasks
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.entries import ENTRIES
+from dpviz.ui.export import config
+from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
+from dpviz.ui.export.shown import Shown
+from tests.pages.conftest import LINKED, at_once, typed
+
+ACROSS = ("audit", "compare")  # pages of no single method
+FORMULA = "=cmd|'/c calc'!A0"
+FILE = "<script>alert(1)</script>../../=me.csv"
+ROWS = np.random.default_rng(7).random((150, 2)).round(6)
+CONTENT = (f"age,{FORMULA}\n" + "\n".join(f"{a},{b}" for a, b in ROWS)).encode()
+LINKS = {
+    "blobs": {"data": "blobs", "n": "150"},
+    "draw": {"data": "draw", "drawing": "ring"},
+    "upload": {"data": "upload:"},
+    "upload, public": {"data": "upload:", "audience": "public"},
+}
+QUICK = {
+    "audit": {"audit_runs": "200", "neighbors": "own"},
+    "compare": {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "compare_at": "0.3"},
+}
+
+
+@pytest.fixture(params=LINKED)
+def place(request, monkeypatch):
+    """Return the name of each page; what it would ask of another process is done at once."""
+    if request.param in ACROSS:
+        at_once(monkeypatch, {"audit": audit_tasks, "compare": compare_tasks}[request.param])
+    return request.param
+
+
+@pytest.fixture(params=LINKS)
+def opened(request, open_page, place):
+    """Return each page with each kind of data on it, and the formats that its menu offers."""
+    page = open_page(place, **LINKS[request.param], **QUICK.get(place, {}))
+    if "upload" in request.param:
+        page.widget("file_uploader", "Your file").set_value((FILE, CONTENT, "text/csv"))
+        page.run()
+        labels = [field.label for field in page.app.number_input if field.label.endswith(" from")]
+        typed(page, dict.fromkeys(labels, (0.0, 1.0)))
+    assert not page.app.error
+    return page
+
+
+def offered(page):
+    """Return the formats of the page's menu, as the browser is told."""
+    (menu,) = [each for each in page.app.get("bidi_component") if each.proto.component_name == "dpviz.export"]
+    data = menu.proto.bytes
+    options = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+    return [name for name, _ in options["formats"]]
+
+
+def test_every_file_of_every_page_holds_what_is_on_screen(opened, place):
+    shown = opened.app.session_state["dpviz:shown"]
+    formats = offered(opened)
+    blind = shown.public and place in ACROSS  # of records, these pages show the public nothing
+    assert formats == [name for name in FORMATS if not (blind and name in PICTURED)]
+    last = min((len(scene.frames) for scene in shown.scenes), default=1) - 1
+    for kind in formats:
+        for frame in dict.fromkeys((0, last)) if kind in ("svg", "csv") else (0,):
+            file = make(shown, place, ExportRequest(kind, frame))
+            name = dict(shown.source.link)["data"].partition(":")[0]
+            assert re.fullmatch(rf"dpviz_{place}_{name}(_epsilon-[0-9.]+)?\.{kind}", file.name)
+            assert ("epsilon" in file.name) == (place != "audit")
+            text = file.content.decode("utf-8-sig")
+            CHECKS[kind](text, shown, place, frame)
+            if shown.public:
+                check_nothing_exact(text, shown)
+
+
+def check_drawing(text, shown, place, frame):
+    del place
+    said = "".join(ET.fromstring(text).itertext())
+    for scene in shown.scenes:
+        assert scene.title in said
+        drawn = [one.layer.name for one in seen(scene, frame, None)]
+        assert all(name in said for name in drawn)
+    whose = PUBLIC if shown.public else CURATOR
+    assert whose.split()[-1] in said
+    filled = re.findall(r"<g><title>[^<]*</title><(?!/g>)", text)
+    assert bool(filled) == any(seen(scene, frame, None) for scene in shown.scenes)
+    assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
+
+
+def check_figure(text, shown, place, frame):
+    del place, frame
+    for scene in shown.scenes:
+        assert json.dumps(scene.x.label).strip('"') in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text), "the page is whole"
+    assert "<script>alert" not in text
+
+
+def check_table(text, shown, place, frame):
+    del place
+    head, *rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert tuple(head) == COLUMNS
+    drawn = {one.layer.name for scene in shown.scenes for one in seen(scene, frame, ())}
+    assert {row[1].removeprefix("'") for row in rows} <= drawn
+    assert bool(rows) == any(layer.arrays for scene in shown.scenes for layer in scene.layers)
+    for row in rows:
+        assert all(np.isfinite(float(cell)) for cell in row[7:] if cell)
+        assert not [cell for cell in row[:7] if cell.startswith(FORMULA_STARTS)]
+
+
+def check_settings(text, shown, place, frame):
+    del frame
+    found = config.read(text.encode(), LINKED)
+    asked = dict(parse_qsl(shown.address, keep_blank_values=True))
+    assert found.page == place
+    assert dict(found.query) == asked
+    assert list(found.hashes) == ([scene_hash(scene) for scene in shown.scenes] if isinstance(shown, Shown) else [])
+    if shown.source.uploaded:
+        assert found.form.features == shown.source.form.features
+    whole = json.loads(text)
+    assert all(each["line"] for each in whole["guarantees"])
+    assert bool(whole["guarantees"]) != (place in ACROSS and shown.public)
+
+
+def check_script(text, shown, place, frame):
+    del frame
+    code = compile(text, "script", "exec")
+    assert repr(dict(shown.source.link)["data"]) in text or shown.source.own
+    if place not in ACROSS or shown.source.own:  # a script of a method is run by another test, in another process
+        return
+    scope = {"open": lambda *_args, **_options: io.StringIO()}
+    exec(code, scope)
+    assert [scene_hash(scene) for scene in scope["scenes"]] == [scene_hash(scene) for scene in shown.scenes]
+
+
+def check_nothing_exact(text, shown):
+    numbers = {repr(number) for number in shown.source.dataset.points.ravel().tolist()}
+    assert not numbers & set(re.findall(r"[\d.]+", text))
+    assert CURATOR not in text
+    assert str(shown.source.key[1])[:16] not in text, "nor what the file was"
+
+
+CHECKS = {
+    "png": check_drawing,  # the browser makes pixels of it
+    "svg": check_drawing,
+    "html": check_figure,
+    "csv": check_table,
+    "json": check_settings,
+    "py": check_script,
+}

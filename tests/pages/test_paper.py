@@ -1,0 +1,125 @@
+"""The decision paper in the app: its figures are those of the runs on the file, and the public's knows no record."""
+
+import csv
+import io
+import json
+import re
+from hashlib import sha256
+from statistics import median
+
+import numpy as np
+import pytest
+
+from dpviz.methods import ALGORITHMS
+from dpviz.tools.compare import document
+from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.trials import TrialPart
+from dpviz.ui.export.files import CURATOR
+from tests.pages.conftest import at_once, typed
+from tests.tools.compare.test_document import words_of
+from tests.tools.compare.test_paper import table_after
+
+QUICK = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "with_eugkm": "1"}
+QUICK |= {"compare_tab": "report", "n_clusters": "3", "aim_share": "0.5", "pinned": "su", "pinned_epsilon": "3.0"}
+LOW, HIGH = 0.0, 10.0
+
+
+def survey(n, seed):
+    """Return a table of people in three places, with gaps and outliers, and groups that are nobody's business."""
+    rng = np.random.default_rng(seed)
+    places = rng.choice([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]], n) + rng.normal(0, 0.4, (n, 2))
+    places[3] = [14.0, 5.0]  # outside
+    cells = [[f"{x:.4f}", "" if i % 25 == 7 else f"{y:.4f}"] for i, (x, y) in enumerate(places)]
+    return ("east,north,secret_group\n" + "\n".join(f"{x},{y},zebra{i % 3}" for i, (x, y) in enumerate(cells))).encode()
+
+
+@pytest.fixture
+def papers(monkeypatch):
+    """Return the papers that the page offers, {kind: document}, as they come."""
+    at_once(monkeypatch, compare_tasks)
+    found, own = {}, compare_report.buttons
+
+    def buttons(written, epsilon, kind, note):
+        found[kind] = written
+        own(written, epsilon, kind, note)
+
+    monkeypatch.setattr(compare_report, "buttons", buttons)
+    return found
+
+
+def opened(open_page, content, **link):
+    page = open_page("compare", data="upload:", **QUICK, **link)
+    page.widget("file_uploader", "Your file").set_value(("survey.csv", content, "text/csv"))
+    page.run()
+    page.set("selectbox", "Missing values", "drop")
+    labels = [field.label for field in page.app.number_input if field.label.endswith(" from")]
+    return typed(page, dict.fromkeys(labels, (LOW, HIGH)))
+
+
+def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
+    content = survey(240, seed=1)
+    page = opened(open_page, content)
+    assert [button.proto.label for button in page.app.get("download_button")] == ["Save as HTML", "Save as Markdown"]
+    text = document.markdown(papers["decision"])
+
+    table = list(csv.reader(io.StringIO(content.decode())))[1:]
+    whole = [(float(x), float(y)) for x, y, _ in table if x and y]
+    outside = sum(not (LOW <= x <= HIGH and LOW <= y <= HIGH) for x, y in whole)
+    plain = text.replace("\\", "")
+    assert f"{len(whole)} used; {len(table) - len(whole)} left out" in plain
+    assert f"{outside} moved" in plain
+    assert outside > 0
+
+    points = np.clip(whole, LOW, HIGH)
+    (epsilon,) = map(float, re.findall(r"ε = ([\d.]+\d|\d+) throughout", text))
+    head, *lines = table_after(text, "ε against cost")
+    lines = [line for line in lines if len(line) == len(head)][: len({0.1, 0.3, 1.0, 3.0, 10.0, epsilon})]
+    names = {ENTRIES[key].name: key for key in ("su", "eugkm")}
+    keys = [names[head[1].removesuffix(": cost")], names[head[3].removesuffix(": cost")]]
+    box = page.app.session_state["dpviz:shown"].source.dataset.box
+    assert [float(line[0]) for line in lines] == sorted({0.1, 0.3, 1.0, 3.0, 10.0, epsilon})
+    inertias, floors = {}, []
+    for key in keys:
+        for line in lines:
+            rows = compare_tasks.rows(points, box, None, TrialPart(key, float(line[0]), 3, 5, 0, 10, len(points)))
+            inertias[key, line[0]] = [row["inertia"] for row in rows]
+            floors += [row["floor_inertia"] for row in rows]
+    for line in lines:
+        for key, cell in zip(keys, (line[1], line[3]), strict=True):
+            expected = median(inertias[key, line[0]]) / min(floors)
+            assert float(cell.split()[0]) == pytest.approx(expected, abs=0.0051, rel=0.005), (key, line)
+
+    rows = compare_tasks.rows(points, box, None, TrialPart(keys[0], epsilon, 3, 5, 0, 10, len(points)))
+    (run,) = [row for row in rows if row["inertia"] == sorted(row["inertia"] for row in rows)[4]]
+    (trial,) = compare_tasks.trials(
+        points, box, None, TrialPart(keys[0], epsilon, 3, 5, run["noise_seed"], 1, len(points))
+    )
+    fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
+    told = [line for line in text.split("## Centers of the picture")[1].split("\n") if re.match(r"\| \d", line)]
+    shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])
+    np.testing.assert_allclose(shown, fit.release.centers, rtol=0.006)
+    assert f"{ENTRIES['su'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
+    assert "survey.csv" in plain
+
+
+@pytest.mark.parametrize("bounds", ["typed", "data"])
+def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers, bounds):
+    written, contents = [], (survey(240, seed=1), survey(180, seed=2))
+    for content in contents:
+        page = opened(open_page, content, audience="public")
+        if bounds == "data":
+            page.set("selectbox", "Public bounds", "data")
+        shown = page.app.session_state["dpviz:shown"]
+        assert shown.public
+        assert "decision" not in papers
+        public = papers.pop("public")
+        written.append([document.markdown(public), document.html(public)])
+    assert written[0] == written[1], "not one byte follows from the records"
+    for text in written[0]:
+        for secret in ("secret_group", "zebra", sha256(contents[0]).hexdigest()[:16], CURATOR, "Do not publish"):
+            assert secret not in text
+        assert "at most 74 in 100" in text or bounds == "data"
+        assert words_of("What it does not protect") in words_of(text)
+    assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 4)
