@@ -6,6 +6,7 @@ from dpviz.tools.audit import page as audit
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CONSTRUCTED
 from dpviz.tools.audit.cases import cases
+from dpviz.tools.audit.page.asked import AuditQuestion
 from dpviz.ui import panel, state
 from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import CHART_HEIGHT, PageFrame
@@ -27,7 +28,7 @@ def tab(frame: PageFrame, method: str) -> None:
         return
     st.caption(WORDS)
     case = next(each for each in cases().values() if each.method == method)
-    question = audit.AuditQuestion(case.key, CONSTRUCTED, 1.0, RUNS, SEED)
+    question = AuditQuestion(case.key, CONSTRUCTED, 1.0, RUNS, SEED)
     try:
         audited = audit.found(frame, question, case)
     except ValueError as error:  # the method does not run on these worlds, and its words say why
