@@ -3,10 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import streamlit as st
 
+from dpviz.stories.panel import spoken
 from dpviz.ui.server.served import served
 
 
@@ -20,6 +22,7 @@ class _Memory:
 
 
 _EPSILON = served("epsilon")
+SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 
 
@@ -69,6 +72,7 @@ def epsilon_slider(
         "right": right,
         "help": help,
         "notes": list(note),
+        "spoken": [_spoken(label, choice, words) for choice, words in zip_longest(choices, note, fillvalue="")],
         "hint": hint,
         "plays": plays,
         "index": memory.index,
@@ -76,6 +80,12 @@ def epsilon_slider(
     }
     _EPSILON(data=data, key=key, on_moved_change=_nothing)
     return choices[memory.index]
+
+
+def _spoken(label: str, choice: float, note: str) -> str:
+    """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
+    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
+    return ", ".join(filter(None, (f"{symbol}{choice:.3g}", spoken(note))))
 
 
 def set_epsilon(key: str, value: float) -> None:
