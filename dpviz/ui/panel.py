@@ -30,7 +30,7 @@ def side(*parts: str) -> None:
 
 
 def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
-    """Write numbers with labels that open what they mean; the curator's have a lock and are gone from the public view."""
+    """Write numbers whose labels open their meaning; the curator's have a lock; the public sees none of those."""
     rows = "".join(_fact(title, fact) for fact in shown if fact.public or not public)
     return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""
 
