@@ -1,7 +1,7 @@
 // The live picture: what the page around it lacks. A way past the menu leads to the page's control, and the headline is
 // read out when it rests.
 
-const REST_MS = 1000; // while ε moves, the headline changes with every value
+const QUIET_MS = 1000; // while ε moves, the headline changes with every value
 const STAGE = ".st-key-dpviz-strip, .st-key-home-top"; // where the page's control is
 const CONTROLS = ["input", "button"]; // the first ones are wanted most
 let said = null; // one element for as long as the document lives: what is new in it is read out, and only that
@@ -36,7 +36,7 @@ function sayAtRest() {
   };
   const wait = () => {
     clearTimeout(timer);
-    timer = setTimeout(say, REST_MS);
+    timer = setTimeout(say, QUIET_MS);
   };
   new MutationObserver(wait).observe(document.body, { childList: true, characterData: true, subtree: true });
   wait();
