@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import streamlit as st
@@ -72,7 +71,9 @@ def epsilon_slider(
         "right": right,
         "help": help,
         "notes": list(note),
-        "spoken": [_spoken(label, choice, words) for choice, words in zip_longest(choices, note, fillvalue="")],
+        "spoken": [
+            _spoken(label, choice, words) for choice, words in zip(choices, note or [""] * len(choices), strict=True)
+        ],
         "hint": hint,
         "plays": plays,
         "index": memory.index,

@@ -76,7 +76,7 @@ def article(
 
 def marked(text: str, place: str) -> str:
     """Write a text with its terms as buttons that open their definitions; `place` makes their names unique."""
-    written = []
+    written: list[str] = []
     for i, (words, name) in enumerate(pieces(text)):
         meant = panel.term(words, name, GLOSSARY[name], f"dpviz-term-{place}-{i}") if name else (escape(words),)
         written += meant
