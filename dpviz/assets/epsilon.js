@@ -11,7 +11,10 @@ const PLAYED = 60; // such steps: nobody may be looking
 const PATIENCE = 5; // such rests, while a button is held down
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
+const LANE_PX = 10;
 const REACH_PX = 16; // how near to a mark the pointer must be
+const TARGET_PX = 24; // least height of what can be pressed
+const BY = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -Infinity, End: Infinity };
 const SVG = "http://www.w3.org/2000/svg";
 
 const instances = new WeakMap(); // parentElement -> Slider
@@ -90,13 +93,13 @@ class Slider {
     head.append(this.label, this.helpButton, this.value);
     this.help = make("p", "help-text");
     this.help.hidden = true;
-    this.input = make("input", "", { type: "range", min: "0", step: "1", id, "aria-describedby": `${id}-note` });
-    this.marks = make("div", "marks", { role: "group", "aria-label": "Real deployments" });
+    this.input = make("input", "", { type: "range", min: "0", step: "1", id });
+    this.marks = make("div", "marks", { role: "listbox", tabindex: "0" });
     this.left = make("span");
     this.right = make("span");
     const ends = make("div", "ends");
     ends.append(this.left, this.right);
-    this.note = make("p", "note", { id: `${id}-note` });
+    this.note = make("p", "note");
     this.about = make("p", "about", { "aria-live": "polite" });
     const track = make("div", "track");
     track.append(this.input, this.marks, ends, this.about);
@@ -109,6 +112,9 @@ class Slider {
     this.input.addEventListener("pointerdown", () => { this.dragging = true; });
     for (const type of ["pointermove", "pointerdown"]) this.marks.addEventListener(type, (event) => this.pointAt(event));
     this.marks.addEventListener("pointerleave", () => this.tell());
+    this.marks.addEventListener("keydown", (event) => this.walk(event));
+    this.marks.addEventListener("focus", () => this.tell(this.gathered[this.at]));
+    this.marks.addEventListener("blur", () => this.tell());
     for (const type of ["pointerup", "pointercancel", "blur"]) {
       this.input.addEventListener(type, () => { this.dragging = false; });
     }
@@ -150,11 +156,14 @@ class Slider {
         this.onInput();
       }
       if (steps > 1) this.play(steps - 1, way);
+      else this.rest();
     }, PLAY_MS);
+    document.documentElement.dataset.dpvizPlaying = ""; // what nobody asked for is not read out
   }
 
   rest() {
     clearTimeout(this.playing);
+    delete document.documentElement.dataset.dpvizPlaying;
   }
 
   get index() {
@@ -167,11 +176,11 @@ class Slider {
   }
 
   show() {
-    const { texts, notes, values } = this.data;
+    const { texts, notes, spoken, values } = this.data;
     const { index } = this;
     setText(this.value, texts[index]);
     setText(this.note, notes[index] ?? "");
-    this.input.setAttribute("aria-valuetext", [texts[index], notes[index]].filter(Boolean).join(". "));
+    this.input.setAttribute("aria-valuetext", spoken[index]);
     this.input.style.setProperty("--done", `${(100 * index) / Math.max(1, values.length - 1)}%`);
     this.root.dataset.value = texts[index];
     this.root.dataset.index = String(index);
@@ -250,16 +259,15 @@ class Slider {
 
   buildMarks() {
     this.gathered = gather(this.data.marks);
-    this.marks.replaceChildren(...this.gathered.map((mark) => {
-      const button = make("button", "mark", { type: "button", "aria-label": mark.text, title: mark.name });
-      button.append(triangle());
-      button.addEventListener("focus", () => this.tell(mark));
-      button.addEventListener("click", () => this.tell(mark));
-      button.addEventListener("blur", () => this.tell());
-      return button;
+    this.at = 0; // of the mark that the keyboard is at
+    this.marks.replaceChildren(...this.gathered.map((mark, i) => {
+      const option = make("span", "mark", { role: "option", id: `${this.input.id}-mark-${i}`, "aria-label": mark.text });
+      option.append(triangle());
+      return option;
     }));
     this.marks.hidden = this.about.hidden = this.gathered.length === 0;
     this.marks.title = this.data.hint;
+    this.marks.setAttribute("aria-label", this.data.hint);
     this.placeMarks();
   }
 
@@ -269,11 +277,23 @@ class Slider {
     const last = Math.max(1, this.data.values.length - 1);
     const positions = this.positions = this.gathered.map(({ index }) => THUMB_PX / 2 + (index / last) * room);
     const lanes = lanesOf(positions, MARK_PX);
-    [...this.marks.children].forEach((button, i) => {
-      button.style.left = `${positions[i]}px`;
-      button.style.top = `${lanes[i] * 10}px`;
+    [...this.marks.children].forEach((option, i) => {
+      option.style.left = `${positions[i]}px`;
+      option.style.top = `${lanes[i] * LANE_PX}px`;
     });
-    this.marks.style.height = `${6 + 10 * (1 + Math.max(0, ...lanes))}px`;
+    const needed = 6 + LANE_PX * (1 + Math.max(0, ...lanes));
+    this.marks.style.height = `${Math.max(TARGET_PX, needed)}px`;
+    this.marks.style.marginBottom = `${Math.min(0, needed - TARGET_PX)}px`; // over the ends' words, between them
+  }
+
+  /** Go from mark to mark by the arrow keys. */
+  walk(event) {
+    const by = BY[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.at = Math.max(0, Math.min(this.at + by, this.gathered.length - 1));
+    this.tell(this.gathered[this.at]);
   }
 
   /** The mark nearest to the pointer, anywhere along the strip: the triangles are small. */
@@ -288,7 +308,11 @@ class Slider {
   tell(mark = null) {
     if (!this.gathered?.length) return;
     const here = mark ?? this.gathered.find(({ index }) => index === this.index);
-    [...this.marks.children].forEach((button, i) => button.classList.toggle("told", this.gathered[i] === here));
+    [...this.marks.children].forEach((option, i) => {
+      option.classList.toggle("told", this.gathered[i] === here);
+      option.setAttribute("aria-selected", String(this.gathered[i] === mark));
+    });
+    if (mark) this.marks.setAttribute("aria-activedescendant", this.marks.children[this.gathered.indexOf(mark)].id);
     setText(this.about, here ? here.text : this.data.hint);
     this.about.classList.toggle("pointed", mark !== null);
   }

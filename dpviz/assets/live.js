@@ -11,6 +11,8 @@ import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { Ahead } from "./ahead.js";
 import { isOthers, linkedFrame, setQuery } from "./live_address.js";
+import { lookAfterPage } from "./live_page.js";
+import { keepFocus, moveFocus } from "./row.js";
 
 const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
@@ -59,6 +61,7 @@ class Live extends Tools {
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.build(parent);
     this.listen();
+    lookAfterPage();
   }
 
   build(parent) {
@@ -124,7 +127,7 @@ class Live extends Tools {
       this.pause();
       this.go(Number(this.range.value), { ease: false });
     });
-    for (const row of [this.legend, this.groups]) on(row, "keydown", (event) => this.moveFocus(event, row));
+    for (const row of [this.legend, this.groups, this.paints]) on(row, "keydown", (event) => moveFocus(event, row));
     on(this.root, "keydown", (event) => this.onKey(event));
     on(this.tableButton, "click", () => this.toggleTable());
     on(document, "dpviz:frame", ({ detail }) => {
@@ -461,7 +464,7 @@ class Live extends Tools {
       const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
       const entries = lines.slice(0, this.unfolded ? lines.length : MOST_LINES).map((layer) => this.entry(layer));
       if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
-      this.keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
+      keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
     this.buildGroups(shown);
   }
@@ -517,7 +520,7 @@ class Live extends Tools {
     if (key === this.groupsKey) return;
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
-    this.keepFocus(this.groups, () => this.groups.replaceChildren(...names.map(([group, name]) => {
+    keepFocus(this.groups, () => this.groups.replaceChildren(...names.map(([group, name]) => {
       const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
         title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
@@ -525,29 +528,6 @@ class Live extends Tools {
       chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
       return chip;
     })));
-  }
-
-  /** Rebuild a row of buttons, which is one stop of the Tab key, and give the focus back to the one that had it. */
-  keepFocus(row, rebuild) {
-    const before = [...row.querySelectorAll("button")];
-    const focused = before.indexOf(row.getRootNode().activeElement);
-    const stop = Math.max(0, before.findIndex((button) => button.tabIndex === 0));
-    rebuild();
-    const buttons = [...row.querySelectorAll("button")];
-    buttons.forEach((button, i) => { button.tabIndex = i === Math.min(stop, buttons.length - 1) ? 0 : -1; });
-    if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
-  }
-
-  /** Move within a row of buttons by the arrow keys. */
-  moveFocus(event, row) {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-    if (by === undefined) return;
-    const buttons = [...row.querySelectorAll("button")];
-    const at = clamp(buttons.indexOf(event.target) + by, 0, buttons.length - 1);
-    buttons.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
-    buttons[at].focus();
-    event.preventDefault();
-    event.stopPropagation();
   }
 
   toggleTable() {

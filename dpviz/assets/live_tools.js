@@ -3,6 +3,7 @@
 import { clamp, NO_GROUP, reader } from "./live_base.js";
 import { iconButton, lockIcon, make } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
+import { keepFocus } from "./row.js";
 
 const MOST_CORNERS = 128; // of a lasso, as it travels
 const GRAB_PX = 9; // how near a press must be to a point to move it
@@ -104,7 +105,7 @@ export class Tools extends Hands {
     const key = `${this.theme.name}|${this.paint}`;
     if (key === this.paintsKey) return;
     this.paintsKey = key;
-    this.keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
+    keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
       const label = `Class ${group + 1}`;
       const chip = make("button", "paint", "", { type: "button", "aria-label": label, title: label,
         "aria-pressed": String(group === this.paint) });

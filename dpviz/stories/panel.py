@@ -1,12 +1,14 @@
 """What stands beside a picture: sentences and facts, each with what the public may read of it."""
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
 WEAK = ": almost no protection"
+_ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
 _DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
@@ -100,6 +102,11 @@ def rarely(chance: float) -> str:
 def counted(n: int, word: str) -> str:
     """Write a number of things, `word` being one of them: "1 peak", "1,200 peaks"."""
     return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def spoken(said: str) -> str:
+    """Shorten what `attacker` says for a screen reader, which says it again with every value."""
+    return _ATTACKER.sub(r"attacker \1 in 100", said).removesuffix(".")
 
 
 def beside(ratio: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.stories.panel import spoken
 from dpviz.ui.server.served import served
 
 
@@ -20,6 +21,7 @@ class _Memory:
 
 
 _EPSILON = served("epsilon")
+SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 
 
@@ -69,6 +71,9 @@ def epsilon_slider(
         "right": right,
         "help": help,
         "notes": list(note),
+        "spoken": [
+            _spoken(label, choice, words) for choice, words in zip(choices, note or [""] * len(choices), strict=True)
+        ],
         "hint": hint,
         "plays": plays,
         "index": memory.index,
@@ -76,6 +81,12 @@ def epsilon_slider(
     }
     _EPSILON(data=data, key=key, on_moved_change=_nothing)
     return choices[memory.index]
+
+
+def _spoken(label: str, choice: float, note: str) -> str:
+    """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
+    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
+    return ", ".join(filter(None, (f"{symbol}{choice:.3g}", spoken(note))))
 
 
 def set_epsilon(key: str, value: float) -> None:

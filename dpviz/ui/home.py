@@ -126,7 +126,7 @@ def _doors(pages: Mapping[str, Any]) -> None:
 
 
 def _door(title: str, words: str) -> None:
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     st.caption(words)
 
 

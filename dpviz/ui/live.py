@@ -15,6 +15,8 @@ from dpviz.ui.server.served import served
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
 PARTS = (
+    "row",
+    "live_page",
     "live_base",
     "live_turn",
     "live_axes",

@@ -1,5 +1,6 @@
 """Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the guarantee's label."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -12,6 +13,7 @@ from dpviz.stories.panel import is_right
 
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
+_NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -19,7 +21,7 @@ def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
     """Show the live sentence in the reading of the audience; `name` says which method, where the title does not."""
     text = said.public if public else said.curator
     text = f"{name}. {text}" if name else text
-    st.html(f'<p class="dpviz-sentence" role="status">{escape(text)}</p>')
+    st.html(f'<p class="dpviz-sentence dpviz-headline">{escape(text)}</p>')  # the browser has it read out at rest
 
 
 def side(*parts: str) -> None:
@@ -28,14 +30,27 @@ def side(*parts: str) -> None:
 
 
 def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
-    """Write numbers with their labels; the curator's carry a lock and are gone from the public view."""
-    rows = "".join(
-        f'<div title="{escape(fact.help)}"><dt>{escape(fact.label)}{"" if fact.public else LOCK}</dt>'
-        f"<dd>{escape(fact.value)}</dd></div>"
-        for fact in shown
-        if fact.public or not public
+    """Write numbers whose labels open their meaning; the curator's have a lock; the public sees none of those."""
+    rows = "".join(_fact(title, fact) for fact in shown if fact.public or not public)
+    return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""
+
+
+def _fact(title: str, fact: Fact) -> str:
+    place = f"dpviz-fact-{_NO_NAME.sub('-', f'{title}-{fact.label}')}"
+    label, meaning = term(fact.label, fact.label, fact.help, place) if fact.help else (escape(fact.label), "")
+    return f"<div><dt>{label}{'' if fact.public else LOCK}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
+
+
+def term(words: str, name: str, meaning: str, place: str) -> tuple[str, str]:
+    """Write words as a button, and the meaning that it opens by touch and key; `place` is unique on the page.
+
+    A mouse that rests on the words sees the meaning, too.
+    """
+    return (
+        f'<button type="button" class="dpviz-word" popovertarget="{place}" title="{escape(meaning)}">{escape(words)}'
+        "</button>",
+        f'<span class="dpviz-meaning" id="{place}" popover role="note"><b>{escape(name)}</b> {escape(meaning)}</span>',
     )
-    return f'<section class="dpviz-facts"><h3>{escape(title)}</h3><dl>{rows}</dl></section>' if rows else ""
 
 
 def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
@@ -62,7 +77,7 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
 def promise(label: Label, name: str = "") -> str:
     """Write the two claims alone, in print and in proof, as they stand beside the picture; `guarantee` has the rest."""
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
-    return f'<section class="dpviz-facts"><h3>{title}</h3>{_claims(label)}</section>'
+    return f'<section class="dpviz-facts"><h2>{title}</h2>{_claims(label, "h3")}</section>'
 
 
 def details(label: Label, name: str = "") -> str:
@@ -97,19 +112,21 @@ def all_terms() -> str:
     )
 
 
-def _claims(label: Label) -> str:
+def _claims(label: Label, heading: str = "h4") -> str:
+    """Write both claims; `heading` is one level below the one above them."""
     proved = (
-        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
+        f'<div class="dpviz-claim dpviz-refused"><{heading}>Proved</{heading}>'
+        '<p class="dpviz-number">not established</p></div>'
         if label.proved is None
-        else _statement(label.proved, "dpviz-proved")
+        else _statement(label.proved, heading, "dpviz-proved")
     )
-    return f'<div class="dpviz-claims">{_statement(label.stated, "")}{proved}</div>'
+    return f'<div class="dpviz-claims">{_statement(label.stated, heading)}{proved}</div>'
 
 
-def _statement(said: Statement, style: str) -> str:
+def _statement(said: Statement, heading: str, style: str = "") -> str:
     right, most = is_right(said.odds)
     return (
-        f'<div class="dpviz-claim {style}"><h4>{escape(said.title)}</h4>'
+        f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
         f'<p class="dpviz-number">{escape(said.numbers)}</p><p>{escape(said.neighbors)}</p>'
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(said.reference)}</p></div>'

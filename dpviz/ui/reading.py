@@ -77,17 +77,10 @@ def article(
 
 def marked(text: str, place: str) -> str:
     """Write a text with its terms as buttons that open their definitions; `place` makes their names unique."""
-    written = []
-    for i, (words, term) in enumerate(pieces(text)):
-        if not term:
-            written.append(escape(words))
-            continue
-        name = f"dpviz-term-{place}-{i}"
-        written.append(
-            f'<button type="button" class="dpviz-word" popovertarget="{name}">{escape(words)}</button>'
-            f'<span class="dpviz-meaning" id="{name}" popover role="note"><b>{escape(term)}</b> '
-            f"{escape(GLOSSARY[term])}</span>"
-        )
+    written: list[str] = []
+    for i, (words, name) in enumerate(pieces(text)):
+        meant = panel.term(words, name, GLOSSARY[name], f"dpviz-term-{place}-{i}") if name else (escape(words),)
+        written += meant
     return "".join(written)
 
 

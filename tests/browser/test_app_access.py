@@ -1,22 +1,27 @@
 """Every page for everybody: axe-core finds nothing serious, the keyboard is enough, motion rests, a phone will do."""
 
+import re
 from importlib.resources import files
+from io import BytesIO
 from typing import Any
 
+import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
 
 from dpviz.navigation import HOME
+from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import ROOT
-from tests.browser.test_app import APP, SLOW, Server
+from tests.browser.test_app import APP, SLOW, Server, picture_of
 
 pytestmark = pytest.mark.browser
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
-ADDRESS = {HOME: ""}  # of a page that has none by its name
 PHONE = {"width": 360, "height": 780}
 COLORS = ["color-contrast", "link-in-text-block"]  # the rules on what a color scheme can change
+LESSON = next(iter(LESSONS))
 # What is Streamlit's own and not ours to mend, as exactly as it can be said: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
 
@@ -30,11 +35,11 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(800)  # pictures are drawn, colors have faded over
 
 
-def violations(page: Page, **options: object) -> list[str]:
-    """Return what axe-core calls serious or critical, one line for each element."""
+def violations(page: Page, context: str | None = None, **options: object) -> list[str]:
+    """Return what axe-core calls serious or critical, one line for each element; `context` is a selector."""
     found: list[dict[str, Any]] = page.evaluate(
-        "(options) => axe.run(document, options).then((result) => result.violations)",
-        {"resultTypes": ["violations"], **options},
+        "([context, options]) => axe.run(context ?? document, options).then((result) => result.violations)",
+        [context, {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}, **options}],
     )
     return [
         f"{rule['id']}: {node['target']} {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
@@ -45,24 +50,72 @@ def violations(page: Page, **options: object) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", PAGES)
+# What can be pressed and is lower or narrower than a finger needs. A word within a sentence may be; what Streamlit's
+# icons and the slider's help lack, the area around them has.
+SMALL = """([least, parts]) => {
+  const found = [];
+  const size = (one) => {
+    const { width, height } = one.getBoundingClientRect();
+    const around = getComputedStyle(one, "::after");
+    const more = around.position === "absolute" ? Math.max(0, -parseFloat(around.top)) : 0;
+    return [width + 2 * more, height + 2 * more];
+  };
+  const walk = (root) => root.querySelectorAll("*").forEach((one) => {
+    if (one.shadowRoot) walk(one.shadowRoot);
+    if (!one.matches("a[href], button, summary, input[type=range], [role=tab], [role=radio]")) return;
+    if (one.closest(parts)) return;
+    if (one.matches(`p .dpviz-word, ${least > 24 ? "p a," : ""} [data-testid=stSkipToContent]`)) return;
+    if (!one.checkVisibility({ checkVisibilityCSS: true })) return;
+    const [width, height] = size(one);
+    if (width < least - 0.5 || height < least - 0.5)
+      found.push(`${one.outerHTML.slice(0, 120)}: ${width} x ${height}`);
+  });
+  walk(document);
+  return found;
+}"""
+NARROW_TARGET, TARGET = 44, 24  # CSS pixels
+PARTS = ", ".join(  # of Streamlit's widgets, which are pressed as a whole, and what shows only under a mouse
+    f"[data-testid={name}]"
+    for name in ("stSidebar", "stNumberInput", "stSelectbox", "stSlider", "stElementToolbar", "stTabsScrollRight")
+)
+
+
+def tabs_violations(page: Page) -> dict[str, list[str]]:
+    """Open one tab after the other, and return what axe-core finds in each."""
+    found = {}
+    for tab in page.get_by_role("tab").all():
+        tab.click(timeout=SLOW)
+        expect(tab).to_have_attribute("aria-selected", "true")
+        panel = page.get_by_role("tabpanel").filter(visible=True).first
+        expect(panel.locator("*").first).to_be_attached(timeout=SLOW)
+        page.wait_for_timeout(300)
+        found[tab.inner_text()] = violations(page, "[role=tabpanel]:not([hidden])")
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+    return found
+
+
+@pytest.mark.parametrize("name", [*PAGES, "lesson"])
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
-    page.goto(f"{server(APP)}/{ADDRESS.get(name, f'{name}?n=200')}")
+    ways = {HOME: "", "lesson": f"convergent_kmeans?lesson={LESSON}&n=200", "audit": "audit?audit_runs=200"}
+    page.goto(f"{server(APP)}/{ways.get(name, f'{name}?n=200')}")
     settled(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.wait_for_timeout(500)
-    found = {"light": violations(page)}
+    found = {"light": violations(page), **({} if name == "lesson" else tabs_violations(page))}
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # the app follows, without being loaded again
     page.wait_for_timeout(500)
     found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})  # names, roles and order are the same
+    found["small"] = page.evaluate(SMALL, [TARGET, PARTS])
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(500)
+    found["small for a finger"] = page.evaluate(SMALL, [NARROW_TARGET, PARTS])
     widths = page.evaluate(
         """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
           .map((element) => [element.scrollWidth, element.clientWidth])"""
     )
-    assert found == {"light": [], "dark": []}
+    faults = [f"{state}: {fault}" for state, faults in found.items() for fault in faults]
+    assert not faults, "\n".join(faults)
     assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
 
 
@@ -98,11 +151,16 @@ ACCENTS = [
     "rgb(10, 82, 153)",
 ]  # primary colors of config.toml: borders of lists
 MOST_STOPS = 120
+MOST_STOPS_TO_PICTURE = 10
+OUTLINE = (
+    """(one) => getComputedStyle(one).outlineStyle === "none" ? 0 : parseFloat(getComputedStyle(one).outlineWidth)"""
+)
 
 
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, server: Server) -> None:
     page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    picture_of(page)
     settled(page)
     assert page.evaluate(MOVING) == [], "whoever asks for less motion gets none"
     stops: list[dict[str, Any]] = []
@@ -117,3 +175,80 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, se
     for control in ("Data: ", "Method: ", "View as", "ε", "New noise", "Step", "Export", "Data table"):
         assert control in names, f"{control} is not reached: {names}"
     assert [stop for stop in stops if not stop["shown"]] == []
+
+
+def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    picture = picture_of(page)
+    said, headline = page.locator(".dpviz-said"), page.locator(".dpviz-headline")
+    expect(said).to_have_text(headline.inner_text())
+    page.locator("body").press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("slider", name="ε").first).to_be_focused()
+    said.evaluate(
+        """(node) => {
+          window.said = [];
+          new MutationObserver(() => window.said.push(node.textContent)).observe(node, { childList: true });
+        }"""
+    )
+    before = headline.inner_text()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(150)
+    expect(headline).not_to_have_text(before, timeout=SLOW)
+    expect(said).to_have_text(re.compile("ε = 2.5,"), timeout=SLOW)
+    assert page.evaluate("window.said.length") <= 2  # not one for each value; a rerun may come late on a busy machine
+    stops = 2  # the way past the menu, and the slider
+    while (page.evaluate(FOCUSED, ACCENTS) or {}).get("tag") != "CANVAS":
+        page.keyboard.press("Tab")
+        stops += 1
+        assert stops <= MOST_STOPS_TO_PICTURE
+    legends = picture.locator(".legend")
+    for legend in legends.all():
+        expect(legend.locator("button[tabindex='0']")).to_have_count(1)
+    first = legends.first.locator("button").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(legends.first.locator("button").nth(1)).to_be_focused()
+    word = page.locator(".dpviz-facts .dpviz-word").first
+    word.click()
+    expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
+
+
+def drawn_pixels(element: Locator) -> int:
+    """Return how many pixels of an element have another color than its corner."""
+    image = np.asarray(Image.open(BytesIO(element.screenshot())).convert("RGB"))
+    return int((image != image[0, 0]).any(axis=2).sum())
+
+
+def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -> None:
+    page.emulate_media(forced_colors="active")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    picture = picture_of(page)
+    settled(page)
+    slider, lock = page.get_by_role("slider", name="ε").first, page.locator(".dpviz-facts .dpviz-lock").first
+    width = slider.evaluate("input => input.clientWidth")
+    assert drawn_pixels(slider) > 2 * width, "the track is not drawn"
+    assert drawn_pixels(lock) > 20, "the lock is not drawn"
+    chosen = page.locator(".st-key-dpviz-row [role=radio]")
+    widths = {each.get_attribute("aria-checked"): each.evaluate(OUTLINE) for each in chosen.all()}
+    assert widths["true"] >= 2 > widths["false"], f"the chosen option looks like the others: {widths}"
+    assert picture.evaluate("root => getComputedStyle(root).color") == "rgb(0, 0, 0)"
+    # Left to the system, which takes every background away, both would be gone.
+    page.add_style_tag(content=".dpviz-lock { background: Canvas !important; forced-color-adjust: auto !important; }")
+    assert drawn_pixels(lock) == 0
+
+    page.emulate_media(forced_colors="none", media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 at 96 dots per inch, less its margins
+    page.wait_for_timeout(300)
+    for gone in ("[data-testid=stHeader]", "[data-testid=stSidebar]", ".st-key-dpviz-row button", "[role=tablist]"):
+        assert not any(each.is_visible() for each in page.locator(gone).all()), f"{gone} is printed"
+    for part in (".bar", ".controls", ".table-button"):
+        expect(picture.locator(part)).to_be_hidden()
+    canvas = picture.locator("canvas").bounding_box()
+    assert canvas
+    assert canvas["x"] + canvas["width"] <= 719
+    legend = picture.locator(".legend").first.bounding_box()
+    assert legend
+    assert legend["width"] > 300
+    assert legend["y"] >= canvas["y"] + canvas["height"] - 1

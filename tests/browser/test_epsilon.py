@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dpviz.ui.epsilon import _answer, _Memory, _sent, nearest
+from dpviz.core.privacy import attacker_odds
+from dpviz.stories.panel import attacker
+from dpviz.ui.epsilon import _answer, _Memory, _sent, _spoken, nearest
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +33,7 @@ def test_arrow_keys_change_the_value_and_keep_the_focus(page: Page, slider: Loca
         expect(page.get_by_text(f"epsilon: {expected}")).to_be_visible()
     page.keyboard.press("End")
     expect(page.get_by_text("epsilon: 20.0")).to_be_visible()
-    assert thumb.get_attribute("aria-valuetext") == "20. An attacker is right at most 99 times in 100."
+    assert thumb.get_attribute("aria-valuetext") == "\u03b5 20, attacker right at most 99 in 100"
     expect(slider.locator(".value")).to_have_text("20")
     expect(slider.locator(".note")).to_have_text("An attacker is right at most 99 times in 100.")
 
@@ -73,8 +75,8 @@ def test_the_page_can_move_the_thumb(page: Page, slider: Locator) -> None:
     expect(slider).to_have_attribute("data-value", "5")
 
 
-def test_deployments_are_marked_without_overlap_and_described_as_text(slider: Locator) -> None:
-    marks = slider.locator("button.mark")
+def test_deployments_are_marked_without_overlap_and_described_as_text(page: Page, slider: Locator) -> None:
+    marks = slider.get_by_role("option")
     assert marks.count() == 6
     boxes = marks.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
     for i, one in enumerate(boxes):
@@ -82,8 +84,11 @@ def test_deployments_are_marked_without_overlap_and_described_as_text(slider: Lo
             apart_x = one["left"] >= other["right"] - 1 or other["left"] >= one["right"] - 1
             apart_y = one["top"] >= other["bottom"] - 1 or other["top"] >= one["bottom"] - 1
             assert apart_x or apart_y
-    marks.last.focus()
-    about = slider.locator(".about")
+    strip, about = slider.get_by_role("listbox", name="Triangles mark real deployments."), slider.locator(".about")
+    strip.focus()  # one stop of the Tab key for all of them
+    expect(about).to_contain_text("Wikimedia 2023")
+    page.keyboard.press("End")
+    expect(slider.get_by_role("option", selected=True)).to_have_count(1)
     expect(about).to_contain_text("US Census 2020, 17.1: Redistricting data, persons, <b>central</b> model")
     assert "Redistricting" in (marks.last.get_attribute("aria-label") or "")
     marks.first.hover()
@@ -119,6 +124,19 @@ def test_who_moved_last_decides() -> None:
     assert _answer(overruled, 2, (3, 2.0)).index == 3
 
 
+@pytest.mark.parametrize(
+    ("label", "epsilon", "said"),
+    [
+        ("Privacy budget \u03b5", 4.0, "\u03b5 4, attacker right at most 99 in 100"),
+        ("Privacy budget \u03c1", 0.05, "\u03c1 0.05, attacker right at most 52 in 100"),
+        ("\u03b5 within the radius", 20.0, "\u03b5 20, attacker could be right up to 100 in 100: almost no protection"),
+    ],
+)
+def test_a_value_is_spoken_in_few_words(label: str, epsilon: float, said: str) -> None:
+    assert _spoken(label, epsilon, attacker(attacker_odds(epsilon))) == said
+    assert _spoken(label, epsilon, "") == said.split(",")[0]
+
+
 def test_the_nearest_value() -> None:
     assert [nearest((0.1, 1.0, 10.0), wanted) for wanted in (0.0, 0.9, 6.0, 99.0)] == [0, 1, 2, 2]
 
@@ -131,7 +149,7 @@ def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(slider: L
           const host = document.body.appendChild(document.createElement("div"));
           const parentElement = host.attachShadow({ mode: "open" });
           const data = { key: "again", label: "again", values: [1, 2], texts: ["1", "2"], marks: [], notes: [],
-            left: "", right: "", help: "", hint: "", index: 0, move: null };
+            spoken: ["1", "2"], left: "", right: "", help: "", hint: "", index: 0, move: null };
           const leave = mount({ parentElement, data, setStateValue() {} });
           const first = parentElement.querySelector(".dpviz-epsilon");
           leave();

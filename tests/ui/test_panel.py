@@ -62,9 +62,9 @@ def test_words_stay_words_everywhere(page):
     panel.side(panel.guarantee(label, HOSTILE, (HOSTILE,)), panel.details(label, HOSTILE))
     read = page()
     assert not {"script", "img"} & set(read.tags)
-    # Sentence, three words of the fact; on the card title, notice, protects, trusts, two numbers, two references and a
+    # Sentence, five words of the fact; on the card title, notice, protects, trusts, two numbers, two references and a
     # distance; behind it title, public, secret and caveat.
-    assert read.text.count(HOSTILE) == 4 + 9 + 4
+    assert read.text.count(HOSTILE) == 6 + 9 + 4
     assert read.titles == [HOSTILE]
 
 

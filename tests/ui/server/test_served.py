@@ -57,4 +57,6 @@ def test_one_module_has_no_import_left_and_one_default_export() -> None:
     text = script("live", *PARTS)
     assert "import" not in re.findall(r"^\w+", text, re.MULTILINE)
     assert len(re.findall(r"^export default ", text, re.MULTILINE)) == 1
+    names = re.findall(r"^(?:export )?(?:const|let|function|class) (\w+)", text, re.MULTILINE)
+    assert sorted(names) == sorted(set(names)), "two parts declare one name"
     assert text.index("export function unpack") < text.index("class Live")

@@ -1,0 +1,54 @@
+// The live picture: what the page around it lacks. A way past the menu leads to the page's control, and the headline is
+// read out when it rests.
+
+const QUIET_MS = 1000; // while ε moves, the headline changes with every value
+const STAGE = ".st-key-dpviz-strip, .st-key-home-top"; // where the page's control is
+const CONTROLS = ["input", "button"]; // the first ones are wanted most
+let said = null; // one element for as long as the document lives: what is new in it is read out, and only that
+
+/** The page's first control, also inside of a component. */
+function control() {
+  const stage = document.querySelector(STAGE);
+  const roots = [stage, ...stage?.querySelectorAll("*") ?? []].map((element) => element?.shadowRoot ?? element);
+  for (const wanted of CONTROLS) {
+    for (const root of roots) {
+      const found = root?.querySelector(wanted);
+      if (found) return found;
+    }
+  }
+  return null;
+}
+
+function skip(event) {
+  const found = event.target.closest?.('[data-testid="stSkipToContent"]') && control();
+  if (!found) return;
+  event.preventDefault();
+  event.stopPropagation(); // Streamlit would give the focus to all of the page's content
+  found.focus();
+}
+
+function sayAtRest() {
+  let timer;
+  const say = () => {
+    const text = document.querySelector(".dpviz-headline")?.textContent ?? "";
+    if ("dpvizPlaying" in document.documentElement.dataset) return;
+    if (text && said.textContent !== text) said.textContent = text;
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(say, QUIET_MS);
+  };
+  new MutationObserver(wait).observe(document.body, { childList: true, characterData: true, subtree: true });
+  wait();
+}
+
+/** Look after the page, once for all pictures. */
+export function lookAfterPage() {
+  if (said) return;
+  said = document.createElement("div");
+  said.className = "dpviz-said";
+  said.setAttribute("role", "status");
+  document.body.append(said);
+  document.addEventListener("click", skip, { capture: true });
+  sayAtRest();
+}

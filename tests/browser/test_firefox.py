@@ -1,0 +1,139 @@
+"""The app in Firefox, driven by WebDriver BiDi without anything in between: every page is drawn and answers."""
+
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import connect
+
+from dpviz.methods import CATALOGUE
+from dpviz.navigation import ACROSS
+from tests.browser.test_app import APP, Server
+
+pytestmark = pytest.mark.browser
+
+FIREFOX = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
+START_SECONDS, SLOW_SECONDS = 90, 90
+WIDTH, HEIGHT = 1366, 768
+END = "\ue010"  # the key, as WebDriver writes it: from wherever the slider is, it leads to another value
+# What is on the page, also inside of components: the first picture, and the slider of a page that has one.
+STATE = """(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((one) => [
+    ...(one.matches(selector) ? [one] : []), ...(one.shadowRoot ? all(selector, one.shadowRoot) : [])]);
+  const [picture] = all(".dpviz-live[data-dpviz-key]");
+  const [slider] = all(".dpviz-epsilon input");
+  const canvas = picture?.querySelector("canvas");
+  const band = canvas && canvas.width > 0 // in the middle of the picture: all of it would take long
+    ? canvas.getContext("2d").getImageData(0, Math.floor(canvas.height / 3), canvas.width, 60).data.buffer
+    : new ArrayBuffer(0);
+  const box = canvas?.getBoundingClientRect();
+  if (WANTED) slider?.focus();
+  return JSON.stringify({ scene: picture?.dataset.dpvizScene, colors: new Set(new Uint32Array(band)).size,
+    inside: box && box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight,
+    said: slider?.getAttribute("aria-valuetext"), title: document.title,
+    wide: document.documentElement.scrollWidth > innerWidth });
+})()"""
+
+
+class Firefox:
+    """One window of Firefox."""
+
+    def __init__(self, profile: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [str(FIREFOX), "--headless", "--no-remote", "--profile", str(profile)]
+        command += [f"--remote-debugging-port={port}", "about:blank"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, env={**os.environ, "HOME": str(profile)}, **quiet)
+        self.open_ones = ExitStack()
+        self.numbers, self.errors = itertools.count(1), list[str]()
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.socket = self.open_ones.enter_context(connect(f"ws://127.0.0.1:{port}/session", max_size=None))
+                break
+            except OSError:
+                if time.monotonic() > end or self.process.poll() is not None:
+                    self.process.kill()
+                    raise
+                time.sleep(0.2)
+        self.send("session.new", capabilities={})
+        self.window = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        self.send("session.subscribe", events=["log.entryAdded"])
+        self.send("browsingContext.setViewport", context=self.window, viewport={"width": WIDTH, "height": HEIGHT})
+
+    def send(self, method: str, **params: Any) -> Any:
+        """Send a command and return its result; what scripts fail with in between is kept."""
+        number = next(self.numbers)
+        self.socket.send(json.dumps({"id": number, "method": method, "params": params}))
+        while True:
+            told = json.loads(self.socket.recv(timeout=SLOW_SECONDS))
+            if told.get("method") == "log.entryAdded" and told["params"]["type"] == "javascript":
+                self.errors += [told["params"]["text"]] if told["params"]["level"] == "error" else []
+            if told.get("id") == number:
+                assert told["type"] == "success", told
+                return told["result"]
+
+    def open(self, address: str) -> None:
+        self.send("browsingContext.navigate", context=self.window, url=address, wait="complete")
+
+    def state(self, *, focus: bool = False) -> dict[str, Any]:
+        """Return what is on the page; `focus` gives the slider the focus."""
+        script = STATE.replace("WANTED", str(focus).lower())
+        found = self.send("script.evaluate", expression=script, target={"context": self.window}, awaitPromise=False)
+        state: dict[str, Any] = json.loads(found["result"]["value"])
+        return state
+
+    def press(self, key: str) -> None:
+        keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        sources = [{"type": "key", "id": "keys", "actions": keys}]
+        self.send("input.performActions", context=self.window, actions=sources)
+
+    def wait(self, done: Any) -> dict[str, Any]:
+        """Return the page's state as soon as `done` says so of it."""
+        end = time.monotonic() + SLOW_SECONDS
+        while not done(state := self.state()):
+            assert time.monotonic() < end, f"nothing came of it: {state}, {self.errors}"
+            time.sleep(0.2)
+        return state
+
+    def close(self) -> None:
+        self.open_ones.close()
+        self.process.terminate()
+        self.process.wait(timeout=START_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    if FIREFOX is None:
+        pytest.skip("Firefox is not installed: only Chromium is tested here")
+    started = Firefox(tmp_path_factory.mktemp("firefox"))
+    yield started
+    started.close()
+
+
+def test_every_page_is_drawn_and_answers_in_firefox(firefox: Firefox, server: Server) -> None:
+    for name in ("", *CATALOGUE, *ACROSS):
+        query = {"": "", "audit": "?audit_runs=200", "compare": ""}.get(name, "?n=200&tab=read")
+        firefox.open(f"{server(APP)}/{name}{query}")
+        drawn = firefox.wait(
+            lambda state: state.get("scene") and state["colors"] > 8 and state["inside"] and not state["wide"]
+        )
+        if "said" not in drawn:
+            assert name == "audit"  # it has no slider
+            continue
+        before = firefox.state(focus=True)
+        firefox.press(END)
+        firefox.wait(lambda state, before=before: state["scene"] != before["scene"] and state["said"] != before["said"])
+    # To leave a page while its answers travel is no fault of the page.
+    assert [error for error in firefox.errors if "disconnected" not in error] == []
