@@ -1,18 +1,21 @@
 """Lloyd's iteration against scikit-learn's, and whole runs of convergent k-means against what a click may cost."""
 
+import itertools
 import warnings
+from functools import partial
 from statistics import median
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.registry import Benchmark, Measure, slope, typical
+from benchmarks.registry import Benchmark, Measure, milliseconds, slope, typical
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
-from dpviz.solvers import lloyd, sphere_packing
+from dpviz.solvers import assign, lloyd, sphere_packing
 
 ROUNDS = 7  # of ours, peer, ours: whatever else the machine does then hits both
+PRODUCT = 512  # records; the scores stay in the cache
 FEW, MANY = 5, 25  # iterations between which the slope is taken
 CLICK_MS = 15.0  # a run and its trace, so that moving a knob feels immediate
 
@@ -43,6 +46,29 @@ def lloyd_iteration() -> Measure:
     return Measure(mine / theirs, f"{mine:.1f} ms", f"scikit-learn {theirs:.1f} ms")
 
 
+def products(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Return who is nearest by products of matrices, PRODUCT records each: a record's rounding hangs on the others."""
+    weights, norms = 2.0 * centers.T, np.einsum("ij,ij->i", centers, centers)
+    parts = (points[first : first + PRODUCT] for first in range(0, len(points), PRODUCT))
+    return np.concatenate([(norms - part @ weights).argmin(axis=1) for part in parts])
+
+
+def assignment() -> Measure:
+    """Time who is nearest against `products`, side by side: the worst ratio over numbers of records, centers, axes."""
+    ratios, times = {}, {}
+    for case in itertools.product((2000, 20_000), (5, 20), (2, 3, 8)):
+        n, k, d = case
+        points, centers = (np.random.default_rng(case).random((rows, d)) for rows in (n, k))
+        rounds = []
+        for _ in range(ROUNDS * ROUNDS):
+            rounds.append([milliseconds(partial(each, points, centers)) for each in (assign, products)])
+        mine, theirs = np.median(rounds[1:], axis=0)
+        ratios[case], times[case] = float(np.median([ours / peer for ours, peer in rounds[1:]])), (mine, theirs)
+    worst = max(ratios, key=lambda case: ratios[case])
+    mine, theirs = times[worst]
+    return Measure(ratios[worst], f"{mine:.3f} ms", f"products {theirs:.3f} ms at n, k, d = {worst}")
+
+
 def run(n: int, params: Params) -> Measure:
     """Time a run with its trace, over 41 seeds: processor time, because a run has one thread."""
     points, box = blobs(n, 2, 5), Box.cube(0.0, 1.0, 2)
@@ -71,6 +97,7 @@ def repaired_run(n: int) -> Measure:
 
 BENCHMARKS = (
     Benchmark("Lloyd iteration, n=100,000 d=10 k=64", lloyd_iteration, budget=1.5, unit="x"),
+    Benchmark("who is nearest, worst of n, k and d", assignment, budget=0.8, unit="x"),
     Benchmark("published run until labels repeat, n=2,000 k=5", published_run, budget=CLICK_MS),
     Benchmark("repaired run, n=2,000 k=5", lambda: repaired_run(2000)),
     Benchmark("repaired run, n=10,000 k=5", lambda: repaired_run(10_000)),

@@ -110,6 +110,20 @@ def remapped(unit):
     return local._kept(3.0 * unit - 1.0, 3.0 * unit - 1.0, box, params)
 
 
+def last_before(low, high, decide):
+    """Return the last of records (n, d) on the way from `low` to `high` that `decide` says the same of as of `low`."""
+    first = decide(low)
+    for _ in range(60):  # halved until the two ends are neighbours: somebody else wins at `high`, or low and high meet
+        middle = 0.5 * (low + high)
+        same = decide(middle) == first
+        low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
+    return low
+
+
+def components(unit, mixture):
+    return hard_moments(records(2.0 * unit - 1.0), mixture)[1]
+
+
 @lru_cache
 def border_pool(d):
     """Return records of [0, 1]^d on borders: between centers and components, on a plane, in lattices' corners."""
@@ -120,13 +134,8 @@ def border_pool(d):
     along = rng.standard_normal((60, d))
     along -= (along @ normal / (normal @ normal))[:, None] * normal
     lattice = rng.integers(17, size=(60, d)) / 16.0
-    low, high = rng.random((2, 60, d))
-    first = hard_moments(records(2.0 * low - 1.0), mixture)[1]
-    for _ in range(60):  # halved until the two ends are neighbours: somebody else wins at `high`, or low and high meet
-        middle = 0.5 * (low + high)
-        same = hard_moments(records(2.0 * middle - 1.0), mixture)[1] == first
-        low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
-    return np.clip(np.concatenate([between, centers[0] + 0.1 * along, lattice, low]), 0.0, 1.0)
+    wins = last_before(*rng.random((2, 60, d)), lambda unit: components(unit, mixture))
+    return np.clip(np.concatenate([between, centers[0] + 0.1 * along, lattice, wins]), 0.0, 1.0)
 
 
 def on_borders(n, d, seed):
@@ -135,6 +144,16 @@ def on_borders(n, d, seed):
     rows = rng.integers(len(border_pool(d)), size=n)
     rows[rng.random(n) < 0.5] = rows[0]
     return np.clip(border_pool(d)[rows], 0.0, 1.0)
+
+
+def by_remainder(values, weights):
+    """Return values @ weights.T as a matrix library may: whole groups of four rows one way, those left over another."""
+    found, whole = np.zeros((len(values), len(weights))), len(values) // 4 * 4
+    for f in range(values.shape[1]):
+        found[:whole] += values[:whole, f, None] * weights[:, f]
+    for f in reversed(range(values.shape[1])):
+        found[whole:] += values[whole:, f, None] * weights[:, f]
+    return found
 
 
 # Each is given records in [0, 1]^d and returns a row for each of them.
@@ -147,7 +166,7 @@ DECISIONS = {
     "members by cells": lambda unit: np.asarray(
         nearest_among(unit).partition(centers_of(unit.shape[1])).nonprivate_labels
     ),
-    "likeliest component": lambda unit: hard_moments(records(2.0 * unit - 1.0), mixture_of(unit.shape[1]))[1],
+    "likeliest component": lambda unit: components(unit, mixture_of(unit.shape[1])),
     "responsibilities": soft,
     "halved cubes": halves,
     "swap costs": lambda unit: squared_distances(unit, centers_of(unit.shape[1])),

@@ -20,7 +20,7 @@ from dpviz.solvers import assign, features, hard_moments, moment_length, nearest
 from dpviz.solvers.moments import score_slopes
 from dpviz.solvers.winners import nearness, scores, winners
 from dpviz.tools.audit.cases import cases
-from tests.one_record import CATALOGUE, DECISIONS, RIVALS, SLOW, USES, centers_of, mixture_of, on_borders
+from tests.one_record import CATALOGUE, DECISIONS, RIVALS, SLOW, USES, by_remainder, centers_of, mixture_of, on_borders
 
 # Every number of records, and of records side by side, that the code, or code before it, made a difference at.
 FEW = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 128, 129)
@@ -177,16 +177,6 @@ def test_two_ways_of_adding_up_are_caught():
         assert len(np.unique(two_ways(np.tile(PLACE, (n, 1)), start))) == 1
     assert depends_on_others(lambda unit: two_ways(unit, start), np.tile(PLACE, (16_000, 1)))
     assert not depends_on_others(lambda unit: winners(unit, *nearness(start)), np.tile(PLACE, (16_000, 1)))
-
-
-def by_remainder(values, weights):
-    """Return values @ weights.T as a matrix library may: whole groups of four rows one way, those left over another."""
-    found, whole = np.zeros((len(values), len(weights))), len(values) // 4 * 4
-    for f in range(values.shape[1]):
-        found[:whole] += values[:whole, f, None] * weights[:, f]
-    for f in reversed(range(values.shape[1])):
-        found[whole:] += values[whole:, f, None] * weights[:, f]
-    return found
 
 
 @pytest.mark.parametrize(

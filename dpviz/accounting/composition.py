@@ -64,16 +64,15 @@ def under_replace(claim: Claim) -> Claim:
         raise ValueError(
             "A claim per unit of distance was given, but it bounds changed records already. Use it as it is."
         )
-    delta = 0.0
-    if claim.delta > 0:
-        # e^709 is the last power that a float holds; delta has long been 1 by then.
-        delta = min(1.0, (1.0 + math.exp(min(claim.epsilon, 709.0))) * claim.delta)
+    # e^709 is the last power that a float holds; delta has long been 1 by then.
+    times = 1.0 + math.exp(min(claim.epsilon, 709.0))
     return Claim(
         epsilon=2 * claim.epsilon,
-        delta=delta,
+        delta=min(1.0, times * claim.delta) if claim.delta > 0 else 0.0,
         adjacency=Adjacency.REPLACE,
         reference=f"{claim.reference}; group privacy for one removal and one addition",
         rho=None if claim.rho is None else 4 * claim.rho,
+        mean_delta=None if claim.mean_delta is None else min(1.0, times * claim.mean_delta),
     )
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, frozen
 
 QUANTILES = 4096  # of the noise; the mean is off by less than 1e-4 of itself where delta moves with the scale
+_NOISE = frozen(stats.laplace.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES))  # at scale 1
 
 
 def mean_over_laplace(delta_of: Callable[[FloatArray], FloatArray], center: float, scale: float) -> float:
@@ -20,5 +21,4 @@ def mean_over_laplace(delta_of: Callable[[FloatArray], FloatArray], center: floa
     `center` stands for the private number: the released one is its best public guess. Source: the rule of total
     probability over n~, within the basic composition of n~ and what follows.
     """
-    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    return float(delta_of(center + scale * stats.laplace.ppf(at)).mean())
+    return float(delta_of(center + scale * _NOISE).mean())

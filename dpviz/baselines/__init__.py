@@ -26,7 +26,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=blum.fit,
         steps=blum.steps,
         entries=(Entry("blum", "BLUM (SuLQ)", link=(("mode", "blum"),)),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders={"n_clusters": 20}),
+        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
     ),
     Algorithm(
         name="dwork",
@@ -37,7 +37,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=dwork.fit,
         steps=dwork.steps,
         entries=(Entry("dwork", "DWORK (halving)", link=(("mode", "dwork"),)),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders={"n_clusters": 20}),
+        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
     ),
     Algorithm(
         name="su",
@@ -48,7 +48,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=su.fit,
         steps=su.steps,
         entries=(Entry("su", "DPLloyd (SU)", link=(("mode", "su"),), on=True),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders={"n_clusters": 20}),
+        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
     ),
     Algorithm(
         name="gupt",
@@ -58,7 +58,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         Params=gupt.Params,
         fit=gupt.fit,
         steps=gupt.steps,
-        audit=AuditPlan(borders={"n_clusters": 2}),
+        audit=AuditPlan(borders=({"n_clusters": 2},)),
         entries=(Entry("gupt", "GUPT", link=(("mode", "gupt"),)),),
     ),
     Algorithm(
@@ -70,7 +70,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=privgene.fit,
         steps=privgene.steps,
         entries=(Entry("privgene", "PrivGene", link=(("mode", "privgene"),)),),
-        audit=AuditPlan(given={"n_rounds": 2}, borders={"n_clusters": 2}),
+        audit=AuditPlan(given={"n_rounds": 2}, borders=({"n_clusters": 2},)),
     ),
     Algorithm(
         name="eugkm",
@@ -82,7 +82,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         steps=eugkm.steps,
         entries=(Entry("eugkm", "EUGkM (one grid)", link=(("mode", "eugkm"),), on=True),),
         varied=(Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),),
-        audit=AuditPlan(idle=frozenset({"cells"}), borders={"n_clusters": 2}),
+        audit=AuditPlan(idle=frozenset({"cells"}), borders=({"n_clusters": 2},)),
     ),
     Algorithm(
         name="lsh_splits",
@@ -93,7 +93,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=lsh_splits.fit,
         steps=lsh_splits.steps,
         entries=(Entry("lsh_splits", "LSH-Splits (slow)"),),
-        audit=AuditPlan(given={"max_depth": 2}, borders={"n_clusters": 2}),
+        audit=AuditPlan(given={"max_depth": 2}, borders=({"n_clusters": 2},)),
     ),
     Algorithm(
         name="em_mc",
@@ -104,7 +104,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=em_mc.fit,
         steps=em_mc.steps,
         entries=(Entry("em_mc", "EM-MC"),),
-        audit=AuditPlan(given={"n_scales": 1}, borders={"n_clusters": 2}),
+        audit=AuditPlan(given={"n_scales": 1}, borders=({"n_clusters": 2},)),
     ),
 )
 CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})

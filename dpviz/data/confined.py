@@ -28,6 +28,7 @@ PLACES = 2  # files that are read at once, so that the pictures of others go on;
 MEMORY = 400_000_000  # bytes that the process may take beside what its packages took; ours
 MOST_ANSWERED = 100_000_000  # bytes of columns that are handed back: the most cells, all of them numbers, take 80 MB
 AT_ONCE = 500_000  # bytes of plain text that are read without a process
+LOWER = 5  # steps of priority below the server; ours: a third of the server's share where both want a whole core
 PACKED = (ZIP_MAGIC, PARQUET_MAGIC, GZIP_MAGIC)
 TOO_MUCH = (
     f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the most. Keep fewer rows, or "
@@ -41,6 +42,8 @@ BUSY = "The server was reading other people's files. Choose yours again in a few
 # The libraries' own threads and memory pools would count as memory, though nothing is in them.
 FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 FRUGAL |= {"MALLOC_ARENA_MAX": "1"}
+# Pictures of others come first, from its first step on: loading its packages is half of its work.
+GIVE_WAY = f"import os; os.nice({LOWER}); " if os.name == "posix" else ""
 
 _PLACES = threading.BoundedSemaphore(PLACES)
 _SPARE_LOCK = threading.Lock()
@@ -127,7 +130,7 @@ def _started() -> "subprocess.Popen[bytes]":
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
-        [sys.executable, "-c", "from dpviz.data.confined import answer; answer()"],
+        [sys.executable, "-c", f"{GIVE_WAY}from dpviz.data.confined import answer; answer()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,  # what is read ahead of the answer would be lost

@@ -2,6 +2,7 @@
 
 import math
 
+from dpviz.accounting import under_replace
 from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_odds
 from dpviz.metrics import matched_distance
 from dpviz.stories.centers_context import CentersContext
@@ -67,7 +68,8 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     """Return what the guarantee allows beyond the odds that stand beside the slider; public."""
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
-    twice = at_most(attacker_odds(2.0 * proved.epsilon, _twice(proved)))
+    double = under_replace(proved)
+    twice = at_most(attacker_odds(double.epsilon, double.a_priori_delta))
     cost = "2ε" if proved.delta == 0 else "2ε and (1 + e^ε)δ"
     return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
 
@@ -87,8 +89,3 @@ def outcome(told: CentersContext[CentersRelease, Step], _classes: Labels | None,
     """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
     best, cost = float(told.reference.nonprivate_costs[-1]), told.nonprivate_cost
     return Outcome(told.final, cost / best if best > 0 else math.nan, COST)
-
-
-def _twice(proved: Claim) -> float:
-    """Return the delta of one removal and one addition, (1 + e^epsilon) delta, at most 1."""
-    return 0.0 if proved.delta == 0 else min(1.0, (1.0 + math.exp(min(proved.epsilon, 700.0))) * proved.a_priori_delta)

@@ -82,7 +82,8 @@ def attackers_share(epsilon: float, delta: float) -> Formula:
     here, there = plus if delta > 0 else ("", "")
     general = rf"100\cdot\frac{{e^{{\varepsilon}}{here}}}{{1 + e^{{\varepsilon}}}}"
     filled = rf"100\cdot\frac{{e^{{{tex(epsilon)}}}{there}}}{{1 + e^{{{tex(epsilon)}}}}}"
-    return Formula(ODDS, general, filled, attacker_odds(epsilon, delta), "in 100", "Kairouz et al., theorem 2.1")
+    found = attacker_odds(epsilon, delta)
+    return Formula(ODDS, general, filled, found, "in 100", "Kairouz et al., theorem 2.1", is_limit=True)
 
 
 def used(symbols: Mapping[str, str], found: Iterable[Formula]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from dpviz.accounting import overspent, spent
 from dpviz.accounting.spending import ROUNDING
 from dpviz.core import Claim, Event, Guarantee, attacker_odds
-from dpviz.stories.panel import at_most, attacker, number
+from dpviz.stories.panel import at_most, attacker, ceiled, number
 from dpviz.stories.promise import NEIGHBORS, delta_words
 from dpviz.stories.view import Words
 
@@ -84,10 +84,10 @@ def _account(claim: Claim, events: Sequence[Event]) -> str:
     symbol = "ε" if claim.rho is None else "ρ"
     found, stated = spent(events, claim)
     if overspent(events, claim):
-        return f"The run's events add up to {symbol} = {number(found)}: more than the {number(stated)} that is stated."
+        return f"The run's events add up to {symbol} = {ceiled(found)}: more than the {number(stated)} that is stated."
     if found < stated * (1.0 - ROUNDING):
-        return f"The run's events add up to {symbol} = {number(found)}, within the {number(stated)} that is stated."
-    return f"The run's events add up to {symbol} = {number(found)}, as stated."
+        return f"The run's events add up to {symbol} = {ceiled(found)}, within the {ceiled(stated)} that is stated."
+    return f"The run's events add up to {symbol} = {ceiled(found)}, as stated."
 
 
 def kind_of(claim: Claim) -> str:
@@ -104,17 +104,17 @@ def kind_of(claim: Claim) -> str:
 def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
     """Write a claim's numbers; `distance` is what an epsilon per distance is stated for, with its words."""
     length, words = distance or (1.0, "unit of distance")
-    text = f"ε = {number(claim.epsilon * length)} per {words}" if claim.per_distance else f"ε = {number(claim.epsilon)}"
+    text = f"ε = {ceiled(claim.epsilon * length)} per {words}" if claim.per_distance else f"ε = {ceiled(claim.epsilon)}"
     text += delta_words(claim)
-    return text + (f" (ρ = {number(claim.rho)})" if claim.rho is not None else "")
+    return text + (f" (ρ = {ceiled(claim.rho)})" if claim.rho is not None else "")
 
 
 def both_limits(guarantee: Guarantee) -> str:
     """Say in one sentence what the stated and the proved guarantee let an attacker reach, both named."""
     stated, proved = guarantee.published, guarantee.proved
     if proved is None:
-        return f"{NOT_PROVED}. The claim, ε = {number(stated.epsilon)}, would mean {at_most(_percent(stated))}."
-    if number(stated.epsilon) == number(proved.epsilon):
+        return f"{NOT_PROVED}. The claim, ε = {ceiled(stated.epsilon)}, would mean {at_most(_percent(stated))}."
+    if ceiled(stated.epsilon) == ceiled(proved.epsilon):
         return attacker(_percent(proved))
     return f"{attacker(_percent(proved), 'Proved')} Claimed: {at_most(_percent(stated))}."
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, attacker_odds, frozen
 from dpviz.metrics import nonprivate_costs
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
-from dpviz.stories.panel import Fact, Sentence, at_most, beside, number
+from dpviz.stories.panel import Fact, Sentence, at_most, beside, ceiled, number
 from dpviz.stories.view import View, project
 
 Frames: TypeAlias = tuple[Frame, ...]
@@ -74,7 +74,7 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
         Fact("Cost, as published", f"{number(_ratio(published))} × Lloyd's", "Same records, same start.", False),
         Fact("Attacker is right, repaired", _odds(repaired), "Coin flip: 50 in 100.", True),
         Fact("Attacker is right, as published", _odds(published), "There is no proof for this release.", True),
-        Fact("Published, claimed in all", f"ε = {number(claim.epsilon)}", "Its steps and final counts added up.", True),
+        Fact("Published, claimed in all", f"ε = {ceiled(claim.epsilon)}", "Its steps and final counts added up.", True),
     )
 
 

@@ -3,13 +3,14 @@
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
-_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
+_DOWN, _UPWARD = Context(prec=3, rounding=ROUND_FLOOR), Context(prec=3, rounding=ROUND_CEILING)
+SUMMED = 1e-9  # relative; what adding events up rounds is no limit of its own
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
 TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
@@ -136,6 +137,11 @@ def at_least(percent: float) -> str:
 def floored(value: float) -> str:
     """Write a lower limit >= 0 with at most three significant digits, never more than it is."""
     return number(float(_DOWN.create_decimal(repr(float(value)))))
+
+
+def ceiled(value: float) -> str:
+    """Write an upper limit >= 0 with at most three significant digits, never less than it is."""
+    return number(float(_UPWARD.create_decimal(repr(float(value) * (1.0 - SUMMED)))))
 
 
 def _up(value: float, digits: int) -> float:

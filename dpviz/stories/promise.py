@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from dpviz.core import Adjacency, Claim, Guarantee
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
@@ -33,14 +33,14 @@ def delta_words(claim: Claim) -> str:
     if claim.delta == 0:
         return ""
     if claim.mean_delta is None:
-        return f", δ = {number(claim.delta)}"
-    mean, own = number(claim.mean_delta), number(claim.delta)
+        return f", δ = {ceiled(claim.delta)}"
+    mean, own = ceiled(claim.mean_delta), ceiled(claim.delta)
     return f", δ = {mean} on average over the noisy count" + (f", {own} for this one" if own != mean else "")
 
 
 def _words(claim: Claim) -> str:
     per = " per unit of distance" if claim.per_distance else ""
-    promised = f"ε = {number(claim.epsilon)}{per}{delta_words(claim)}"
+    promised = f"ε = {ceiled(claim.epsilon)}{per}{delta_words(claim)}"
     return f"{promised} for {NEIGHBORS[claim.adjacency]} ({claim.reference.rstrip('.')})"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.core import Box, Event, Guarantee
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 
 SAME = 1e-12  # relative: what is written in three digits is then exactly this number
 
@@ -42,13 +42,17 @@ class Formula:
     value: float
     unit: str = ""  # plain words
     source: str = ""  # "Lu & Shen, theorem 5"
+    is_limit: bool = False  # what it comes to is an upper limit, which is never written as less than it is
 
     @property
     def with_numbers(self) -> str:
         """The filled formula with what it comes to."""
         unit = rf"\ \text{{{self.unit}}}" if self.unit else ""
-        sign = "=" if exact(self.value) else r"\approx"
-        return f"{self.filled} {sign} {tex(self.value)}{unit}"
+        if exact(self.value):
+            return f"{self.filled} = {tex(self.value)}{unit}"
+        if self.is_limit:
+            return f"{self.filled} < {tex(self.value, ceiled)}{unit}"
+        return rf"{self.filled} \approx {tex(self.value)}{unit}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,9 +89,9 @@ def known(told: Any, params: Any) -> Known:
     return Known(params, result.release, result.events, result.guarantee, told.words.box, look)
 
 
-def tex(value: float) -> str:
+def tex(value: float, written: Callable[[float], str] = number) -> str:
     """Write a number in TeX with at most three significant digits."""
-    text = number(value).replace(",", "{,}").replace("∞", r"\infty")
+    text = written(value).replace(",", "{,}").replace("∞", r"\infty")
     mantissa, e, power = text.partition("e")
     if not e:
         return text

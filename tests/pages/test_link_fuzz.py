@@ -9,7 +9,7 @@ from tests.hostile import all_knobs
 from tests.pages.conftest import LINKED
 
 KNOBS = all_knobs()
-QUICK, LONG = 4, 200  # links for each page
+QUICK, LONG = 4, 300  # links for each page
 WORDS = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',

@@ -73,7 +73,7 @@ METHOD = Method(
     fit=fit,
     steps=steps,
     story=centers_story("one_grid"),
-    audit=AuditPlan(borders={"n_clusters": 2}),
+    audit=AuditPlan(borders=({"n_clusters": 2},)),
     entries=(Entry("one_grid", "One grid", on=True),),
     thumbnail=Thumbnail(
         question="What do noisy counts of cells say about where the clusters are?",

@@ -18,6 +18,7 @@ from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves
+from dpviz.stories.panel import ceiled, number
 from dpviz.stories.reading import Known, tex
 
 BOX = Box.cube(0.0, 10.0, 2)
@@ -35,10 +36,11 @@ def known(name, params, module=None, points=POINTS, look=None):
 
 
 def filled(name, it):
-    """Return a run's formulas by name; in each the last number written is its value in three digits."""
+    """Return a run's formulas by name; in each the last number is its value in three digits, a limit's never less."""
     found = CATALOGUE[name].reading.formulas(it)
     for each in found:
-        assert re.search(rf"{re.escape(tex(each.value))}(\\ \\text{{[^}}]*}})?$", each.with_numbers), each
+        said = tex(each.value, ceiled if each.is_limit else number)
+        assert re.search(rf"{re.escape(said)}(\\ \\text{{[^}}]*}})?$", each.with_numbers), each
     return {each.name: each for each in found}
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.core import attacker_odds
-from dpviz.stories.panel import at_least, at_most, floored, is_right, limit, number, odds
+from dpviz.stories.panel import at_least, at_most, ceiled, floored, is_right, limit, number, odds
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,20 @@ def test_a_lower_limit_never_shows_more_than_it_is(value):
     assert shown >= value * 0.99 - 1e-12
     if value <= 100.0:
         assert float(at_least(value).removesuffix(" in 100")) <= value + 1e-9
+
+
+@given(st.floats(0.0, 1e9))
+def test_an_upper_limit_never_shows_less_than_it_is(value):
+    shown = float(ceiled(value).replace(",", ""))
+    assert shown >= value * (1.0 - 1e-9) - 1e-300
+    assert shown <= value * 1.01 + 1e-12, "and not a whole step more"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.1 + 0.2, "0.3"), (2**-0.5, "0.708"), (1.170424, "1.18"), (2**-15, "3.06e-05"), (math.inf, "∞")],
+)
+def test_upper_limits_by_hand(value, text):
+    assert ceiled(value) == text
+    # How a proved ε and δ were written before: less than they are, but where three digits are enough.
+    assert float(number(value).replace("∞", "inf")) < value or value in (0.1 + 0.2, math.inf)

@@ -75,7 +75,7 @@ METHOD = Method(
     audit=AuditPlan(
         given={"n_iterations": 1, "max_iterations": 3},
         more=({"mode": "published", "orientation": "future"},),
-        borders={"n_clusters": 20},
+        borders=({"n_clusters": 20},),
         first="mode=published",
     ),
     thumbnail=Thumbnail(

@@ -68,7 +68,10 @@ METHOD = Method(
         given={"n_components": 1, "n_clusters": 1, "n_iterations": 1, "delta": AUDIT_DELTA},
         more=tuple({"base": base, "calibration": "published"} for base in ("dpmog", "dplloyd_mog", "dpcube")),
         idle=frozenset({"estimator"}),
-        borders={"n_components": 2},
+        borders=(
+            {"n_components": 2},
+            *({"n_components": 2, "base": base} for base in ("dpmog", "dplloyd_mog")),
+        ),
     ),
     clustered=clustered,
     thumbnail=Thumbnail(

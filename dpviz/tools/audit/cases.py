@@ -194,13 +194,14 @@ def _cases(method: str) -> Iterator[AuditCase]:
 
 
 def _on_borders(method: str) -> Iterator[AuditCase]:
-    """Yield a proved method's own mode on copies of one record that lies on a border of what it is decided between."""
-    choices = AUDITED[method].audit.borders
-    if choices is not None:
+    """Yield proved modes on copies of one record that lies on a border of what it is decided between."""
+    for choices in AUDITED[method].audit.borders:
         pair = between_centers() if choices.get("n_clusters") == 20 else lattice_corner()
         params = params_of(method, choices, pair.box)
-        mode = _words(method, {}, params)
-        yield AuditCase(f"{method}:{pair.name}", method, AUDITED[method].title, mode, choices, params, pair)
+        told = ",".join(f"{name}={value}" for name, value in choices.items() if isinstance(value, str))
+        key = ":".join(part for part in (method, told, pair.name) if part)
+        mode = _words(method, choices, params)
+        yield AuditCase(key, method, AUDITED[method].title, mode, choices, params, pair)
 
 
 def _modes(method: str) -> Iterator[Fields]:

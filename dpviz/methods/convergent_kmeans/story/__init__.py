@@ -17,7 +17,7 @@ from dpviz.stories.center_facts import allowed, contents, not_established, outco
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import ledger_rows
-from dpviz.stories.panel import Fact, Sentence, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, odds
 from dpviz.stories.stage import Clock, Stage, Stops
 from dpviz.stories.view import View, Words, project
 
@@ -79,7 +79,7 @@ PAPER_RANGE = (
 
 def variation(epsilon: float) -> str:
     """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
-    fold = number(math.exp(ZONE_EXPONENT * epsilon))
+    fold = ceiled(math.exp(ZONE_EXPONENT * epsilon))
     return f"The data place the zones, not ε. Within one, ε changes the density at most {fold}-fold."
 
 

@@ -141,13 +141,12 @@ def average(
 def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Centers) -> tuple[FloatArray, Counts]:
     """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part."""
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
-    # Near the records, so that a box far from zero loses no digits.
-    near = box.low + box.widths / 2.0
     for points, labels in parts:
-        found = cluster_sums(box.clip(points) - near, labels, len(origins))
+        # Each record beside its own leaf's origin: what a sum rounds away is then small beside what one record moves.
+        found = cluster_sums(box.clip(points) - origins[labels], labels, len(origins))
         sums += found.nonprivate_sums
         counts += found.nonprivate_counts
-    return sums - counts[:, None] * (origins - near), counts
+    return sums, counts
 
 
 def released_tree(tree: Growth, box: Box, minimum_count: float) -> SplitTree:

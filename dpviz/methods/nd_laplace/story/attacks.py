@@ -13,7 +13,7 @@ from dpviz.methods.nd_laplace.algorithm import Params, cells_of, noise_box
 from dpviz.methods.nd_laplace.story.told import PointsContext, budget_of, placed, plane_of
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import box_layer
-from dpviz.stories.panel import Fact, at_most, number, odds, small_odds
+from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds
 from dpviz.stories.roc import pair_of, roc_scene
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
@@ -173,7 +173,7 @@ def roc_chart(told: PointsContext, *, seed: int) -> tuple[Scene, tuple[Fact, ...
         Fact("Right at best", odds(50.0 + 50.0 * roc.advantage), f"Best threshold of {2 * N_ROUNDS:,} rounds.", True),
         Fact("Limit", most, "No attack is right more often, in the long run.", True),
         Fact(
-            "Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
+            "Area under the curve", f"{number(roc.auc)} of {ceiled(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
         ),
     )
     return scene, facts

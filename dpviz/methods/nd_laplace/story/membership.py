@@ -20,7 +20,7 @@ from dpviz.methods.nd_laplace.algorithm import Params, noise_box
 from dpviz.methods.nd_laplace.story.told import PointsContext, budget_of
 from dpviz.plots import Scene
 from dpviz.solvers import LloydRun, lloyd
-from dpviz.stories.panel import Fact, at_most, number, odds
+from dpviz.stories.panel import Fact, at_most, ceiled, number, odds
 from dpviz.stories.roc import pair_of, roc_scene
 
 ATTACKS = {"centers": "Fit to the nearest center", "tree": "Labels of a decision tree"}
@@ -154,7 +154,7 @@ def _facts(
         Fact("False alarms", _rate(wrong), "Of rounds with x' in; 95 % interval.", True),
         Fact("Limit for right alarms", at_most(100.0 * most), "At so many false alarms, in the long run.", True),
         Fact(
-            "Area under the curve", f"{number(roc.auc)} of {number(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
+            "Area under the curve", f"{number(roc.auc)} of {ceiled(attacks.auc_bound(budget))}", "Coin flip: 0.5.", True
         ),
         Fact("The same without noise", number(unmoved.auc), "Area under the curve of points that stay.", True),
     )

@@ -13,7 +13,7 @@ from dpviz.methods.source_target.story.told import (
 )
 from dpviz.stories import center_facts
 from dpviz.stories.label import Contents, both_limits, box_words
-from dpviz.stories.panel import EQUAL, Fact, Sentence, number
+from dpviz.stories.panel import EQUAL, Fact, Sentence, ceiled, number
 from dpviz.stories.view import Projection, Words
 
 FIRST_AID = "First-aid points"
@@ -169,7 +169,7 @@ def _bound_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
     facts = [Fact("S′ instead of S, measured", number(told.nonprivate_difference()), share, False)]
     if step.nonprivate_bound is not None:
         bound = step.nonprivate_bound
-        said = "no bound: fewer than t records" if math.isnan(bound) else f"at most {number(bound)}"
+        said = "no bound: fewer than t records" if math.isnan(bound) else f"at most {ceiled(bound)}"
         if math.isfinite(bound) and vacuous(bound):
             said += ", which says nothing"
         help_text = f"Holds with probability 1 - γ = {number(1 - told.params.gamma)}. From 1 on it is empty."

@@ -10,9 +10,11 @@ from scipy.stats import chisquare, kstest
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, gdp_epsilon, pure_epsilon
 from dpviz.core import Adjacency, Box
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, Shares, fit, level_epsilons
+from dpviz.methods.dpm.algorithm import centers as _dpm_centers
 from dpviz.methods.dpm.algorithm import tree as _dpm_tree
 from dpviz.methods.dpm.algorithm.plan import delta_for, levels_for, make_plan, shares_for
 from dpviz.methods.dpm.algorithm.trace import Weights
+from dpviz.solvers import cluster_sums
 
 P_VALUE = 1e-6
 DIMENSIONS = (1, 2, 5, 20, 100)
@@ -279,3 +281,18 @@ def test_depth_and_shares_follow_the_number_of_records():
 def test_shares_that_are_none_are_refused(parts):
     with pytest.raises(ValueError, match="add up to 1"):
         Shares(*parts)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_sums_of_a_narrow_leaf_round_by_no_more_than_secret_noise_allows_for(copies):
+    """By n^2 2^-53 of half of the leaf's side at most, see `mechanisms.secret`: its scale follows from that side."""
+    n, half, origin = 16_000, 2.0**-10, np.array([[0.9, 0.1]])
+    moved = half * np.random.default_rng(0).uniform(-1.0, 1.0, (1 if copies else n, 2))
+    points, labels = np.repeat(origin + moved, n if copies else 1, axis=0), np.zeros(n, dtype=np.intp)
+    exact = [math.fsum([*points[:, axis], *np.full(n, -origin[0, axis])]) for axis in range(2)]
+    sums, counts = _dpm_centers._centered_sums([(points, labels)], Box.cube(0.0, 1.0, 2), origin)
+    limit = n**2 * 2.0**-53 * half
+    assert counts.tolist() == [n]
+    assert np.abs(sums[0] - exact).max() <= limit
+    about_the_box = cluster_sums(points - 0.5, labels, 1).nonprivate_sums - n * (origin - 0.5)  # as it was
+    assert not copies or np.abs(about_the_box[0] - exact).max() > limit

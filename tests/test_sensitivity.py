@@ -1,0 +1,208 @@
+"""One record more, all releases held: what noise and choices are given moves by no more than the events say.
+
+A run is made once, and what each mechanism releases is kept. The same run is made again on records that lie on its own
+borders (between centers, on planes, in corners of lattices), with one of them more or less, or another one, and each
+mechanism answers what it did before, whatever it is given. What it is given in the two runs is compared: the losses of
+all of them together are at most what the run's events add up to.
+"""
+
+import dataclasses
+import itertools
+import math
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpviz import mechanisms, solvers
+from dpviz.accounting import pure_epsilon, zcdp_rho
+from dpviz.baselines import _approx, em_mc, lsh_splits
+from dpviz.core import Adjacency, Box, knobs
+from dpviz.methods import ALGORITHMS
+from dpviz.methods.morse.algorithm.bases import MorseStep
+from dpviz.solvers import assign
+from dpviz.solvers.winners import nearness
+from dpviz.tools.audit.cases import params_of
+from tests.one_record import border_pool, by_remainder, components, last_before
+
+ROUNDING = 1e-9  # relative: sums of a hundred records in doubles
+NUMBERS = (3, 63)  # of records; with one more, whole groups of 4 and of 64: rounded another way by many a library
+# A run of each method, long enough to come to borders that it has drawn itself.
+LONGER = {
+    "n_clusters": 5,
+    "n_components": 6,
+    "n_iterations": 3,
+    "n_levels": 3,
+    "max_depth": 4,
+    "n_scales": 2,
+    "epsilon": 30.0,
+}
+LOCAL = ("lloyd", "nd_laplace")  # no privacy, and noise that each record has of its own
+# It draws a place among the records' own gaps: what could be drawn differs. Its law is in methods/dpm/algorithm.
+OWN_PLACES = ("dpm", "published")
+
+
+def modes():
+    """Yield (method, choices) of every combination of choices that says it proves something; others return early."""
+    for method in sorted(set(ALGORITHMS) - set(LOCAL)):
+        made, plan = ALGORITHMS[method].Params, ALGORITHMS[method].audit
+        free = [knob for knob in knobs(made) if knob.kind == "choice" and knob.name not in plan.idle | {"start"}]
+        longer = {field.name: LONGER[field.name] for field in dataclasses.fields(made) if field.name in LONGER}
+        for values in itertools.product(*([value for value, _ in knob.choices] for knob in free)):
+            choices = {knob.name: value for knob, value in zip(free, values, strict=True)}
+            if (method, *values) != OWN_PLACES:
+                yield pytest.param(method, {**longer, **choices}, id=":".join((method, *values)))
+
+
+# What a mechanism is given, and what a move of 1 in it is worth: its arguments but for the generator.
+GIVEN = {
+    mechanisms.laplace: lambda value, scale: ("noise", value, scale),
+    mechanisms.gaussian: lambda value, sigma: ("gaussian", value, sigma),
+    _approx.noisy_whole: lambda counts, epsilon: ("noise", counts, 1.0 / epsilon),
+    mechanisms.exponential: lambda scores, epsilon, sensitivity: ("choice", scores, 2.0 * sensitivity / epsilon),
+}
+
+
+class Tape:
+    """What mechanisms release in one run, and what they are given in every other."""
+
+    def __init__(self, monkeypatch):
+        """Stand between all mechanisms and whoever calls them."""
+        self.released, self.centers, self.given, self.playing = [], [], [], False
+        known = {id(mechanism): mechanism for mechanism in GIVEN}
+        for name, module in list(sys.modules.items()):
+            if name.startswith("dpviz.") and not name.startswith("dpviz.mechanisms"):
+                for key, value in list(vars(module).items()):
+                    if id(value) in known:
+                        monkeypatch.setattr(module, key, self._between(known[id(value)]))
+                    elif value is nearness:
+                        monkeypatch.setattr(module, key, self._watched(value))
+
+    def _between(self, real):
+        def mechanism(*given, rng, **named):
+            kind, value, scale = GIVEN[real](*given, **named)
+            self.given.append((kind, np.array(value, dtype=np.float64), np.array(scale, dtype=np.float64)))
+            if not self.playing:
+                self.released.append(np.array(real(*given, rng=rng, **named)))
+            return self.released[len(self.given) - 1].copy()
+
+        return mechanism
+
+    def _watched(self, real):
+        def watched(centers):
+            if not self.playing:
+                self.centers.append(np.array(centers))
+            return real(centers)
+
+        return watched
+
+    def run(self, method, points, params):
+        """Return a run's result and what its mechanisms were given."""
+        self.given = []
+        box = Box.cube(0.0, 1.0, points.shape[1])
+        return ALGORITHMS[method].fit(points, box, params, rng=np.random.default_rng(0)), self.given
+
+
+def losses(one, other):
+    """Return pure epsilon (infinite with Gaussian noise) and rho of what two runs gave to the same mechanisms."""
+    pure, rho = [], []
+    for (kind, x, scale), (same, y, as_wide) in zip(one, other, strict=True):
+        assert (kind, x.shape, scale.tolist()) == (same, y.shape, as_wide.tolist()), "who is asked follows releases"
+        if kind == "choice":  # each row among its own: the log-ratio's range
+            assert np.array_equal(np.isfinite(x), np.isfinite(y)), "who may be chosen is public"
+            moved = np.subtract(x, y, out=np.full(x.shape, np.nan), where=np.isfinite(x))
+            found = np.atleast_1d((np.nanmax(moved, axis=-1) - np.nanmin(moved, axis=-1)) / scale)
+        else:
+            found = np.abs(x - y) / np.where(scale > 0, scale, 1.0)
+        pure.append(math.inf if kind == "gaussian" and found.any() else float(found.sum()))
+        rho.append(float((found**2).sum()) / (8.0 if kind == "choice" else 2.0))
+    return math.fsum(pure), math.fsum(rho)
+
+
+def own_decisions(tape, result, d):
+    """Return what decided about records in a run, each a function of records (m, d): planes, components or centers."""
+    release = result.release
+    if isinstance(release, lsh_splits.CoresetRelease):
+        return [lambda unit, plane=plane: lsh_splits.sides(unit - release.mean, plane) for plane in release.planes]
+    mixtures = [step.mixture for step in result.trace if isinstance(step, MorseStep) and step.mixture is not None]
+    centers = [partial(assign, centers=each) for each in tape.centers if each.shape[1] == d]
+    return [partial(components, mixture=mixture) for mixture in mixtures] or centers
+
+
+def on_own_borders(decisions, n, d, seed):
+    """Return n + 1 records on borders, half of them copies of one that is the last before another decision.
+
+    The last one goes.
+    """
+    rng = np.random.default_rng([seed, n, d])
+    records = border_pool(d)[rng.integers(len(border_pool(d)), size=n + 1)]
+    crowded = records[:1]
+    if decisions:
+        crowded = last_before(*rng.random((2, 1, d)), decisions[rng.integers(len(decisions))])
+    records[rng.random(n + 1) < 0.5] = crowded
+    if seed % 2:
+        records[-1] = rng.integers(2, size=d)  # a corner: it moves sums farthest
+    return records
+
+
+def shares(tape, method, choices, d, seeds=range(2)):
+    """Yield what a run was found to lose over what its events add up to, again and again; none if nothing is proved."""
+    params = params_of(method, choices, Box.cube(0.0, 1.0, d))
+    for seed, n in itertools.product(seeds, NUMBERS):
+        tape.playing, tape.released, tape.centers = False, [], []
+        first, _ = tape.run(method, on_own_borders([], n, d, seed)[:n], params)
+        if first.guarantee.proved is None:
+            return
+        tape.playing, adjacency = True, first.guarantee.proved.adjacency
+        records = on_own_borders(own_decisions(tape, first, d), n, d, seed)
+        less = records[:-1]
+        more = records if adjacency is Adjacency.ADD_REMOVE else np.vstack([less[:-1], records[-1:]])
+        (result, given), (_, others) = (tape.run(method, points, params) for points in (more, less))
+        allowed = pure_epsilon(result.events, adjacency), zcdp_rho(result.events, adjacency)
+        found = zip(losses(given, others), allowed, strict=True)
+        yield max(loss / limit for loss, limit in found if math.isfinite(limit))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize(("method", "choices"), list(modes()))
+def test_no_record_moves_more_than_the_events_say(method, choices, d, monkeypatch):
+    try:
+        found = [*shares(Tape(monkeypatch), method, choices, d)]
+    except ValueError as error:
+        pytest.skip(str(error))  # a combination that the method refuses
+    assert max(found, default=0.0) <= 1.0 + ROUNDING
+
+
+def by_place(records, slopes, offsets):
+    """Return winners as a matrix library finds them: records left over at the end are rounded another way."""
+    return (by_remainder(records, slopes) + offsets).argmax(axis=1)
+
+
+def hung_on_others(monkeypatch):
+    """Let what decides about records round them as products of matrices do."""
+    for decides in (solvers.assign, solvers.hard_moments):
+        monkeypatch.setattr(sys.modules[decides.__module__], "winners", by_place)
+    monkeypatch.setattr(lsh_splits, "projections", by_remainder)
+
+
+def from_the_corner(monkeypatch):
+    """Let sums be of x, not of x - 1/2: one record moves them twice as far."""
+    for name in ("dpviz.baselines._lloyd_family", "dpviz.methods.convergent_kmeans.algorithm.step"):
+        monkeypatch.setattr(sys.modules[name], "centered_sums", lambda sums: sums.nonprivate_sums)
+    for module in (em_mc, lsh_splits):
+        monkeypatch.setattr(module, "centered_sums", lambda sums: sums.nonprivate_sums)
+
+
+WRONG = {
+    hung_on_others: ("convergent_kmeans", "blum", "dwork", "su", "morse", "lsh_splits"),
+    from_the_corner: ("convergent_kmeans", "blum", "dwork", "su", "em_mc", "lsh_splits"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "method"), [(wrong, method) for wrong, names in WRONG.items() for method in names])
+def test_more_than_the_events_say_is_caught(wrong, method, monkeypatch):
+    wrong(monkeypatch)
+    choices = next(each.values[1] for each in modes() if each.values[0] == method)
+    found = shares(Tape(monkeypatch), method, choices, 5, range(60))
+    assert any(share > 1.0 + ROUNDING for share in found)
