@@ -93,10 +93,10 @@ def attacker(percent: float, of: str = "") -> str:
 
 
 def rarely(chance: float) -> str:
-    """Write a small chance in words: "about 3 in a million"."""
+    """Write a small limit of a chance in words, never less than it is: "about 3 in a million"."""
     for scale, name in ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion")):
         if chance * scale >= 1.0:
-            return f"about {round(chance * scale):,} in {name}"
+            return f"about {math.ceil(chance * scale * (1.0 - SUMMED)):,} in {name}"
     return number(chance)
 
 
