@@ -11,9 +11,9 @@ Notation, paper -> code: tau -> n_levels, beta -> interval size, n~ -> noisy_cou
 Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into the public box. In order, it releases
 1. a noisy number of records, if depth or shares have to follow one (Laplace, sensitivity 1, PLAN_SHARE of epsilon),
    and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
-2. the interval size (proof in `_dpm_interval`);
+2. the interval size (proof in `interval`);
 3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
-   change is (t/q + w_e/2)/n~, exact as n~ was released before, see `_dpm_score.unit_half_range`); and the noisy counts
+   change is (t/q + w_e/2)/n~, exact as n~ was released before, see `score.unit_half_range`); and the noisy counts
    of its two sides. Subsets are disjoint and follow from released splits, so one record pays once a level. A split is
    applied if both noisy counts are large;
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's

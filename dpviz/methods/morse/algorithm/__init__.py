@@ -7,7 +7,7 @@ into a hierarchy, and cutting that gives clusters of any shape. Only the mixture
 Notation, paper -> code: K_0 -> n_components, K -> n_clusters, tau_1 -> n_iterations, pi, mu, Sigma -> `Mixture`,
 SEV -> minimum, TEV -> transition point, T -> `transition_points`, C -> `MergeTree.cut`.
 
-The guarantees are proved in `_morse_budget` and `_morse_cubes`: what is released is counts, sums and raw second moments
+The guarantees are proved in `budget` and `cubes`: what is released is counts, sums and raw second moments
 of clusters that earlier releases fix, in the public box scaled to [-1, 1]^D, the start is public, and everything else
 is post-processing. calibration="published" takes the paper's noise (neighbors change one record, n is public);
 "tight" takes the least that the same release needs, under either adjacency.

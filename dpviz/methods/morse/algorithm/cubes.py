@@ -7,7 +7,7 @@ The budget (rho, or epsilon as published) has three shares. Partition: at every 
 disjoint and fixed by earlier levels; one record moves one count by 1 (ADD_REMOVE) or two (REPLACE): L1 sensitivity 1
 or 2. Swaps: a choice by the exponential mechanism among (out, in) pairs and staying, scored by minus the cost in units
 of the squared diameter 4D: a record adds or removes at most 1, changing it moves the score by at most 1. Moments:
-counts, sums and raw second moments once, as in `_morse_budget`.
+counts, sums and raw second moments once, as in `budget`.
 """
 
 import math

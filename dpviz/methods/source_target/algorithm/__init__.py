@@ -9,7 +9,7 @@ s'_x -> noisy_averages, n_x, r_x -> nonprivate_counts and their sums, C -> cores
 Delta_t -> nonprivate_delta_t, Lambda -> noise_bound.
 
 NAS releases for each target the noisy mean of its t nearest records; NNA for each target's cell of records a noisy mean
-where the noisy count reaches a threshold. The guarantees are proved in `_stc_budget`: they are about S, under adding or
+where the noisy count reaches a threshold. The guarantees are proved in `budget`: they are about S, under adding or
 removing one record. What depends on S never raises. `steps` yields first the release of S', which is quick, and then
 the selection, which is the slower part; `sanitise` and `select` are the two alone.
 """

@@ -53,7 +53,7 @@ def on_all_cores(work: Callable[[A], B], parts: Sequence[A]) -> list[B]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """Points in leaves, `_stc_leaves` says how. They may be records: curator only."""
+    """Points in leaves, `leaves` says how. They may be records: curator only."""
 
     order: Labels  # (n,) which point is at each place
     blocks: FloatArray  # (l, p, AXES WIDTH) coordinates

@@ -1,0 +1,68 @@
+"""What MkDocs calls: pages that are made of records and docstrings are added to those that are written by hand."""
+
+from pathlib import Path
+
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.preprocessors import Preprocessor
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from docs.building import gallery, methods, reference
+from dpviz.methods import CATALOGUE
+
+ORDER = ("Start", "Tutorial", "How-to guides", "Methods", "Explanation", "Gallery", "Reference")
+ROOT = Path(__file__).resolve().parents[2]
+# What stands elsewhere in the repository: place in the site -> file.
+BORROWED = {
+    "how-to/serve.md": ROOT / "assets" / "deploy" / "README.md",
+    "how-to/contributing.md": ROOT / "CONTRIBUTING.md",
+    "icon.png": ROOT / "dpviz" / "assets" / "icon.png",
+}
+
+
+class SpacedLists(Preprocessor):
+    """Lets a list begin right below a paragraph, as it does in docstrings."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        """Return the lines with a blank one above each list."""
+        return methods.spaced(lines)
+
+
+class DocstringLists(Extension):
+    """Brings `SpacedLists` to every page and docstring."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's own name
+        """Run when code has been taken out."""
+        md.preprocessors.register(SpacedLists(md), "spaced-lists", 5)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the made pages to the navigation."""
+    config.markdown_extensions.append(DocstringLists())
+    written = {title: part for each in config.nav for title, part in each.items()}
+    written["How-to guides"] += [{"Serving others": "how-to/serve.md"}, {"Contributing": "how-to/contributing.md"}]
+    written["Methods"] = [{each.title: f"methods/{name}.md"} for name, each in CATALOGUE.items()]
+    written["Explanation"] += [{"What audits found": "explanation/audits.md"}, {"Words": "explanation/words.md"}]
+    written["Reference"] = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
+    config.nav = [{title: written[title]} for title in ORDER]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the made pages, their pictures, and what stands elsewhere in the repository."""
+    pictures = {each.name: each for each in gallery.pictures()}
+    made = {
+        "gallery.md": gallery.page([*pictures.values()]),
+        "explanation/audits.md": methods.audit_table(),
+        "explanation/words.md": methods.glossary(),
+        **{f"methods/{name}.md": methods.page(each, pictures.get(name)) for name, each in CATALOGUE.items()},
+        **{f"reference/{place}.md": reference.page(place, title) for place, title in reference.PLACES.items()},
+        **{f"pictures/{name}.svg": each.light for name, each in pictures.items()},
+        **{f"pictures/{name}_dark.svg": each.dark for name, each in pictures.items()},
+    }
+    for place, content in made.items():
+        files.append(File.generated(config, place, content=content))
+    for place, path in BORROWED.items():
+        files.append(File.generated(config, place, abs_src_path=str(path)))
+    return files

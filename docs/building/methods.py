@@ -1,0 +1,181 @@
+"""One page for each method, from its record, its docstrings, the table of audits and its paper's tables."""
+
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib import import_module, resources
+
+from latex2mathml.converter import convert
+
+from docs.building.gallery import Picture
+from docs.building.reference import PLACES
+from dpviz.experiments.tables import Cell, Report, ResultTable, read_tables
+from dpviz.stories.formulas import used
+from dpviz.stories.glossary import GLOSSARY, pieces
+from dpviz.stories.method import AnyMethod
+from dpviz.stories.panel import number
+from dpviz.stories.reading import Formula, Misreading, Paper, known
+
+ITEM = re.compile(r"(?:[-*]|\d+\.) ")
+AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")  # columns on a method's page
+MEASURED = ("method", *AUDITED, "runs")  # on the page of all
+
+
+def page(method: AnyMethod, picture: Picture | None) -> str:
+    """Return everything that there is to read about a method, parts that it lacks left out."""
+    reading = method.reading
+    parts = [f"# {method.title}"]
+    if method.thumbnail is not None:
+        parts.append(method.thumbnail.question)
+    if picture is not None:
+        parts += [picture.shown("../"), "All records are made up. [The code of this picture](../gallery.md)."]
+    parts += [*_audited(method.name), *_proofs(method)]
+    if reading is not None:
+        if picture is not None:
+            it = known(picture.told, picture.told.params)
+            parts += formulas(reading.formulas(it), reading.words(it))
+        parts += [*misread(reading.misreadings), *_papers(reading.papers)]
+    return "\n\n".join([*parts, *_made_again(method), *_reference(method)])
+
+
+def _audited(name: str) -> Iterator[str]:
+    (table,) = _report("audit/methods.json").tables
+    rows = [row for row in table.rows if str(row["key"]).split(":")[0] == name]
+    if rows:
+        yield "## What is claimed, proved and measured"
+        yield "Of each mode, at ε = 1 where nothing else is said. [How the audit works](../explanation/audit.md)."
+        yield _table(table, AUDITED, rows)
+        reasons = dict.fromkeys((row["mode"], row["reason"]) for row in rows if row["reason"])
+        yield "\n".join(f"- **{mode}**: {reason}" for mode, reason in reasons)
+
+
+def _proofs(method: AnyMethod) -> Iterator[str]:
+    """Yield the docstring of the method's module, then those of its parts that speak of a sensitivity."""
+    place = method.fit.__module__  # type: ignore[attr-defined]  # a function has one
+    module = sys.modules[place]
+    yield "## How it works, and why that is private"
+    yield "\n".join(spaced((inspect.getdoc(module) or "").splitlines()))
+    for part in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        text = inspect.getdoc(import_module(f"{place}.{part.name}")) or ""
+        if "sensitivity" in text:
+            yield f"### The proof in `{part.name}`"
+            yield "\n".join(spaced(text.splitlines()))
+
+
+def spaced(lines: Sequence[str]) -> list[str]:
+    """Return lines with a blank one above and below every list, which Markdown needs and docstrings do without."""
+    found: list[str] = []
+    within = False  # a list
+    for line in lines:
+        item = ITEM.match(line) is not None
+        begins, ends = item and not within, within and not item and line[:1].strip() != ""
+        if (begins or ends) and found and found[-1].strip():
+            found.append("")
+        within = item or (within and not ends)
+        found.append(line)
+    return found
+
+
+def formulas(found: Sequence[Formula], symbols: Mapping[str, str]) -> Iterator[str]:
+    """Yield formulas, in general and with the numbers of a run, and what their symbols stand for."""
+    if not found:
+        return
+    yield "## Formulas, with the numbers of the picture above"
+    yield "Numbers have three digits; ≈ stands where digits are left out."
+    for each in found:
+        source = f" ({each.source})" if each.source else ""
+        yield f"**{each.name}**{source}"
+        yield f"{mathml(each.general)}\n{mathml(each.with_numbers)}"
+    rows = [f"| {mathml(name, 'inline')} | {words} |" for name, words in used(symbols, found).items()]
+    yield "\n".join(["| symbol | what it stands for |", "|---|---|", *rows])
+
+
+def mathml(tex: str, display: str = "block") -> str:
+    """Return a formula as MathML, which browsers draw by themselves. Raises ValueError for what it has no word for."""
+    made = convert(tex, display=display)
+    if left := re.findall(r"\\[A-Za-z]+", made):
+        raise ValueError(f"The formula {tex} has {left[0]}, which cannot be written as MathML. Write it another way.")
+    return made
+
+
+def misread(found: Sequence[Misreading]) -> Iterator[str]:
+    """Yield the ways to misread a picture."""
+    yield "## Ways to misread the picture"
+    for each in found:
+        yield f"**{each.said}** {linked(each.why)} *Look at:* {linked(each.look)}"
+
+
+def linked(text: str) -> str:
+    """Return a text whose terms lead to the glossary; other Markdown in it stays as it is."""
+    return "".join(
+        f"[{words}](../explanation/words.md#{slug(term)})" if term else words for words, term in pieces(text)
+    )
+
+
+def slug(term: str) -> str:
+    """Return a term as the end of an address."""
+    return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
+
+
+def glossary() -> str:
+    """Return the page of all words."""
+    rows = "\n".join(f'<dt id="{slug(term)}">{escape(term)}</dt><dd>{escape(it)}</dd>' for term, it in GLOSSARY.items())
+    return f"# Words\n\n<dl>\n{rows}\n</dl>\n"
+
+
+def _papers(found: Sequence[Paper]) -> Iterator[str]:
+    yield "## Papers, and what each is for"
+    for paper in found:
+        yield "\n".join([f"**{paper.title}**", "", *(f"- {place}: {what}" for place, what in paper.places)])
+
+
+def _made_again(method: AnyMethod) -> Iterator[str]:
+    """Yield where the paper's tables, made again, differ from it and why."""
+    if method.paper is None:
+        return
+    report = _report(f"reproduction/{method.name}.json")
+    yield "## The paper's tables, made again: what differs, and why"
+    yield f"The tables themselves are on the method's page of the app. `{report.command}` makes them."
+    said: set[str] = set()
+    for table in report.tables:
+        notes = [note for note in table.notes if note not in said]
+        said |= {*notes}
+        if notes:
+            text = "\n".join(f"    - {note}" for note in notes)
+            yield f'??? note "{table.title}"\n\n    {table.caption}\n\n{text}'
+
+
+def _reference(method: AnyMethod) -> Iterator[str]:
+    if method.place in PLACES:
+        yield "## Reference"
+        yield f"[`{method.place}`](../reference/{method.place}.md) has its names."
+
+
+def audit_table() -> str:
+    """Return the page of all audits."""
+    report = _report("audit/methods.json")
+    (table,) = report.tables
+    notes = "\n".join(f"- {note}" for note in table.notes)
+    made = f"`{report.command}` makes it."
+    return f"# {report.title}\n\n{table.caption} {made}\n\n{_table(table, MEASURED, table.rows)}\n\n{notes}\n"
+
+
+def _report(place: str) -> Report:
+    with resources.as_file(resources.files("dpviz.assets").joinpath(place)) as path:
+        return read_tables(path)
+
+
+def _table(table: ResultTable, keys: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
+    labels = {column.key: column.label for column in table.columns}
+    lines = [" | ".join(labels[key] for key in keys), "|".join("---" for _ in keys)]
+    lines += [" | ".join(_cell(row[key]) for key in keys) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "none"
+    return number(value) if isinstance(value, int | float) else value.replace("|", "\\|")

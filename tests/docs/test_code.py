@@ -1,0 +1,58 @@
+"""The code in the documentation runs, and prints what it says that it prints."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dpviz.experiments.__main__ import main
+from dpviz.ui import hiding
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "licenses.md")
+FENCE = re.compile(r'^```(\w+)(?: title="([\w.]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+SWEEP = "python -m dpviz.experiments "
+KINDS = {"python", "text", "toml", "sh"}
+
+
+def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a page's code from top to bottom in the current folder; what is printed must be the `text` below it."""
+    known: dict[str, object] = {"__name__": "page"}
+    printed = ""
+    for kind, name, code in FENCE.findall(page):
+        assert kind in KINDS, f"nothing runs {kind}"
+        if kind == "python":
+            assert not printed, "what is printed stands below the code"
+            exec(compile(code, "page", "exec"), known)
+            printed = capsys.readouterr().out
+        elif kind == "text":
+            assert printed == code
+            printed = ""
+        elif kind == "toml":
+            Path(name).write_text(code, "utf-8")
+        else:
+            for line in code.splitlines():
+                assert line.startswith(SWEEP)
+                assert main(shlex.split(line.removeprefix(SWEEP))) == 0
+            capsys.readouterr()
+    assert not printed
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
+def test_code_runs_and_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run(path.read_text("utf-8"), capsys)
+
+
+@pytest.mark.parametrize("wrong", ["print(2)", "1 / 0"])
+def test_wrong_code_is_seen(wrong, capsys):
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        run(f"```python\n{wrong}\n```\n\n```text\n1\n```\n", capsys)
+
+
+def test_links_for_a_class_hide_what_there_is():
+    lists = [each for path in WRITTEN for each in re.findall(r"hide=([\w,-]+)", path.read_text("utf-8"))]
+    assert lists
+    named = ",".join(lists).split(",")
+    assert {*named} <= {*hiding.GROUPS, *hiding.known_names()}

@@ -1,0 +1,72 @@
+"""The documentation is built without a warning and without anything from outside."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpviz.methods import CATALOGUE
+
+ROOT = Path(__file__).resolve().parents[2]
+# What a browser fetches by itself: scripts, pictures, frames, and links other than those that a reader follows.
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|srcset|data)=["']?(?P<src>[^"'\s>]+)"""
+    r"""|<link\b(?![^>]*rel=["']?(?:canonical|next|prev)\b)[^>]*?\bhref=["']?(?P<href>[^"'\s>]+)"""
+    r"""|(?:@import\s+|url\()["']?(?P<url>[^"')\s;]+)"""
+)
+
+
+def from_outside(text: str) -> list[str]:
+    """Return the addresses on other servers that a page or a style makes a browser fetch."""
+    found = [next(filter(None, each.groups())) for each in FETCHED.finditer(text)]
+    return [each for each in found if re.match(r"(?:https?:)?//", each)]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=None,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_nothing_comes_from_outside(site):
+    pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(pages) > 30
+    assert {path.name: found for path in pages if (found := from_outside(path.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script async src="https://x.example/a.js">',
+        "<link rel=stylesheet href=//x.example/a.css>",
+        '<img alt="" src="http://x.example/a.png">',
+        "@import 'https://x.example/a.css';",
+        "a { background: url(https://x.example/a.png) }",
+    ],
+)
+def test_what_comes_from_outside_is_seen(text):
+    assert len(from_outside(text)) == 1
+    assert from_outside(text.replace("https:", "").replace("http:", "").replace("//x.example", "../x")) == []
+
+
+def test_every_method_has_its_page_picture_and_reference(site):
+    start = (site / "index.html").read_text("utf-8")
+    for name, method in CATALOGUE.items():
+        page = (site / "methods" / name / "index.html").read_text("utf-8")
+        assert f'href="methods/{name}/"' in start
+        assert f"../../pictures/{name}_dark.svg" in page
+        assert (site / "pictures" / f"{name}_dark.svg").stat().st_size > 10_000
+        assert "sensitivity" in page or "Lipschitz" in page  # its proof
+        assert page.count("<math") >= 2
+        assert (site / "reference" / method.place / "index.html").exists()
