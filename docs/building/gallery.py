@@ -54,8 +54,9 @@ class Picture:
     def shown(self, top: str) -> str:
         """Return the Markdown of both themes; `top` leads from the page to the site's start."""
         alt = " ".join(self.alt.replace("[", "(").replace("]", ")").split())
-        light, dark = (f"![{alt}]({top}pictures/{self.name}{theme}.svg)" for theme in ("", "_dark"))
-        return f"{light}{{.light}}\n{dark}{{.dark}}"
+        files = {theme: f"{top}pictures/{self.name}{end}.svg" for theme, end in (("light", ""), ("dark", "_dark"))}
+        # A picture is a link to itself: on a narrow screen its words are small.
+        return "\n".join(f"[![{alt}]({file}){{.{theme}}}]({file})" for theme, file in files.items())
 
 
 def pictures() -> Iterator[Picture]:

@@ -18,6 +18,8 @@ BORROWED = {
     "how-to/serve.md": ROOT / "assets" / "deploy" / "README.md",
     "how-to/contributing.md": ROOT / "CONTRIBUTING.md",
     "icon.png": ROOT / "dpviz" / "assets" / "icon.png",
+    "app.png": ROOT / "assets" / "convergent_kmeans.png",
+    "app_dark.png": ROOT / "assets" / "convergent_kmeans_dark.png",
 }
 
 

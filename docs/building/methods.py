@@ -21,7 +21,7 @@ from dpviz.stories.reading import Formula, Misreading, Paper, known
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")  # columns on a method's page
-MEASURED = ("method", *AUDITED, "runs")  # on the page of all
+MEASURED = ("method", "mode", "runs", *AUDITED[1:])  # on the page of all
 
 
 def page(method: AnyMethod, picture: Picture | None) -> str:
@@ -159,8 +159,9 @@ def audit_table() -> str:
     report = _report("audit/methods.json")
     (table,) = report.tables
     notes = "\n".join(f"- {note}" for note in table.notes)
-    made = f"`{report.command}` makes it."
-    return f"# {report.title}\n\n{table.caption} {made}\n\n{_table(table, MEASURED, table.rows)}\n\n{notes}\n"
+    head = f"---\nhide: [toc]\n---\n\n# {report.title}"  # the table takes the room
+    made = f"{table.caption} `{report.command}` makes it."
+    return "\n\n".join([head, made, _table(table, MEASURED, table.rows), notes])
 
 
 def _report(place: str) -> Report:
