@@ -54,7 +54,7 @@ def _audited(name: str) -> Iterator[str]:
 
 def _proofs(method: AnyMethod) -> Iterator[str]:
     """Yield the docstring of the method's module, then those of its parts that speak of a sensitivity."""
-    place = method.fit.__module__  # type: ignore[attr-defined]  # a function has one
+    place = method.fit.__module__
     module = sys.modules[place]
     yield "## How it works, and why that is private"
     yield "\n".join(spaced((inspect.getdoc(module) or "").splitlines()))
