@@ -1,9 +1,11 @@
 """The reference: one page for each package that people import from, made of its docstrings."""
 
+import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.estimators import ESTIMATORS, PrivateEstimator
 from dpviz.methods import CATALOGUE
 
 PLACES: Mapping[str, str] = MappingProxyType(
@@ -12,6 +14,7 @@ PLACES: Mapping[str, str] = MappingProxyType(
         "dpviz.methods": "The catalogue",
         **{each.place: each.title for each in CATALOGUE.values() if each.place.startswith("dpviz.")},
         "dpviz.baselines": "Baselines",
+        "dpviz.estimators": "Estimators",
         "dpviz.core": "Core",
         "dpviz.mechanisms": "Mechanisms",
         "dpviz.accounting": "Accounting",
@@ -30,4 +33,24 @@ def page(place: str, title: str) -> str:
         for each in BASELINES.values():
             options = "options:\n      heading_level: 3\n      members: [Params, fit, steps]"
             parts += [f"## {each.title}", f"`BASELINES[{each.name!r}]`", f"::: {each.place}\n    {options}"]
+    if place == "dpviz.estimators":
+        parts = [
+            parts[0],
+            "::: dpviz.budget\n    options:\n      show_root_heading: true\n      show_root_toc_entry: true",
+        ]
+        parts += [estimator(each) for each in ESTIMATORS.values()]
     return "\n\n".join(parts)
+
+
+def estimator(made: type[PrivateEstimator]) -> str:
+    """Return one class, which is made when it is imported, from its docstring in NumPy's form."""
+    lines = (inspect.getdoc(made) or "").splitlines()
+    found = [f"## {made.__name__}"]
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if set(below) == {"-"}:
+            found.append(f"\n**{line}**\n")
+        elif line.startswith(" "):
+            found[-1] += f" {line.strip()}"
+        elif line and set(line) != {"-"}:
+            found.append(f"- `{line}`:" if len(found) > 2 else line)
+    return "\n".join(found)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from dpviz.ui import hiding
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "licenses.md")
-FENCE = re.compile(r'^```(\w+)(?: title="([\w.]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+FENCE = re.compile(r'^```(?:\{\.)?(\w+)\}?(?: title="([\w.]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+INCLUDED = re.compile(r'^--8<-- "([\w/]+\.py)"$', re.MULTILINE)
 SWEEP = "python -m dpviz.experiments "
 KINDS = {"python", "text", "toml", "sh"}
 
@@ -20,6 +23,7 @@ def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run a page's code from top to bottom in the current folder; what is printed must be the `text` below it."""
     known: dict[str, object] = {"__name__": "page"}
     printed = ""
+    page = INCLUDED.sub(lambda found: (ROOT / found[1]).read_text("utf-8").rstrip(), page)
     for kind, name, code in FENCE.findall(page):
         assert kind in KINDS, f"nothing runs {kind}"
         if kind == "python":
@@ -41,7 +45,10 @@ def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
 def test_code_runs_and_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
+    for example in EXAMPLES:  # downloads, beside which a reader works
+        shutil.copy(example, tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     run(path.read_text("utf-8"), capsys)
 
 
