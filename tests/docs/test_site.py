@@ -1,5 +1,6 @@
 """The documentation is built without a warning and without anything from outside."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.building import methods
 from dpviz.methods import CATALOGUE
+from tests.plugin import FOLDER, write
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a browser fetches by itself: scripts, pictures, frames, and links other than those that a reader follows.
@@ -33,7 +36,6 @@ def site(tmp_path_factory):
         capture_output=True,
         text=True,
         check=False,
-        env=None,
     )
     assert done.returncode == 0, done.stderr
     return folder
@@ -70,3 +72,19 @@ def test_every_method_has_its_page_picture_and_reference(site):
         assert "sensitivity" in page or "Lipschitz" in page  # its proof
         assert page.count("<math") >= 2
         assert (site / "reference" / method.place / "index.html").exists()
+
+
+def test_a_method_of_another_package_has_a_page_made_of_what_it_has(tmp_path, monkeypatch):
+    write(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    method = importlib.import_module(FOLDER).METHOD
+    page = methods.page(method, None)
+    assert page.startswith(f"# {method.title}\n\n{method.thumbnail.question}\n\n## How it works")
+    assert "k-means on the cells of a noisy histogram" in page
+    assert page.count("##") == 1  # no audit, formulas, papers or reference
+
+
+def test_what_mathml_has_no_word_for_is_refused():
+    assert "<msqrt>" in methods.mathml(r"\sqrt{2}")
+    with pytest.raises(ValueError, match="another way"):
+        methods.mathml(r"\noSuchCommand{2}")
