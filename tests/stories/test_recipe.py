@@ -19,7 +19,8 @@ from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, script
+from dpviz.stories.recipe import Recipe, RecipeRun, TargetSpread, script
+from dpviz.stories.recipe.loading import UPLOAD, Data
 from tests.another_process import another_process
 
 EVIL = [

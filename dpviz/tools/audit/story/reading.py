@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dpviz.audit.events import chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Calls, Data
+from dpviz.stories.recipe import Calls
+from dpviz.stories.recipe.loading import Data
 from dpviz.tools.audit.story import Audited
 
 MISREADINGS = (

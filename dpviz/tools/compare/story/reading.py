@@ -9,7 +9,8 @@ from dpviz.stories.family_charts import BAND
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Calls, Data
+from dpviz.stories.recipe import Calls
+from dpviz.stories.recipe.loading import Data
 from dpviz.tools.compare.story import EpsilonMeaning, Row, Series, median_row
 
 MISREADINGS = (

@@ -6,33 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dpviz.data.choices import Choices
+from dpviz.stories.recipe.loading import WORDS, Data, loader, loading
 from dpviz.stories.view import View
 
 GIVEN = "dpviz.methods.own"  # where the parameters are of a method that brings none of its own
-UPLOAD = "people.csv"  # stands for the file that only its owner has
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """Where records come from: a named set with its knobs, or the columns of a file."""
-
-    name: str = ""
-    n: int = 0
-    seed: int = 0
-    knobs: tuple[tuple[str, Any], ...] = ()
-    choices: Choices | None = None  # for a file; nothing else but its digest then counts
-    digest: str = ""  # of the file; '' where the public is not to know it
-    drawn: bool = False  # by hand: `name` is its title, `features` and `bounds` are its own
-    features: tuple[str, ...] = ()
-    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,)
-    points: tuple[tuple[float, float, int], ...] | None = None  # of a drawing: across, up, class; None: they stay
-    pair: bool = False  # the named set is a source that comes with its targets and ball
-
-    @property
-    def on_map(self) -> bool:
-        """Whether two of the file's columns are latitude and longitude."""
-        return self.choices is not None and self.choices.place is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +54,7 @@ def script(recipe: Recipe) -> str:
 
     Every word of a file or a knob stands in it as a Python literal, so that no name is ever code.
     """
-    return "\n".join([*_head(recipe), *_load(recipe.data), *_draw(recipe), *_end(recipe), ""])
+    return "\n".join([*_head(recipe), *loading(recipe.data), *_draw(recipe), *_end(recipe), ""])
 
 
 def excerpt(recipe: Recipe) -> str:
@@ -88,7 +65,7 @@ def excerpt(recipe: Recipe) -> str:
     names = [line for line in _head(recipe) if not line.startswith(('"""', "from dpviz.plots import")) and line]
     if not any("dataclasses." in line for line in _draw(recipe)):
         names.remove("import dataclasses")
-    loaded = _load(dataclasses.replace(recipe.data, points=()))
+    loaded = loading(dataclasses.replace(recipe.data, points=()))
     if recipe.data.drawn:
         loaded[0] = "# Each point: across, up, class. The script that Export saves has them."
     drawn = [line for line in _draw(recipe) if line]
@@ -108,7 +85,7 @@ def calls_script(
     calls: Calls, *, frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]
 ) -> str:
     """Return a script as `script` does, of such a page; without `hashes` nobody saw its pictures yet."""
-    imports, loaded = _loading(calls.data)
+    imports, loaded = _loaded(calls.data)
     known = ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page", *calls.imports]
     head = ['"""Makes pictures of dpviz again. Run it where dpviz can be imported: python this_file.py"""', ""]
     end = _ending(frame, hidden, notes, hashes)
@@ -117,17 +94,17 @@ def calls_script(
 
 def calls_excerpt(calls: Calls) -> str:
     """Return the heart of that script, as `excerpt` does."""
-    imports, loaded = _loading(dataclasses.replace(calls.data, points=()))
+    imports, loaded = _loaded(dataclasses.replace(calls.data, points=()))
     page = "from dpviz.plots.figure import page"
     return "\n".join([*imports, page, *calls.imports, "", *loaded, *calls.lines, "html = page(scenes)"])
 
 
-def _loading(data: Data) -> tuple[list[str], list[str]]:
+def _loaded(data: Data) -> tuple[list[str], list[str]]:
     """Return the lines that load the records as `dataset`: imports, and calls."""
     names = ["import numpy as np"] if data.drawn else []
     boxed = ["from dpviz.core import Box"] if data.features else []
-    calls = [line for line in _load(data) if line not in _WORDS]
-    return [*names, *boxed, *_loader(data)], calls
+    calls = [line for line in loading(data) if line not in WORDS]
+    return [*names, *boxed, *loader(data)], calls
 
 
 def _head(recipe: Recipe) -> list[str]:
@@ -138,7 +115,7 @@ def _head(recipe: Recipe) -> list[str]:
     lines += ["import dataclasses", "", "import numpy as np", ""]
     lines += sorted({f"import {name}" for name in named if "." not in name})  # a method's own package
     lines += [f"from {package} import {module} as {aliases[f'{package}.{module}']}" for package, module in split]
-    lines += ["from dpviz.core import Box" if recipe.data.features else "", *_loader(recipe.data)]
+    lines += ["from dpviz.core import Box" if recipe.data.features else "", *loader(recipe.data)]
     lines += ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page"]
     lines.append("from dpviz.stories import View, Words")
     lines += [f"from {name} import {', '.join(kept)}" for name, kept in _more(recipe).items()]
@@ -150,12 +127,6 @@ def _alias(name: str) -> str:
     if last == "story":
         return f"{package.rsplit('.', 1)[1]}_story"
     return f"{last}_story" if ".story." in name else last
-
-
-def _loader(data: Data) -> list[str]:
-    if data.pair:
-        return []  # `_more` names what loads it
-    return [f"from dpviz.data import {'Dataset' if data.drawn else 'read_table' if data.choices else 'load'}"]
 
 
 def _more(recipe: Recipe) -> dict[str, list[str]]:
@@ -180,49 +151,6 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
             if dataclasses.is_dataclass(value):
                 found[type(value).__module__] = [type(value).__name__]
     return found
-
-
-def _load(data: Data) -> list[str]:
-    if data.drawn:
-        return [*_drawing(data), *_WORDS]
-    if data.choices is None:
-        knobs = "".join(f", {name}={value!r}" for name, value in data.knobs)
-        given = f"{data.name!r}, n={data.n!r}, seed={data.seed!r}{knobs}"
-        if data.pair:
-            return [f"problem = load_pair({given})", f"dataset = source_of({data.name!r}, problem)", *_WORDS]
-        return [f"dataset = load({given})", *_WORDS]
-    where = f"# Put your file beside this script under the name {UPLOAD}, or change the next line."
-    known = [f"# The first 16 digits of its SHA-256 were {data.digest!r}."] if data.digest else []
-    chosen = data.choices
-    typed = len(chosen.bounds) == len(chosen.features) and not chosen.borrowed
-    private = [] if typed else ["# Bounds from the data are not private: no guarantee holds."]
-    said = ", ".join(f"{field.name}={getattr(chosen, field.name)!r}" for field in dataclasses.fields(chosen))
-    table = [f"table = read_table({UPLOAD!r})", f"dataset = Choices({said}).dataset(table)"]
-    return [where, *known, *private, *table, *_WORDS]
-
-
-def _drawing(data: Data) -> list[str]:
-    """Write the points of a drawing as numbers, or say where to put them."""
-    low, high = data.bounds or ((), ())
-    points = data.points or ()
-    rows = [f"    {', '.join(f'{list(row)!r}' for row in points[i : i + 4])}," for i in range(0, len(points), 4)]
-    lines = ["# Each point: across, up, class.", "drawn = np.array([", *rows, "]).reshape(-1, 3)"]
-    if data.points is None:
-        lines[:1] = [
-            "# The drawn points are not in this file: it was saved in the public view.",
-            f"# Put [across, up, class] for each point between the brackets, inside {low!r} to {high!r}.",
-        ]
-        lines.append('if not len(drawn):\n    raise SystemExit("Put the points into this file first: drawn is empty.")')
-    box = f"Box({low!r}, {high!r})"
-    call = f"drawn[:, :2], drawn[:, 2].astype(int), {box}, {data.features!r}, {data.name!r}"
-    return [*lines, f"dataset = Dataset({call})"]
-
-
-_WORDS = (
-    "public_box = not dataset.bounds_from_data",
-    "words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)",
-    "",
-)
 
 
 def _params(params: Any, module: str, known: Mapping[str, str] = MappingProxyType({})) -> str:
