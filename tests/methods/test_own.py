@@ -78,7 +78,7 @@ if __name__ == "__main__":
         elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))
     told_of = {key: audited(cases()[key], runs=RUNS, seed=1) for key in (name, "noise_forgotten")}
     again = recipe.RecipeRun(method.place, story.place, params)
-    made = recipe.script(recipe.Recipe(recipe.loading.Data("blobs", 200, 0), (again,), 5, View(), False))
+    made = recipe.script(recipe.Recipe(recipe.records.Data("blobs", 200, 0), (again,), 5, View(), False))
     Path("script.py").write_text(made, "utf-8")
     app = AppTest.from_file("ROOT/app.py", default_timeout=60).run()
     print(json.dumps({

@@ -54,7 +54,7 @@ def opened(open_page, content, **link):
     page.widget("file_uploader", "Your file").set_value(("survey.csv", content, "text/csv"))
     page.run()
     page.set("selectbox", "Missing values", "drop")
-    labels = [field.label for field in page.app.number_input if field.label.endswith(" from")]
+    labels = [field.label for field in page.app.text_input if field.label.endswith(" from")]
     return typed(page, dict.fromkeys(labels, (LOW, HIGH)))
 
 

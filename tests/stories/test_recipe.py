@@ -20,7 +20,7 @@ from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Recipe, RecipeRun, TargetSpread, script
-from dpviz.stories.recipe.loading import UPLOAD, Data
+from dpviz.stories.recipe.records import UPLOAD, Data
 from tests.another_process import another_process
 
 EVIL = [

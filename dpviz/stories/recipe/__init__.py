@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dpviz.stories.recipe.loading import WORDS, Data, loader, loading
+from dpviz.stories.recipe.records import WORDS, Data, loader, loading
 from dpviz.stories.view import View
 
 GIVEN = "dpviz.methods.own"  # where the parameters are of a method that brings none of its own

@@ -16,7 +16,7 @@ from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Recipe, RecipeRun, calls_script, script
-from dpviz.stories.recipe.loading import Data
+from dpviz.stories.recipe.records import Data
 from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file

@@ -30,7 +30,7 @@ NO_PICTURE = (
     "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
 )
 _EXPORT = served("export")
-_PAGE, _PAGES = "dpviz:page", "dpviz:pages"
+_PAGE, _PAGE_NAMES = "dpviz:page", "dpviz:page-names"
 _PENDING = "dpviz:import"
 _LEAP = "dpviz:leap"
 _RESTORE = "dpviz:restore"
@@ -42,7 +42,7 @@ _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # what the data picker 
 
 def begin(name: str, pages: Mapping[str, Any]) -> None:
     """Take over settings that were imported, before the page that they are for runs; `pages` are all, by name."""
-    st.session_state[_PAGE], st.session_state[_PAGES] = name, tuple(pages)
+    st.session_state[_PAGE], st.session_state[_PAGE_NAMES] = name, tuple(pages)
     _land(name, pages)
     wanted: config.Config | None = st.session_state.get(_PENDING)
     if wanted is None:
@@ -165,7 +165,7 @@ def _import() -> None:
     st.session_state[_TAKEN] = number + 1
     st.session_state[_REFUSED] = ""
     try:
-        st.session_state[_PENDING] = config.read(file.getvalue(), st.session_state.get(_PAGES, ()))
+        st.session_state[_PENDING] = config.read(file.getvalue(), st.session_state.get(_PAGE_NAMES, ()))
     except config.ConfigError as error:
         st.session_state[_REFUSED] = str(error)
     st.rerun(scope="fragment" if st.session_state[_REFUSED] else "app")

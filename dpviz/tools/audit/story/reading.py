@@ -7,7 +7,7 @@ from dpviz.audit.events import chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
-from dpviz.stories.recipe.loading import Data
+from dpviz.stories.recipe.records import Data
 from dpviz.tools.audit.story import Audited
 
 MISREADINGS = (

@@ -10,7 +10,7 @@ from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
-from dpviz.stories.recipe.loading import Data
+from dpviz.stories.recipe.records import Data
 from dpviz.tools.compare.story import EpsilonMeaning, Row, Series, median_row
 
 MISREADINGS = (
