@@ -168,6 +168,7 @@ OTHER = {  # another value for each field of a layer and of a scene
         "eased": False,
         "solid": (30.0, 20.0),
         "hint": "other",
+        "place": (48.0, 12.0),
     },
 }
 

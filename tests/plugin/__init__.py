@@ -12,6 +12,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import (
+    check_arguments,
     Adjacency, AuditPlan, Box, CentersRelease, Claim, Entry, Guarantee, Points, Result, Step, check_params,
     as_points, frozen, knob
 )
@@ -54,6 +55,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CentersRelease, GridStep]:
     """Place k-means on the middles of the cells, weighted by their noisy counts."""
+    check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     weights = np.maximum(trace[-1].noisy_counts, 0.0).ravel() + 1e-9
     axes = [(np.arange(CELLS) + 0.5) / CELLS] * box.d

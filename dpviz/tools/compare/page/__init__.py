@@ -302,4 +302,4 @@ def draw() -> None:
     frame.show_problems(page.problems)
 
 
-PAGE = Page(draw, (*KNOBS, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS), TITLE)
+PAGE = Page(draw, (*KNOBS, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS, *compare_k.KNOBS), TITLE)
