@@ -1,0 +1,299 @@
+"""What one would pick instead: peers beside the methods of this house, on the same records, epsilon, k and public box.
+
+`python -m benchmarks.peers --out benchmarks/peers.json --page docs/peers.md` runs all and writes the figures and the
+page that is made from them. diffprivlib does not import beside the scikit-learn that is needed here, so it gets an
+environment of its own: in `--environment FOLDER` (made once, then kept) or in a temporary one. `--without-diffprivlib`
+leaves it out. `--folder FOLDER --files NAME ...` adds CSV files, whose bounds are then taken from the records.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from benchmarks import histogram
+from benchmarks.peers_page import page
+from dpviz.core import Adjacency, Centers
+from dpviz.data import Dataset, known_groups, load, read_table
+from dpviz.metrics import nonprivate_agreement, nonprivate_cost
+from dpviz.solvers import assign, public_start
+from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.sweep.grids import grid_of
+from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, OK, run_trials, versions
+
+SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
+OURS = ("convergent", "dpm", "su", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")  # keys of ENTRIES
+SKLEARN, DIFFPRIVLIB = "scikit-learn KMeans", "diffprivlib KMeans"
+NEEDED = ("diffprivlib==0.6.6", "scikit-learn<1.7")
+GOOGLE = "Google's differential-privacy clustering"
+WHY_NO_GOOGLE = (
+    "It is in no package index, and would have to be built from its repository. LSH-Splits, in the tables, is our own "
+    "code of the same idea."
+)
+DEFAULT_K = 5  # where nobody knows how many groups there are
+SUFFIX = ".csv.gz"
+Proved = tuple[float, float, str]  # epsilon, delta, neighbors
+
+
+@dataclass(frozen=True, slots=True)
+class PeerSet:
+    """Records that all run on, and how many clusters are asked for."""
+
+    name: str
+    k: int
+    data: Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one peer. Curator only: it is measured on the true records."""
+
+    cost: float  # of at most k centers
+    ari: float | None  # of the clusters as released; None without known classes
+    seconds: float  # of processor time, one thread
+    proved: Proved | None  # None: nothing is
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One peer on one set: its runs, or why there are none."""
+
+    name: str
+    runs: tuple[Run, ...] = ()
+    refused: str = ""
+    looked_into: dict[str, float] | None = None  # what its own code says of its privacy, where that is asked
+
+
+def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[PeerSet]:
+    """Yield sets of the gallery by name, then files of the folder; k is the number of known groups.
+
+    Raises ValueError for a name that is unknown or given twice, and for a file that is not there.
+    """
+    if len({*names, *files}) < len(names) + len(files):
+        raise ValueError(f"The sets were {', '.join([*names, *files])}, but one is named twice. Leave it out once.")
+    for name in names:
+        yield PeerSet(name, known_groups(name) or DEFAULT_K, load(name))
+    for name in files:
+        file = folder / f"{name}{SUFFIX}"
+        if not file.is_file():
+            raise ValueError(f"There is no file {file}. Name the folder with --folder, and files without {SUFFIX}.")
+        table = read_table(file)
+        label = "label" if "label" in (*table.numeric_columns, *table.text_columns) else None
+        features = [column for column in table.numeric_columns if column != label]
+        data = table.dataset(features, label, missing="drop", title=name)
+        yield PeerSet(name, DEFAULT_K if data.labels is None else len(np.unique(data.labels)), data)
+
+
+def measured(one: PeerSet, centers: Centers, seconds: float, proved: Proved | None) -> Run:
+    """Measure centers (m, d), data units, with every record at its nearest."""
+    points = one.data.points
+    labels = assign(points, np.ascontiguousarray(centers))
+    ari = None if one.data.labels is None else nonprivate_agreement(labels, one.data.labels).ari
+    return Run(nonprivate_cost(points, centers, labels), ari, seconds, proved)
+
+
+def repeated(
+    name: str, one: PeerSet, n_seeds: int, proved: Proved | None, centers: Callable[[np.random.Generator], Centers]
+) -> Peer:
+    """Run something once a seed."""
+    runs = []
+    try:
+        for seed in range(n_seeds):
+            start = time.process_time()
+            found = centers(np.random.default_rng(seed))
+            runs.append(measured(one, found, time.process_time() - start, proved))
+    except ValueError as error:  # does not take these records, and says why
+        return Peer(name, refused=str(error))
+    return Peer(name, tuple(runs))
+
+
+def without_privacy(one: PeerSet, n_seeds: int) -> Peer:
+    """Run scikit-learn's k-means: what all costs are divided by."""
+
+    def centers(rng: np.random.Generator) -> Centers:
+        made = KMeans(one.k, n_init=FLOOR_STARTS, random_state=int(rng.integers(2**31))).fit(one.data.points)
+        return made.cluster_centers_
+
+    return repeated(SKLEARN, one, n_seeds, None, centers)
+
+
+def without_records(one: PeerSet, n_seeds: int) -> Iterator[Peer]:
+    """Yield what can be had for nothing: whoever costs more than this has learned nothing from the records."""
+    box, free = one.data.box, (0.0, 0.0, Adjacency.ADD_REMOVE.value)
+    middle = box.from_unit(np.full((1, box.d), 0.5))
+    yield repeated("No data: middle of the box", one, n_seeds, free, lambda _: middle)
+    spread = "No data: k packed centers"
+    yield repeated(
+        spread, one, n_seeds, free, lambda rng: box.from_unit(public_start(one.k, box.d, seed=None, rng=rng))
+    )
+
+
+def noisy_histogram(one: PeerSet, epsilon: float, n_seeds: int) -> Peer:
+    """Run the forty lines."""
+    proved = (epsilon, 0.0, Adjacency.ADD_REMOVE.value)
+    points, box = one.data.points, one.data.box
+    name = "Noisy histogram + KMeans"
+    return repeated(
+        name, one, n_seeds, proved, lambda rng: histogram.fit(points, box, one.k, epsilon, rng=rng).release.centers
+    )
+
+
+def ours(one: PeerSet, epsilon: float, n_seeds: int) -> Iterator[Peer]:
+    """Yield the methods of the house, under their names on the Compare page."""
+    for entry in (ENTRIES[key] for key in OURS):
+        asked = {
+            "epsilon": epsilon,
+            "seeds": {"start": n_seeds},
+            "data": [{"name": one.name, "k": one.k}],
+            "methods": [entry.declared()],
+        }
+        rows: list[Any] = run_trials(grid_of(asked, given={one.name: one.data}).trials)
+        refused = next((row["status"] for row in rows if row["status"] != OK), "")
+        yield Peer(entry.name, () if refused else tuple(_run(row) for row in rows), refused)
+
+
+def _run(row: Any) -> Run:
+    proved = None
+    if row["proved_epsilon"] is not None:
+        proved = (row["proved_epsilon"], row["proved_delta"], Adjacency[row["proved_adjacency"].upper()].value)
+    return Run(row["inertia"], row["ari"], row["processor_seconds"], proved)
+
+
+def environment(folder: Path) -> Path:
+    """Return the Python of an environment that diffprivlib imports in, made where it is not there yet."""
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    if subprocess.run([python, "-c", "import diffprivlib.models"], capture_output=True, check=False).returncode:
+        subprocess.run([python, "-m", "pip", "install", "-q", *NEEDED], capture_output=True, check=True, text=True)
+    return python
+
+
+def diffprivlib(python: Path, one: PeerSet, epsilon: float, n_seeds: int) -> tuple[Peer, dict[str, str]]:
+    """Run diffprivlib in its environment; return it with the versions that are there."""
+    box, script = one.data.box, Path(__file__).with_name("peers_diffprivlib.py")
+    with tempfile.TemporaryDirectory() as folder:
+        records = Path(folder) / "records.npz"
+        np.savez(records, unit=box.to_unit(one.data.points))
+        command = [python, script, records, str(one.k), str(epsilon), str(n_seeds)]
+        alone = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, check=False, text=True, env=alone)
+    if done.returncode:
+        return Peer(DIFFPRIVLIB, refused=done.stderr.strip().splitlines()[-1]), {}
+    said = json.loads(done.stdout)
+    runs = (measured(one, box.from_unit(np.array(run["unit_centers"])), run["seconds"], None) for run in said["runs"])
+    return Peer(DIFFPRIVLIB, tuple(runs), looked_into=said["looked_into"]), said["versions"]
+
+
+def figures(one: PeerSet, peers: list[Peer]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each peer on a set: medians over seeds, the worst cost, and the weakest guarantee of a run."""
+    (base,) = (median(run.cost for run in peer.runs) for peer in peers if peer.name == SKLEARN)
+    for peer in peers:
+        row: dict[str, Any] = {"set": one.name, "peer": peer.name, "refused": peer.refused}
+        if peer.runs:
+            ratios = [run.cost / base for run in peer.runs]
+            aris = [run.ari for run in peer.runs if run.ari is not None]
+            proved = [run.proved for run in peer.runs if run.proved is not None]
+            row |= {
+                "cost": round(median(ratios), 4),
+                "worst_cost": round(max(ratios), 4),
+                "ari": round(median(aris), 4) if aris else None,
+                "ms": round(1e3 * median(run.seconds for run in peer.runs), 2),
+                "proved": max(proved) if len(proved) == len(peer.runs) else None,
+                "looked_into": peer.looked_into,
+            }
+        yield row
+
+
+def compared(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Run all and return the report."""
+    found: list[dict[str, Any]] = []
+    sets: list[dict[str, Any]] = []
+    theirs: dict[str, str] = {}
+    left_out = {GOOGLE: WHY_NO_GOOGLE}
+    with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):
+        python = None
+        if chosen.without_diffprivlib:
+            left_out[DIFFPRIVLIB] = "It was left out of this run."
+        else:
+            try:
+                python = environment(chosen.environment or Path(temporary))
+            except (subprocess.CalledProcessError, OSError) as error:
+                said = (getattr(error, "stderr", "") or str(error)).strip()
+                left_out[DIFFPRIVLIB] = f"It could not be installed: {said.splitlines()[-1]}"
+        for one in peer_sets(chosen.sets, chosen.folder, chosen.files):
+            peers = [without_privacy(one, chosen.seeds), *without_records(one, chosen.seeds)]
+            peers.append(noisy_histogram(one, chosen.epsilon, chosen.seeds))
+            if python is not None:
+                peer, theirs = diffprivlib(python, one, chosen.epsilon, chosen.seeds)
+                peers.append(peer)
+            peers += ours(one, chosen.epsilon, chosen.seeds)
+            found += figures(one, peers)
+            public = not one.data.bounds_from_data
+            sets.append({"name": one.name, "n": one.data.n, "d": one.data.d, "k": one.k, "public_box": public})
+            print(f"{one.name}: {one.data.n:,} records, {len(peers)} peers", flush=True)
+    return {
+        "command": _command(chosen),
+        "machine": {"cores": os.cpu_count(), "system": platform.system(), "processor": platform.machine()},
+        "versions": dict(versions()) | theirs,
+        "epsilon": chosen.epsilon,
+        "seeds": chosen.seeds,
+        "left_out": left_out,
+        "sets": sets,
+        "figures": found,
+    }
+
+
+def _command(chosen: argparse.Namespace) -> str:
+    words = ["python -m benchmarks.peers", f"--epsilon {chosen.epsilon:g} --seeds {chosen.seeds}"]
+    words.append(f"--sets {' '.join(chosen.sets)}")
+    words += [f"--folder FOLDER --files {' '.join(chosen.files)}"] if chosen.files else []
+    words += ["--without-diffprivlib"] if chosen.without_diffprivlib else []
+    return " ".join([*words, "--out benchmarks/peers.json --page docs/peers.md"])
+
+
+def main(arguments: list[str]) -> int:
+    """Run, and write or print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
+    parser.add_argument("--epsilon", type=float, default=1.0, metavar="E", help="default: %(default)s")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each; default: %(default)s")
+    parser.add_argument("--sets", nargs="*", default=list(SETS), metavar="NAME", help=f"default: {' '.join(SETS)}")
+    parser.add_argument("--folder", type=Path, default=Path(), metavar="FOLDER", help="that the files are in")
+    parser.add_argument("--files", nargs="*", default=[], metavar="NAME", help=f"without {SUFFIX}")
+    parser.add_argument("--environment", type=Path, metavar="FOLDER", help="for diffprivlib; default: a temporary one")
+    parser.add_argument("--without-diffprivlib", action="store_true", help="leave it out, and install nothing")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="Markdown file that gets the tables")
+    chosen = parser.parse_args(arguments)
+    if chosen.seeds < 1 or not chosen.epsilon > 0:
+        parser.error(f"seeds were {chosen.seeds} and epsilon {chosen.epsilon}, but both must be above 0.")
+    try:
+        report = json.loads(json.dumps(compared(chosen)))  # as it is read from the file
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if chosen.out is not None:
+        chosen.out.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    if chosen.page is not None:
+        chosen.page.write_text(page(report), "utf-8")
+    else:
+        print(page(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,123 @@
+"""The page that is made from the figures of `benchmarks.peers`, and from nothing else."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+DASH = "–"
+
+INTRO = """# Peers beside us
+
+What one would pick instead, on the same records, with the same ε, number of clusters k and public box:
+
+    {command}
+
+ε = {epsilon:g}, {seeds} runs of each peer, each on one thread. Python {python}, NumPy {numpy}, scikit-learn \
+{scikit_learn}, {cores} cores. Figures are medians over runs.
+"""
+COSTS = """
+## Cost
+
+Sum of squared distances to the nearest center, divided by that of scikit-learn's k-means without privacy; the worst \
+run in brackets. A method that releases more than k centers is measured with k, merged from what it released. \
+Whoever costs more than the cheaper of the two lines "No data" would have done better not to look at a single \
+record.
+"""
+AGREEMENT = """
+## Agreement with known classes
+
+Adjusted Rand index of the released clusters: 1 is the same, 0 is chance. Classes need not be what k-means looks \
+for.
+"""
+TIMES = """
+## Processor time of a run, ms
+"""
+PROOFS = """
+## What is proved
+
+The weakest of all runs. Neighbors are the data sets that must look alike. Noise is meant as real numbers have it; \
+what is drawn from a seed, as here, hides nothing from those who know the seed.
+
+| peer | ε | δ | neighbors |
+|---|---|---|---|
+"""
+DIFFPRIVLIB = """
+diffprivlib states ε = {epsilon:g}. We prove nothing of version {version}, for three reasons that can be read in its \
+code. A cluster that nobody is in keeps its center without noise, so that whoever knows the start sees from the \
+center whether anybody is there: {untouched} of {runs} runs ended with a center that was still where it had started. \
+The shares of ε for counts and for sums have changed places, and from five features on they add up to more than ε; \
+by its own code: {shares}. The number of rounds follows from the exact number of records, which one record more \
+changes. Here it was given records in the unit box, where a record moves a sum by at most the sensitivity that it \
+takes, the width of the box. With bounds from 3 to 9 it takes 6, but a record moves a sum by up to 9.
+"""
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """Return the page as Markdown."""
+    said = report["versions"] | report["machine"] | {"epsilon": report["epsilon"], "seeds": report["seeds"]}
+    parts = [INTRO.format(command=report["command"], **said), _sets(report)]
+    parts += [COSTS, _table(report, _cost), AGREEMENT, _table(report, _ari), TIMES, _table(report, _ms)]
+    parts += [PROOFS, _proofs(report), _shares(report)]
+    refused = {
+        f"- {row['peer']} on {row['set']}: {row['refused']}": None for row in report["figures"] if row["refused"]
+    }
+    left = [f"- {name}: {why}" for name, why in report["left_out"].items()]
+    parts.append("\n## What is not in the tables\n\n" + "\n".join([*left, *refused]) + "\n")
+    return "".join(parts)
+
+
+def _sets(report: Mapping[str, Any]) -> str:
+    lines = ["", "| set | records | features | k | box |", "|---|---:|---:|---:|---|"]
+    for one in report["sets"]:
+        box = "public" if one["public_box"] else "from the records, which is not private"
+        lines.append(f"| {one['name']} | {one['n']:,} | {one['d']} | {one['k']} | {box} |")
+    return "\n".join([*lines, ""])
+
+
+def _table(report: Mapping[str, Any], cell: Callable[[Row], str]) -> str:
+    sets = [one["name"] for one in report["sets"]]
+    cells = {(row["peer"], row["set"]): cell(row) for row in report["figures"]}
+    lines = ["", f"| peer | {' | '.join(sets)} |", f"|---|{'---:|' * len(sets)}"]
+    lines += [f"| {peer} | {' | '.join(cells[peer, name] for name in sets)} |" for peer in _peers(report)]
+    return "\n".join([*lines, ""])
+
+
+def _peers(report: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["peer"] for row in report["figures"]))
+
+
+def _cost(row: Row) -> str:
+    return DASH if row["refused"] else f"{row['cost']:.2f} ({row['worst_cost']:.2f})"
+
+
+def _ari(row: Row) -> str:
+    return DASH if row["refused"] or row["ari"] is None else f"{row['ari']:.2f}"
+
+
+def _ms(row: Row) -> str:
+    return DASH if row["refused"] else f"{row['ms']:.0f}" if row["ms"] >= 10 else f"{row['ms']:.1f}"
+
+
+def _proofs(report: Mapping[str, Any]) -> str:
+    lines = []
+    for peer in _peers(report):
+        ran = [row["proved"] for row in report["figures"] if row["peer"] == peer and not row["refused"]]
+        if not ran or None in ran:
+            lines.append(f"| {peer} | nothing | {DASH} | {DASH} |")
+            continue
+        epsilon, _, neighbors = max(ran)
+        lines.append(f"| {peer} | {epsilon:.4g} | {max(each[1] for each in ran):.2g} | {neighbors} |")
+    return "\n".join([*lines, ""])
+
+
+def _shares(report: Mapping[str, Any]) -> str:
+    ran = [row for row in report["figures"] if row.get("looked_into")]
+    if not ran:
+        return ""
+    return DIFFPRIVLIB.format(
+        epsilon=report["epsilon"],
+        version=report["versions"]["diffprivlib"],
+        untouched=sum(row["looked_into"]["untouched"] for row in ran),
+        runs=len(ran) * report["seeds"],
+        shares=", ".join(f"{row['looked_into']['handed_out']:.3f} on {row['set']}" for row in ran),
+    )
