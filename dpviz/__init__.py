@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpviz.accounting.budgets import OpenBudget
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def budget(
