@@ -88,13 +88,14 @@ def requirements_stamp() -> str:
     return digest.hexdigest()
 
 
-def find_pip() -> list[str]:
-    """Return the command of a pip that installs into `.venv`."""
-    outside = [sys.executable, "-m", "pip", "--python", str(PYTHON)]  # since pip 22.3
+def find_pip(python: Path = PYTHON) -> list[str]:
+    """Return the command of a pip that installs into the environment of `python`, by default `.venv`."""
+    base = getattr(sys, "_base_executable", sys.executable)  # run from `.venv`, the Python that it was made with
+    outside = [base, "-m", "pip", "--python", str(python)]  # since pip 22.3
     if quiet([*outside, "--version"]).returncode == 0:
         return outside
-    inside = [str(PYTHON), "-m", "pip"]
-    if quiet([*inside, "--version"]).returncode == 0 or quiet([str(PYTHON), "-m", "ensurepip"]).returncode == 0:
+    inside = [str(python), "-m", "pip"]
+    if quiet([*inside, "--version"]).returncode == 0 or quiet([str(python), "-m", "ensurepip"]).returncode == 0:
         return inside
     raise SetupError("pip 22.3 or newer is missing. On Debian and Ubuntu: apt-get install python3-pip.")
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from playwright.sync_api import Page, expect
 
 from dpviz import __version__
@@ -19,6 +20,7 @@ from dpviz.navigation import ACROSS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.plugin import write
+from tests.prepare import find_pip
 
 pytestmark = pytest.mark.browser
 OWN = "noisy_means"
@@ -33,6 +35,7 @@ with dpviz.budget(epsilon=2.0, delta=1e-4) as spent:
     model = DPM(epsilon=2.0, bounds=data.box).fit(frame)
 print(model.guarantee_.proved.epsilon, spent.epsilon_spent, *model.feature_names_in_, len(model.predict(frame)))
 """
+REQUIRED = "from importlib.metadata import requires; print(*requires('dpviz'), sep='\\n')"
 
 
 def run(*command: str, folder: Path, packages: Path | None = None) -> str:
@@ -52,8 +55,8 @@ def run(*command: str, folder: Path, packages: Path | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the package, made from a source distribution as an installation makes it."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the source distribution, and the wheel that is made from it as an installation makes it."""
     work = tmp_path_factory.mktemp("built")
     run("-m", "hatchling", "build", "-t", "sdist", "-d", str(work), folder=ROOT)
     (archive,) = work.glob("*.tar.gz")
@@ -61,12 +64,33 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         packed.extractall(work, filter="data")
     run("-m", "hatchling", "build", "-t", "wheel", "-d", str(work), folder=work / f"dpviz-{__version__}")
     (wheel,) = work.glob("*.whl")
+    return archive, wheel
+
+
+@pytest.fixture(scope="module")
+def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the package, and another one's method beside it."""
     home = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(wheel) as packed:
+    with zipfile.ZipFile(built[1]) as packed:
         packed.extractall(home)
     keep_machine_code(home)
     write(home)
     return home
+
+
+def environment(folder: Path) -> tuple[Path, list[str]]:
+    """Make an environment that has nothing; return its programs' folder, and the pip outside that installs into it."""
+    run("-m", "venv", "--without-pip", str(folder), folder=folder.parent)
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    return programs, find_pip(programs / "python")
+
+
+def said_by(*command: str | Path, folder: Path) -> str:
+    """Run a program away from the checkout and return what it prints."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def keep_machine_code(home: Path) -> None:
@@ -100,6 +124,34 @@ def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
     assert "reproduce" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
     entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
     assert "dpviz = dpviz.__main__:main" in entry
+
+
+def test_a_package_index_would_take_it(built):
+    archive, wheel = built
+    assert run("-m", "twine", "check", "--strict", str(archive), str(wheel), folder=ROOT).count("PASSED") == 2
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.findall(r"^version: (.+)$", cited, re.MULTILINE) == [__version__]
+
+
+def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
+    programs, pip = environment(tmp_path / "own")
+    said_by(*pip, "install", "-q", "--no-deps", "--no-index", built[1], folder=tmp_path)
+    assert said_by(programs / "dpviz", "--version", folder=tmp_path).strip() == __version__
+    # What pip would bring along with it, had it been let: what the app needs, and no extras.
+    listed = map(Requirement, said_by(programs / "python", "-c", REQUIRED, folder=tmp_path).splitlines())
+    wanted = (line.split("#")[0] for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines())
+    assert {each for each in listed if "extra" not in str(each.marker)} == {
+        Requirement(line) for line in wanted if line.strip()
+    }
+
+
+@pytest.mark.slow
+def test_it_runs_with_what_it_brings_along_and_nothing_else(built, tmp_path):
+    programs, pip = environment(tmp_path / "own")
+    said_by(*pip, "install", "-q", built[1], folder=tmp_path)
+    said_by(*pip, "check", folder=tmp_path)
+    assert said_by(programs / "python", "-c", FRAME_TO_CLUSTERS, folder=tmp_path).split()[0] == "2.0"
+    assert "reproduce" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
 
 
 def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(installed, tmp_path):
