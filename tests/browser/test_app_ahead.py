@@ -155,7 +155,9 @@ def test_of_many_moves_the_last_one_stays(page: Page, server: Server) -> None:
             page.keyboard.press("ArrowRight")
             page.wait_for_timeout(15)
     page.wait_for_timeout(1000)
-    last = float((slider.get_attribute("aria-valuetext") or "nan").split(". ")[0])
+    said = re.match(r"ε ([0-9.]+)[,.]", slider.get_attribute("aria-valuetext") or "")
+    assert said
+    last = float(said[1])
     assert last > 2
     expect(page).to_have_url(re.compile(rf"epsilon={last:g}(\.0)?(&|$)"), timeout=SLOW)
     settled(page)

@@ -32,7 +32,7 @@ def test_a_guess_in_the_game_is_scored(page: Page, server: Server) -> None:
         box = game.locator("canvas").first.bounding_box()
         assert box is not None
         page.mouse.click(box["x"] + 0.519 * box["width"], box["y"] + 0.48 * box["height"])
-    expect(page.get_by_text("You were off by")).to_be_visible()
+    expect(page.get_by_role("button", name="You were off by")).to_be_visible()
     expect(game).to_contain_text("Where it was")
     with redrawn(game):
         page.get_by_role("button", name="Next record").click()
