@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
+from dpviz.ui import asking
+from dpviz.ui.server.background import Answers
 from tests.pages.conftest import at_once, typed
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)
@@ -122,3 +125,30 @@ def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):
     del known
     page = open_page("compare", **SU | {"n_clusters": "5", "n": "200"})
     assert "k = 5: the groups that this data set is known to have." in said(page)
+
+
+def test_a_search_of_several_rounds_on_an_upload_comes_to_its_end(upload, monkeypatch):
+    """Answers on a session's own records come a run later, and are forgotten once they are not asked for any more."""
+
+    turn = 0
+
+    def ask(source, jobs, own):
+        for job in [job for job in own if job not in jobs]:
+            del own[job]
+        for job in jobs:
+            if job not in own:
+                data = source.dataset
+                given = (data.labels, *job.arguments) if job.classified else job.arguments
+                own[job] = turn, job.task(data.points, data.box, *given)
+        return Answers(tuple(own[job][1] if own[job][0] < turn else None for job in jobs))
+
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
+    one = {**FEW, "with_su": "1", "n_clusters": "3", "compare_tab": "solve", "aim": "1.5", "aim_share": "0.5"}
+    page = unit_bounds(upload(CSV, **one))
+    for turn in range(1, 40):
+        if any(markdown.value.startswith("**Smallest") for markdown in page.app.markdown):
+            break
+        page.run()
+    else:
+        pytest.fail("no answer")
+    assert turn > 4, "several rounds"

@@ -80,6 +80,8 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
             break
         known = asking.known(source, [_job(part) for part in missing], f"wait-{place}")
         kept |= {part: made for part, made in zip(missing, known.found, strict=True) if made is not None}
+        # The next round's asking forgets this one's answers, where they belong to this session alone.
+        st.session_state[f"{_KEPT}:{place}"] = {source.key: kept}
         if not known.complete or known.problem:
             break
         found = compare_search.searched(search, start, kept)
