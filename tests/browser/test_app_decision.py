@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pyproj import Geod
 from sklearn.cluster import KMeans
 
@@ -34,9 +34,9 @@ pytestmark = pytest.mark.browser
 N, N_CLUSTERS, N_RUNS = 3_000, 5, 10
 SOUTH, NORTH, WEST, EAST = 48.0, 48.3, 11.35, 11.8  # typed, degrees
 RUNS = 180_000  # ms: the runs give way to whatever else the machine does
-SCREEN = {"width": 1366, "height": 768}
+SCREEN: ViewportSize = {"width": 1366, "height": 768}
 KEYS = ("su", "eugkm")
-KNOBS = {f"with_{key}": int(key in KEYS) for key in ENTRIES}
+KNOBS: dict[str, object] = {f"with_{key}": int(key in KEYS) for key in ENTRIES}
 KNOBS |= {"n_clusters": N_CLUSTERS, "compare_runs": N_RUNS, "aim_share": "0.5"}
 LINK = "&".join(f"{name}={value}" for name, value in KNOBS.items())
 FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}  # of Compare's shorter grid
