@@ -115,8 +115,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
             st.caption("The report waits for all runs.")
             return
         found = compare_solve.recommended(frame, question, runs.rows)
-        if found is not None:
-            compare_report.offer(frame, question, runs.rows, at, found, query)
+        compare_report.offer(frame, question, runs.rows, at, found, query)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
