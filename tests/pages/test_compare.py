@@ -130,19 +130,23 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     assert [each.value for each in again.app.markdown] == [each.value for each in page.app.markdown]
 
 
+@pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("tab", ["solve", "report"])
-def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_page, known, monkeypatch, tab):
-    """Runs that the picture has are there at once, and of the search's own the first `left`."""
+def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_page, monkeypatch, tab):
+    """The picture's runs are there at once, the search's own as long as `left` lasts, forgotten when not asked for."""
     left, at_once_ask = SimpleNamespace(n=25), asking.background().ask
+    alive, made = {}, []
 
     def ask(source, jobs, own):
-        answers = []
+        kept, answers = alive.setdefault(id(own), set()), []
+        kept &= set(jobs)
         for job in jobs:
-            runs = job.arguments[0]
-            own_run = isinstance(runs, TrialPart) and runs.epsilon not in GRIDS["few"]
-            if own_run and job not in known:
+            searched = isinstance(job.arguments[0], TrialPart) and job.arguments[0].epsilon not in GRIDS["few"]
+            if searched and job not in kept and left.n > 0:
                 left.n -= 1
-            answers.append(at_once_ask(source, [job], own).found[0] if not own_run or left.n >= 0 else None)
+                kept.add(job)
+                made.append(job)
+            answers.append(at_once_ask(source, [job], own).found[0] if not searched or job in kept else None)
         return Answers(tuple(answers))
 
     monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
@@ -169,6 +173,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     page.run()
     assert not {"Stop", "Go on"} & set(labels_of(page))
     assert not any("so far" in each.value for each in page.app.markdown)
+    assert len(made) == len(set(made)), "no part is made twice"
 
 
 @pytest.mark.usefixtures("known")
