@@ -80,7 +80,7 @@ def test_the_legend_names_the_looks_that_are_there_and_no_others():
     away = series("d", rows=[row(1.2, adjacency="replace", per_distance=True)])
     words = {"crosses": claimed, "squares": other, "Method d: its ε counts per distance": away}
     for shown in ([], [claimed], [other], [away], [claimed, other, away]):
-        said = " ".join(story.looks([series("a", rows=[row(1.2)]), *shown], "add_remove"))
+        said = " ".join(compare_ranking.looks([series("a", rows=[row(1.2)]), *shown], "add_remove"))
         assert "Solid, discs" in said
         assert {word: word in said for word in words} == {word: one in shown for word, one in words.items()}
 

@@ -220,7 +220,9 @@ def hidden(frame: PageFrame, question: CompareQuestion) -> None:
 def guide(question: CompareQuestion, drawn: Sequence[story.Series]) -> None:
     """Say what the look of each line that is `drawn` means, and what must not be held against what."""
     st.markdown(
-        "\n".join(["**What may be compared**\n", *(f"- {line}" for line in story.looks(drawn, question.adjacency))])
+        "\n".join(
+            ["**What may be compared**\n", *(f"- {line}" for line in compare_ranking.looks(drawn, question.adjacency))]
+        )
     )
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "

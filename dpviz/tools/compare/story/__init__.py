@@ -179,22 +179,6 @@ def frontier(
     )
 
 
-def looks(drawn: Sequence[Series], adjacency: str) -> tuple[str, ...]:
-    """Return what the look of the lines `drawn` means, a sentence for each kind that is there."""
-    kinds = {one.standing for one in drawn if not one.per_distance}
-    found = [f"Solid, discs: proved for {NEIGHBORS[adjacency]}. These share one axis."]
-    if EpsilonMeaning.CLAIMED in kinds:
-        found.append("Dashed, crosses: the claim is not proved. Its ε is only what is claimed.")
-    if EpsilonMeaning.OTHER in kinds:
-        found.append("Dashed, squares: proved for other neighbors.")
-    found += [
-        f"{one.name}: its ε counts per distance, so it has a picture of its own, further down."
-        for one in drawn
-        if one.per_distance
-    ]
-    return (*found, "Gray: without privacy.", "Every cost is that of at most k centers.")
-
-
 def apart(one: Series, adjacency: str) -> Scene:
     """Return cost against ε for a method whose ε counts per distance: a picture with axes of its own."""
     scene = frontier([one], adjacency)
