@@ -181,9 +181,8 @@ def test_the_public_version_has_no_figure_of_the_runs():
         assert "at most 58 in 100" in text
         assert paper.WAITING in text, "the question is asked, so it is said why there is no answer"
         assert "Protected:" not in text
-        assert (
-            words_of("What it protects Whether one record is in the data. Not to be released: records; costs.") in text
-        )
+        protects = "Method a; Method b: whether one record is in the data. Claimed c: nothing is established."
+        assert words_of(f"What it protects {protects} Not to be released: records; costs.") in text
         assert words_of("What it does not protect What is true of many people") in text
         for line in paper.SIGNATURE:
             assert words_of(line) in text

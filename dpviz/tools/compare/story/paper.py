@@ -261,17 +261,14 @@ def _statement(said: Statement) -> str:
 
 
 def _protection(shown: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
-    """Say what is protected, once for all methods that protect the same, and what is not."""
-    contents = list(dict.fromkeys((each.label.contents.protects, each.label.contents.secret) for each in shown))
-    said = []
-    for protects, secret in contents:
-        names = [
-            each.name
-            for each in shown
-            if (each.label.contents.protects, each.label.contents.secret) == (protects, secret)
-        ]
-        lead = f"{', '.join(names)}: {_inside(protects)}" if len(contents) > 1 else protects
-        said.append(f"{lead} Not to be released: {'; '.join(map(_inside, secret))}.")
+    """Say what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
+    names: dict[str, list[str]] = {}
+    for each in shown:
+        words = _inside(each.label.contents.protects) if each.label.proved is not None else "nothing is established."
+        names.setdefault(words, []).append(each.name)
+    said = [f"{'; '.join(whose)}: {words}" for words, whose in names.items()]
+    secret = dict.fromkeys(_inside(words) for each in shown for words in each.label.contents.secret)
+    said += [f"Not to be released: {'; '.join(secret)}."] if secret else []
     protected = (Heading("What it protects"), Items(tuple(said))) if said else ()
     return (*protected, Heading("What it does not protect"), Items(unprotected))
 
