@@ -100,12 +100,13 @@ class Wait {
   }
 
   show(done) {
-    const { all, what } = this.data;
-    this.line.setAttribute("aria-valuemax", all);
-    this.line.setAttribute("aria-valuenow", done);
-    this.line.setAttribute("aria-label", what);
-    this.text.textContent = `${what}: ${done} of ${all}`;
-    this.bar.style.setProperty("--share", all ? done / all : 1);
+    const { all, what, said, share } = this.data;
+    const counts = said === null; // else more pieces follow from those that are done: their number is no measure
+    this.line.setAttribute("aria-valuemax", counts ? all : 1);
+    this.line.setAttribute("aria-valuenow", counts ? done : share);
+    this.line.setAttribute("aria-label", counts ? what : said);
+    this.text.textContent = counts ? `${what}: ${done} of ${all}` : said;
+    this.bar.style.setProperty("--share", counts ? (all ? done / all : 1) : share);
   }
 
   close() {

@@ -29,6 +29,13 @@ class Choices:
         found = dict(zip(self.features, self.bounds, strict=False)).get(name)
         return found or (None, None)
 
+    def bounds_of(self, name: str) -> tuple[float, float]:
+        """Return the typed bounds of the feature `name`. Raises KeyError where there are none."""
+        found = dict(zip(self.features, self.bounds, strict=False))[name]
+        if found is None:
+            raise KeyError(name)
+        return found
+
     def unit(self, name: str) -> str:
         """Return the typed unit of the feature `name`."""
         return dict(zip(self.features, self.units, strict=False)).get(name, "")

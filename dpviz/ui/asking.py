@@ -47,11 +47,13 @@ def ask(
     follow: str = "picture",
     known: int = 0,
     secret: bool,
+    said: tuple[str, float] | None = None,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
-    picture after whose changes the fragment runs again, too; `known` pieces are there besides. What depends on
+    picture after whose changes the fragment runs again, too; `known` pieces are there besides. `said` is drawn in place
+    of the pieces where these are no measure: a line, and a share of the bar in [0, 1]. What depends on
     `secret` noise is kept for this session only; nobody is spared to say whether it does.
     """
     if secret:
@@ -66,7 +68,8 @@ def ask(
     asking.progress = progress
     peek = f"{_FOLDER}/{asking.token}"
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
-        wait(done=answers.n_done + known, all=len(jobs) + known, what=what, follow=follow, key=key, peek=peek)
+        n_done, n_all = answers.n_done + known, len(jobs) + known
+        wait(done=n_done, all=n_all, what=what, follow=follow, key=key, peek=peek, said=said)
     return answers
 
 

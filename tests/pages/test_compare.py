@@ -1,6 +1,7 @@
 """The Compare page: what is asked is in the link, a click leads to that very run, exact results are the curator's."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from dpviz.tools.compare import page as compare
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page.question import GRIDS
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.tools.compare.trials import TrialPart
+from dpviz.ui import asking
+from dpviz.ui.server.background import Answers
 from tests.pages.conftest import at_once, clicking
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
@@ -124,6 +128,52 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     assert table["Supported n" if tab == "people" else "Supported ε"][0].split(" to ")[-1] == found[1]
     again = open_page("compare", **page.query)
     assert [each.value for each in again.app.markdown] == [each.value for each in page.app.markdown]
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("tab", ["solve", "report"])
+def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_page, monkeypatch, tab):
+    """The picture's runs are there at once, the search's own as long as `left` lasts, forgotten when not asked for."""
+    left, at_once_ask = SimpleNamespace(n=25), asking.background().ask
+    alive, made = {}, []
+
+    def ask(source, jobs, own):
+        kept, answers = alive.setdefault(id(own), set()), []
+        kept &= set(jobs)
+        for job in jobs:
+            searched = isinstance(job.arguments[0], TrialPart) and job.arguments[0].epsilon not in GRIDS["few"]
+            if searched and job not in kept and left.n > 0:
+                left.n -= 1
+                kept.add(job)
+                made.append(job)
+            answers.append(at_once_ask(source, [job], own).found[0] if not searched or job in kept else None)
+        return Answers(tuple(answers))
+
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
+    query = {**FEW, "with_eugkm": "1", "with_su": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5"}
+    page = open_page("compare", **query)
+    (stop,) = [button for button in page.app.button if button.label == "Stop"]
+    left.n = 3  # some come in between the picture of the page and the click
+    stop.click()
+    page.run()
+    (stopped,) = [info.value for info in page.app.info if "Stopped in round" in info.value]
+    assert re.search(r"round \d+ of at most 30: [01] of 2 methods settled", stopped)
+    assert "Go on" in labels_of(page)
+    assert not any("when the search is over" in caption.value for caption in page.app.caption)
+    if tab == "solve":
+        said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
+        assert re.search(r"so far: .*EUGkM \(one grid\) (between [\d.]+ and [\d.]+|[\d.]+ or more|[\d.]+)[;.]", said)
+        (table,) = [frame.value for frame in page.app.dataframe if "Settled" in frame.value]
+        assert "not yet" in list(table["Settled"])
+    else:
+        assert len(page.app.get("download_button")) == 2, "the report waits for the comparison's runs alone"
+    left.n = 10**6
+    (on,) = [button for button in page.app.button if button.label == "Go on"]
+    on.click()
+    page.run()
+    assert not {"Stop", "Go on"} & set(labels_of(page))
+    assert not any("so far" in each.value for each in page.app.markdown)
+    assert len(made) == len(set(made)), "no part is made twice"
 
 
 @pytest.mark.usefixtures("known")

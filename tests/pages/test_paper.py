@@ -10,11 +10,14 @@ from statistics import median
 import numpy as np
 import pytest
 
+from dpviz.core import Box
+from dpviz.data.geography import map_of
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import document
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.story import paper as compare_paper
 from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
@@ -102,6 +105,32 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     np.testing.assert_allclose(shown, fit.release.centers, rtol=0.006)
     assert f"{ENTRIES['su'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
     assert "survey.csv" in plain
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open_page, papers, scaled):
+    rng = np.random.default_rng(3)
+    rows = rng.uniform([48.06, 11.36, 0.0], [48.25, 11.72, 90.0], (60, 3))
+    content = "lat,lon,age\n" + "\n".join(f"{lat:.5f},{lon:.5f},{age:.1f}" for lat, lon, age in rows)
+    bounds = {"data_columns": "lat,lon", "data_bounds": "48.06:48.25,11.36:11.72", "data_map": "lat,lon"}
+    link = {**QUICK, **bounds, "with_nd_laplace": "1", "with_dpm": "1", "audience": "public"}
+    page = open_page("compare", data="upload", **link, **({"data_scale": "unit"} if scaled else {}))
+    page.widget("file_uploader", "Your file").set_value(("people.csv", content.encode(), "text/csv"))
+    page.run()
+    dataset = page.app.session_state["dpviz:shown"].source.dataset
+    (half,) = set(map_of(Box([48.06, 11.36], [48.25, 11.72]))[1].high.tolist())
+    assert list(dataset.box.high) == ([1.0, 1.0] if scaled else [half, half])
+    text = document.markdown(papers["public"]).replace("\\", "")
+    assert "2: lat, lon" in text
+    typed = "lat 48.06 to 48.25 degrees; lon 11.36 to 11.72 degrees. Typed by the curator."
+    square = (
+        f"Used is the square of meters around the middle of the map: east and north -{half:,.0f} to {half:,.0f} m each"
+    )
+    assert f"{typed} {square}{', scaled to 0 to 1' if scaled else ''}." in text
+    assert "you" not in text.split("## The data")[1].split("## ")[0].replace("your", "")
+    assert f"per {'range of a feature' if scaled else f'{2 * half:,.0f} m'}" in text
+    assert "Nobody has chosen it for these records." in text or "was chosen by hand" in text
+    assert compare_paper.LARGEST in text
 
 
 @pytest.mark.parametrize("bounds", ["typed", "data"])

@@ -13,6 +13,7 @@ from dpviz.tools.sweep.trial_runs import OK
 EPSILONS = friendly(0.05, 20.0)  # the grid that is searched
 BATCH = 10  # runs between two looks
 MOST_RUNS = 300  # of one method, beside those it began with; ours
+MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
 
 
@@ -60,6 +61,24 @@ class Searched:
     parts: tuple[TrialPart, ...]
     supports: Mapping[str, Support]  # of entries that need no more runs
     rows: Rows  # all runs so far
+    so_far: Mapping[str, Support]  # of every entry; it holds whenever one stops
+    n_rounds: Mapping[str, int]  # that are finished, of every entry
+
+    @property
+    def over(self) -> bool:
+        """Whether every entry has its answer."""
+        return len(self.supports) == len(self.so_far)
+
+    @property
+    def round(self) -> int:
+        """The round, from 1 on, of the slowest entry that is not settled; it never falls. 0 once all is over."""
+        return min((n + 1 for key, n in self.n_rounds.items() if key not in self.supports), default=0)
+
+    @property
+    def share(self) -> float:
+        """How much of the longest search is behind, in [0, 1]: it never falls, and is 1 when all is over."""
+        made = sum(MOST_ROUNDS if key in self.supports else n for key, n in self.n_rounds.items())
+        return made / (MOST_ROUNDS * len(self.n_rounds)) if self.n_rounds else 1.0
 
 
 def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
@@ -75,30 +94,38 @@ def searched(search: CostSearch, start: Rows, kept: Mapping[TrialPart, Sequence[
     """
     parts: list[TrialPart] = []
     supports: dict[str, Support] = {}
+    so_far: dict[str, Support] = {}
+    n_rounds: dict[str, int] = {}
     rows: dict[str, list[Row]] = {}
     for entry in search.entries:
         rows[entry] = list(start.get(entry, ()))
-        found = _through(search, entry, rows[entry], kept, parts)
-        if found is not None:
-            supports[entry] = found
-    return Searched(tuple(parts), supports, rows)
+        so_far[entry], n_rounds[entry], settled = _through(search, entry, rows[entry], kept, parts)
+        if settled:
+            supports[entry] = so_far[entry]
+    return Searched(tuple(parts), supports, rows, so_far, n_rounds)
 
 
 def _through(
     search: CostSearch, entry: str, rows: list[Row], kept: Mapping[TrialPart, Sequence[Row]], parts: list[TrialPart]
-) -> Support | None:
-    """Go through one entry's search, adding to `rows` and `parts`; None while its last part is missing."""
+) -> tuple[Support, int, bool]:
+    """Go through one entry's search, adding to `rows` and `parts`.
+
+    Returns what its runs support, how many rounds are finished, and whether no more are needed.
+    """
     seen: dict[float, list[bool]] = {}
     for row in rows:
         seen.setdefault(search.value_of(row), []).append(search.met(row))
-    for n_rounds in range(MOST_RUNS // BATCH):
+    n_rounds, settled = 0, False
+    while not settled:
         value = next_value(search.values, seen, search.probability, search.each, n_rounds)
-        if value is None:
+        settled = value is None or n_rounds == MOST_ROUNDS
+        if value is None or settled:
             break
         part = search.part(entry, value, len(seen.get(value, ())))
         parts.append(part)
         if part not in kept:
-            return None
+            break
         rows += kept[part]
         seen.setdefault(value, []).extend(map(search.met, kept[part]))
-    return support(search.values, seen, search.probability, search.each)
+        n_rounds += 1
+    return support(search.values, seen, search.probability, search.each), n_rounds, settled

@@ -150,6 +150,26 @@ def test_nothing_recommended_or_proved_is_said_so():
     assert "Not established." in text
 
 
+def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
+    facts = known()
+    own = facts.promises[0]
+    proved = own.label.proved
+    same = replace(own, label=replace(own.label, stated=replace(proved, title="Stated")))
+    text = document.markdown(paper.public_paper(replace(facts, promises=(same,))))
+    assert "Stated by its authors" not in text
+    assert "Stated by its authors" in document.markdown(paper.public_paper(replace(facts, promises=(own,))))
+
+
+def test_a_distance_is_said_with_its_odds():
+    claim = Claim(1.0, 0.0, Adjacency.REPLACE, "law", per_distance=True)
+    for words, said in (("28,000 m", "28,000 m apart"), ("range of a feature", "one range of a feature apart")):
+        contents = Contents("Where one person is.", (), ("Records",), distances=((1.0, words),))
+        promise = paper.Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
+        text = document.markdown(paper.public_paper(replace(known(), promises=(promise,))))
+        assert f"ε = 1 per {words}" in text
+        assert f"at most 74 in 100, between two places {said}" in text
+
+
 def test_the_public_version_has_no_figure_of_the_runs():
     public = paper.public_paper(known())
     for form in (document.markdown, document.html):
@@ -159,5 +179,12 @@ def test_the_public_version_has_no_figure_of_the_runs():
             for at in EPSILONS:
                 assert by_hand(key, at)[0] not in text
         assert "at most 58 in 100" in text
+        assert paper.WAITING in text, "the question is asked, so it is said why there is no answer"
+        assert "Protected:" not in text
+        protects = "Method a; Method b: whether one record is in the data. Claimed c: nothing is established."
+        assert words_of(f"What it protects {protects} Not to be released: records; costs.") in text
+        assert words_of("What it does not protect What is true of many people") in text
+        for line in paper.SIGNATURE:
+            assert words_of(line) in text
         assert "Claimed c" in text
         assert "no limit" in text

@@ -74,6 +74,17 @@ def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bo
     assert len({each.symbol for each in story.EpsilonMeaning}) == len(story.EpsilonMeaning)
 
 
+def test_the_legend_names_the_looks_that_are_there_and_no_others():
+    claimed = series("c", rows=[row(1.2, proved=None)])
+    other = series("o", rows=[row(1.2, adjacency="replace")])
+    away = series("d", rows=[row(1.2, adjacency="replace", per_distance=True)])
+    words = {"crosses": claimed, "squares": other, "Method d: its ε counts per distance": away}
+    for shown in ([], [claimed], [other], [away], [claimed, other, away]):
+        said = " ".join(compare_ranking.looks([series("a", rows=[row(1.2)]), *shown], "add_remove"))
+        assert "Solid, discs" in said
+        assert {word: word in said for word in words} == {word: one in shown for word, one in words.items()}
+
+
 def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
     scene = story.frontier([series(rows=[row(1.2), row(1.5, epsilon=3.0, proved=3.0)])], "add_remove", ("a", 3.0))
     floor = layer(scene, story.WITHOUT, Kind.LINES)

@@ -279,7 +279,10 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         leak = RATIO_CAVEAT if trace[0].zone_mean.shape[1] > 1 else LINE_CAVEAT
         return Guarantee(claim, None, (*start, leak, *PUBLISHED_CAVEATS))
     claim = Claim(
-        params.epsilon, 0.0, Adjacency.ADD_REMOVE, "repaired mode: Laplace counts and sums, Su et al.'s split"
+        params.epsilon,
+        0.0,
+        Adjacency.ADD_REMOVE,
+        "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
     return Guarantee(claim, None if records else claim, (*start, *REPAIRED_CAVEATS))
 

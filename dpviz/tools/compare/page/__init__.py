@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.plots import Scene
@@ -65,8 +66,8 @@ def link(frame: PageFrame) -> list[tuple[str, str]]:
 
 
 @st.fragment
-def compared(frame: PageFrame, question: CompareQuestion) -> None:
-    """Draw the frontier of what is there so far, the chosen runs, and the tabs."""
+def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator) -> None:
+    """Draw the frontier of what is there so far, its `legend`, the chosen runs, and the tabs."""
     if state.is_blank():
         return
     query = state.query([*link(frame), ("audience", "curator")])
@@ -84,6 +85,8 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
     shared = tuple(one for one in drawn if not one.per_distance)
+    with legend.container():
+        guide(question, drawn)
     chosen = compare_cards.chosen()
     ranking = compare_ranking.sentence(compare_ranking.ranking(shared, at, question.n_runs), at, question.n_clusters)
     with lead:
@@ -115,8 +118,7 @@ def compared(frame: PageFrame, question: CompareQuestion) -> None:
             st.caption("The report waits for all runs.")
             return
         found = compare_solve.recommended(frame, question, runs.rows)
-        if found is not None:
-            compare_report.offer(frame, question, runs.rows, at, found, query)
+        compare_report.offer(frame, question, runs.rows, at, found, query)
 
     def numbers() -> None:
         _numbers(runs.rows, bounds_public=bounds_public)
@@ -215,16 +217,12 @@ def hidden(frame: PageFrame, question: CompareQuestion) -> None:
     address(query)
 
 
-def guide(question: CompareQuestion) -> None:
-    """Say what a line's look means, and what must not be held against what."""
-    neighbors = story.NEIGHBORS[question.adjacency]
+def guide(question: CompareQuestion, drawn: Sequence[story.Series]) -> None:
+    """Say what the look of each line that is `drawn` means, and what must not be held against what."""
     st.markdown(
-        f"**What may be compared**\n\n"
-        f"- Solid, discs: proved for {neighbors}. These share one axis.\n"
-        "- Dashed, crosses: the claim is not proved. Its ε is only what is claimed.\n"
-        "- Dashed, squares: proved for other neighbors.\n"
-        "- Gray: without privacy.\n"
-        "- Every cost is that of at most k centers."
+        "\n".join(
+            ["**What may be compared**\n", *(f"- {line}" for line in compare_ranking.looks(drawn, question.adjacency))]
+        )
     )
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
@@ -291,14 +289,15 @@ def draw() -> None:
     if page.public:
         with page.picture:
             hidden(page, question)
+        with page.side:
+            guide(question, ())
     else:
-        with page.picture:
-            compared(page, question)
         with page.side:
             compare_k.ask(page.source, question.n_clusters)
             st.caption(story.LEAK)
-    with page.side:
-        guide(question)
+            legend = st.container()
+        with page.picture:
+            compared(page, question, legend)
     frame.show_problems(page.problems)
 
 

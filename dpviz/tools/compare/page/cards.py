@@ -81,9 +81,18 @@ def contents(entry: Compared, frame: PageFrame) -> Contents:
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
     if ALGORITHMS[entry.method].audit.by_record:
         protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
-        apart = ((1.0, "range of a feature"),)
+        apart = ((1.0, _range_words(frame)),)
         return Contents(protects, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, apart)
     return Contents(RECORD, (box, "k, ε and every other knob"), secret, CURATOR)
+
+
+def _range_words(frame: PageFrame) -> str:
+    """Say how far apart two places are that the whole range of a feature parts: in meters on a map."""
+    dataset = frame.source.dataset
+    if dataset.place is None or dataset.bounds_from_data:
+        return "range of a feature"
+    meters = f"{float(dataset.box.widths[dataset.place.axes[0]]):,.10g} m"
+    return meters if dataset.d == len(dataset.place.axes) else f"range of a feature ({meters} on the map)"
 
 
 def _card(

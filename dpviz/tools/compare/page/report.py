@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dpviz.core import Box, Guarantee
+from dpviz.data.geography import METER, map_of
+from dpviz.data.table import TYPED
 from dpviz.plots import small_svg, svg
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import beside, number
@@ -35,6 +37,8 @@ SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
 MARKS = "Large marks in both: centers."
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 MOST_CENTERS = 20
+BY_CURATOR = "Typed by the curator."
+DEGREES = "degrees"
 
 
 def offer(
@@ -135,7 +139,7 @@ def known_of(
     return PublicFacts(
         dataset.title,
         _bounds(frame),
-        dataset.bounds_note,
+        BY_CURATOR if dataset.bounds_note == TYPED else dataset.bounds_note,
         question.n_clusters,
         question.adjacency,
         epsilon,
@@ -144,7 +148,32 @@ def known_of(
         tuple((name, str(value)) for name, value in versions().items()),
         query,
         datetime.now(UTC).date().isoformat(),
+        compare_k.origin(frame.source, question.n_clusters)[0],
+        *_on_map(frame),
     )
+
+
+def _on_map(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
+    """Return the typed bounds where two of them are degrees, and what the map makes of these; else nothing."""
+    form, dataset = frame.source.form, frame.source.dataset
+    if form is None or form.place is None or dataset.bounds_from_data:
+        return (), ""
+    units = dict.fromkeys(form.place, DEGREES)
+    typed = tuple((name, _ends(*form.bounds_of(name), units.get(name, form.unit(name)))) for name in form.features)
+    low, high = zip(*(form.bounds_of(name) for name in form.place), strict=True)
+    square = _ends(*_side(Box(low, high)), METER)
+    scaled = ", scaled to 0 to 1" if form.scaling == "unit" else ""
+    return typed, f"Used is the square of meters around the middle of the map: east and north {square} each{scaled}."
+
+
+def _side(degrees: Box) -> tuple[float, float]:
+    """Return the ends of the square that a map of these (latitude, longitude) is, in meters."""
+    square = map_of(degrees)[1]
+    return float(square.low[0]), float(square.high[0])
+
+
+def _ends(low: float, high: float, unit: str) -> str:
+    return f"{low:,.10g} to {high:,.10g}{f' {unit}' if unit else ''}"
 
 
 def _bounds(frame: PageFrame) -> tuple[tuple[str, str], ...]:
@@ -152,13 +181,13 @@ def _bounds(frame: PageFrame) -> tuple[tuple[str, str], ...]:
     dataset, form = frame.source.dataset, frame.source.form
     ends = list(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
     units, scaled = list(dataset.units), form is not None and form.scaling == "unit"
-    if form is not None and scaled:
-        ends = [form.pair(name) for name in dataset.feature_names]
-        units = [form.unit(name) for name in dataset.feature_names]
     if dataset.bounds_from_data:
         return tuple((name, "") for name in dataset.feature_names)
+    if form is not None and scaled and form.place is None:
+        ends = [form.bounds_of(name) for name in dataset.feature_names]
+        units = [form.unit(name) for name in dataset.feature_names]
     return tuple(
-        (name, f"{low:.7g} to {high:.7g}{f' {unit}' if unit else ''}{', scaled to 0 to 1' if scaled else ''}")
+        (name, f"{_ends(low, high, unit)}{', scaled to 0 to 1' if scaled else ''}")
         for name, (low, high), unit in zip(dataset.feature_names, ends, units, strict=True)
     )
 

@@ -10,7 +10,7 @@ from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.search import CostSearch, Searched
-from dpviz.tools.compare.story import Row, Rows
+from dpviz.tools.compare.story import Row, Rows, answer
 from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
@@ -34,12 +34,23 @@ def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
     return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
 
 
-def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) -> Gathered:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a line of progress says where parts are no measure: more of them follow from those that are there."""
+
+    name: Hashable  # what a click on Stop is about, whichever parts there are by then
+    said: str
+    share: float  # of the bar, in [0, 1]
+    stopped: str
+
+
+def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, line: Line | None = None) -> Gathered:
     """Start what is missing, draw how far it is with a button to stop it, and return what is there.
 
-    `place` tells two such lines of a page apart. Rows of real records stay in this session.
+    `place` tells two such lines of a page apart; `line` is said in place of how many of `what` there are. Rows of real
+    records stay in this session.
     """
-    name: Hashable = (source.key, tuple(parts))
+    name: Hashable = (source.key, tuple(parts) if line is None else line.name)
     kept = _kept(source, place)
     stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in kept]
@@ -49,13 +60,15 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) 
     else:
         jobs = [_job(part) for part in missing]
         known_before = len(parts) - len(missing)
-        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False)
+        said = None if line is None else (line.said, line.share)
+        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False, said=said)
     found = dict(zip(missing, answers.found, strict=False))
     known: dict[TrialPart, Any] = {part: kept.get(part, found.get(part)) for part in parts}
     now: dict[TrialPart, Any] = {part: made for part, made in known.items() if made is not None}
     st.session_state[f"{_KEPT}:{place}"] = {source.key: now}  # other records' rows are forgotten
     if stopped and len(now) < len(parts):
-        st.info(f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone.")
+        counted = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
+        st.info(counted if line is None else line.stopped)
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
     elif answers.problem:
         st.error(state.plain(answers.problem))
@@ -69,14 +82,11 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str) 
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
-    """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does.
-
-    Its answer is there when every entry has its support.
-    """
+    """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does."""
     kept = dict(_kept(source, place))
     found = compare_search.searched(search, start, kept)
     while missing := [part for part in found.parts if part not in kept]:
-        if st.session_state.get(f"{_STOPPED}:{place}") == (source.key, found.parts):
+        if st.session_state.get(f"{_STOPPED}:{place}") == (source.key, search):
             break
         known = asking.known(source, [_job(part) for part in missing], f"wait-{place}")
         kept |= {part: made for part, made in zip(missing, known.found, strict=True) if made is not None}
@@ -85,7 +95,12 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
         if not known.complete or known.problem:
             break
         found = compare_search.searched(search, start, kept)
-    gathered(source, found.parts, place, "Parts of the search")
+    st.session_state[f"{_KEPT}:{place}"] = {
+        source.key: kept
+    }  # the process has forgotten what is not asked for any more
+    where = answer.where(found)
+    stopped = f"Stopped in {where}. What is said here follows from the runs that are there."
+    gathered(source, found.parts, place, "Search", Line(search, f"Search, {where}", found.share, stopped))
     return found
 
 

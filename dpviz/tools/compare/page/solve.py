@@ -62,13 +62,18 @@ def people(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete:
     _answer(frame, question, search, rows, "people", SAMPLES)
 
 
-def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str] | None:
-    """Return what to take and its sentence, which also says so where nothing was shown to do; None on its way.
+def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str]:
+    """Return what to take and its sentence, which also says so where nothing was shown to do, or the search goes on.
 
     The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
     """
     search = for_epsilon(frame, question, rows)
-    return _said(search, searched(frame.source, search, rows, "solve"), _proved(frame, question, rows))
+    found = searched(frame.source, search, rows, "solve")
+    said = _said(search, found, _proved(frame, question, rows))
+    if said is not None:
+        return said
+    known = answer.so_far(search, found, _legends(frame, question, search, rows))
+    return None, f"The search for ε is not over ({answer.where(found)}). {known}"
 
 
 def for_epsilon(frame: PageFrame, question: CompareQuestion, rows: Rows) -> CostSearch:
@@ -101,21 +106,22 @@ def _answer(frame: PageFrame, question: CompareQuestion, search: CostSearch, row
     """Draw the answer in one line, and how it was found in a detail."""
     found = searched(frame.source, search, rows if search.epsilon is None else {}, place)
     said = _said(search, found, _proved(frame, question, rows))
-    if said is None:
-        st.caption("The answer appears when the search is over.")
-        return
-    best, words = said
-    st.markdown(f"**{state.plain(words)}**")
+    legends = _legends(frame, question, search, rows)
+    best, words = (None, answer.so_far(search, found, legends)) if said is None else said
+    st.markdown(state.plain(words) if said is None else f"**{state.plain(words)}**")
     if best is not None and best.second:
         st.markdown(state.plain(best.second))
     with st.expander("How this was found"):
-        legends = {key: _legend(frame, question, rows, key) for key in search.entries}
         listed(pd.DataFrame(answer.lines(search, found, legends)), hide_index=True)
         st.caption(f"{answer.reasoning(search)} {note}")
 
 
+def _legends(frame: PageFrame, question: CompareQuestion, search: CostSearch, rows: Rows) -> dict[str, str]:
+    return {key: _legend(frame, question, rows, key) for key in search.entries}
+
+
 def _said(search: CostSearch, found: Searched, proved: list[str]) -> tuple[Recommendation | None, str] | None:
-    if set(found.supports) != set(search.entries):
+    if not found.over:
         return None
     names = {key: ENTRIES[key].name for key in search.entries}
     best = answer.recommendation(search, found, names, [key for key in proved if key in search.entries])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.stories.panel import TWICE, beside, number
-from dpviz.tools.compare.search import CostSearch, Searched
+from dpviz.tools.compare.search import MOST_ROUNDS, CostSearch, Searched
 from dpviz.tools.sweep.searching import Support
 
 AXES = {False: ("Smallest ε", "ε"), True: ("Fewest people", "n")}  # whether people are looked for -> words
@@ -98,13 +98,27 @@ def none_found(search: CostSearch) -> str:
     return f"{aim}: not shown for any proved method up to {axis} = {number(search.values[-1])}."
 
 
+def where(found: Searched) -> str:
+    """Say how far a search is that is not over."""
+    return f"round {found.round} of at most {MOST_ROUNDS}: {len(found.supports)} of {len(found.so_far)} methods settled"
+
+
+def so_far(search: CostSearch, found: Searched, legends: Mapping[str, str]) -> str:
+    """Say what the runs of a search that is not over support: it holds whenever one stops. `legends` as in `lines`."""
+    known = "; ".join(f"{legends[key]} {_brief(search, one)}" for key, one in found.so_far.items())
+    aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
+    return f"{aim}, so far: {known}."
+
+
 def lines(search: CostSearch, found: Searched, legends: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not."""
     _, axis = AXES[search.epsilon is not None]
     made = []
-    for key, one in found.supports.items():
+    for key, one in found.so_far.items():
         kept = _kept(search, found, key, one)
-        made.append({"Method": legends[key], f"Supported {axis}": _range(search, one, axis), "Runs": one.n_runs} | kept)
+        settled = {} if found.over else {"Settled": "yes" if key in found.supports else "not yet"}
+        line = {"Method": legends[key], f"Supported {axis}": _range(search, one, axis), "Runs": one.n_runs}
+        made.append(line | settled | kept)
     return made
 
 
@@ -130,6 +144,17 @@ def _range(search: CostSearch, one: Support, axis: str) -> str:
     if one.high is None:
         return f"{number(one.low)} or more; not shown up to {number(search.values[-1])}"
     return number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
+
+
+def _brief(search: CostSearch, one: Support) -> str:
+    """Write what is left of a search's values for one method as part of a list."""
+    if one.contradiction:
+        return "none"
+    if one.low is None:
+        return f"not up to {number(search.values[-1])}"
+    if one.high is None:
+        return "not known yet" if one.low == search.values[0] else f"{number(one.low)} or more"
+    return number(one.low) if one.low == one.high else f"between {number(one.low)} and {number(one.high)}"
 
 
 def _kept(search: CostSearch, found: Searched, key: str, one: Support) -> dict[str, str]:

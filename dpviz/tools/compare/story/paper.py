@@ -5,7 +5,7 @@ records, and is the curator's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import attacker, number
@@ -29,8 +29,14 @@ from dpviz.tools.compare.story.ranking import Ranked
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
 OPEN = "Public version: nothing in it was computed from records."
-LARGEST = "Where δ follows the noisy number of records, it is the largest that the method takes."
-WAITING = "Costs, the ranking and the recommendation are computed on the true records: the curator's paper has them."
+LARGEST = (
+    "Where δ follows the noisy number of records, it is the largest that the method takes: how many there are is not "
+    "public. A run on many records has a smaller δ, which its own page shows."
+)
+WAITING = (
+    "This public version recommends no method and no ε: a recommendation, the costs and the ranking would follow from "
+    "the records. The curator's paper has them."
+)
 NOTHING = "No method is recommended."
 NONE_PROVED = "Nothing is proved here for these neighbors and bounds."
 SIGNATURE = ("Decided by (name and office)", "Date", "Signature")
@@ -77,6 +83,9 @@ class PublicFacts:
     versions: tuple[tuple[str, str], ...]
     link: str  # the query that brings the page back
     day: str
+    origin: str = ""  # where k comes from, and whether anybody chose it
+    typed: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where a map makes other features of two of them
+    square: str = ""  # what that map is
 
     @property
     def question(self) -> str:
@@ -145,8 +154,7 @@ def decision_paper(known: PublicFacts, found: Found) -> Document:
         *((costs, Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in shown)),
-        Heading("What it does not protect"),
-        Items((*_secrets(shown[:1]), *UNPROTECTED, *REFRAIN)),
+        *_protection(shown[:1], (*UNPROTECTED, *REFRAIN)),
         *((Heading("Pinned runs"), pinned) if pinned.rows else ()),
         Signature(SIGNATURE),
     ]
@@ -162,15 +170,16 @@ def public_paper(known: PublicFacts) -> Document:
         Note(OPEN),
         Heading("The question"),
         Text(known.question),
+        Text(WAITING),
         Heading("The data"),
         Pairs(_data(known)),
         Heading(f"What each method promises at ε = {epsilon}"),
         TableBlock(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), odds),
-        Text(f"{LARGEST} {WAITING}", small=True),
+        *((Text(LARGEST, small=True),) if any("δ" in promise for _, promise, _ in odds) else ()),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
-        Heading("What it does not protect"),
-        Items((*_secrets(known.promises[:1]), *UNPROTECTED)),
+        *_protection(known.promises, UNPROTECTED),
+        Signature(SIGNATURE),
         *_again(known),
     ]
     return Document(f"Private clustering of {known.title}: what is promised", _made(known), tuple(blocks))
@@ -181,13 +190,15 @@ def _made(known: PublicFacts) -> str:
 
 
 def _data(known: PublicFacts) -> tuple[tuple[str, str], ...]:
-    names = [name for name, _ in known.bounds]
-    shown = [f"{name} {words}" for name, words in known.bounds[:MOST_COLUMNS]]
+    given = known.typed or known.bounds
+    names = [name for name, _ in given]
+    shown = [f"{name} {words}" for name, words in given[:MOST_COLUMNS]]
     more = f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
     bounds = f"{'; '.join(shown)}{more}. " if known.bounds_public else ""
     return (
         ("Columns", f"{len(names)}: {', '.join(names[:MOST_COLUMNS])}{more}"),
-        ("Public bounds" if known.bounds_public else "Bounds", f"{bounds}{known.bounds_note}"),
+        ("Public bounds" if known.bounds_public else "Bounds", f"{bounds}{known.bounds_note} {known.square}".strip()),
+        *((("Number of centers", known.origin),) if known.origin else ()),
     )
 
 
@@ -225,13 +236,21 @@ def _odds(label: Label) -> tuple[str, str]:
     """Return the promise that holds, or that nothing does, and its odds."""
     if label.proved is None:
         return f"claimed, not proved: {label.stated.numbers}", tables.NO_LIMIT
-    return f"{label.proved.numbers}, {label.proved.neighbors}", label.proved.odds
+    apart = f", between two places {_apart(label.distances[0][0])} apart" if label.distances else ""
+    return f"{label.proved.numbers}, {label.proved.neighbors}", f"{label.proved.odds}{apart}"
+
+
+def _apart(words: str) -> str:
+    """Write a distance after "places": the words of a label have a number in front, or are one of something."""
+    return words if words[:1].isdigit() else f"one {words}"
 
 
 def _promised(label: Label) -> str:
     """Say what is proved and by which argument, and what the method's authors state."""
     if label.proved is None:
         return f"Proved: nothing. Stated by its authors: {_statement(label.stated)} Not established."
+    if label.proved == replace(label.stated, title=label.proved.title):
+        return f"Proved: {_statement(label.proved)} Nothing beyond that is claimed for it."
     alike = (label.proved.numbers, label.proved.neighbors) == (label.stated.numbers, label.stated.neighbors)
     stated = f"the same; source: {label.stated.reference.rstrip('.')}." if alike else _statement(label.stated)
     return f"Proved: {_statement(label.proved)} Stated by its authors: {stated}"
@@ -241,12 +260,17 @@ def _statement(said: Statement) -> str:
     return f"{said.numbers} for {said.neighbors}; source: {said.reference.rstrip('.')}."
 
 
-def _secrets(shown: Sequence[Promise]) -> tuple[str, ...]:
-    return tuple(
-        f"Protected: {_inside(each.label.contents.protects.rstrip('.'))}. Not to be released: "
-        f"{'; '.join(map(_inside, each.label.contents.secret))}."
-        for each in shown
-    )
+def _protection(shown: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
+    """Say what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
+    names: dict[str, list[str]] = {}
+    for each in shown:
+        words = _inside(each.label.contents.protects) if each.label.proved is not None else "nothing is established."
+        names.setdefault(words, []).append(each.name)
+    said = [f"{'; '.join(whose)}: {words}" for words, whose in names.items()]
+    secret = dict.fromkeys(_inside(words) for each in shown for words in each.label.contents.secret)
+    said += [f"Not to be released: {'; '.join(secret)}."] if secret else []
+    protected = (Heading("What it protects"), Items(tuple(said))) if said else ()
+    return (*protected, Heading("What it does not protect"), Items(unprotected))
 
 
 def _inside(words: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpviz.stories.family_charts import BAND
 from dpviz.stories.panel import Sentence, beside, number
-from dpviz.tools.compare.story import HIDDEN, OK, EpsilonMeaning, Rows, Series
+from dpviz.tools.compare.story import HIDDEN, NEIGHBORS, OK, EpsilonMeaning, Rows, Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,22 @@ def own_numbers(shown: Sequence[Series], rows: Rows, epsilon: float) -> str:
 def progress(n_done: int, n_methods: int) -> Sentence:
     """Say how many methods have all of their runs: before that none is called the best."""
     return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
+
+
+def looks(drawn: Sequence[Series], adjacency: str) -> tuple[str, ...]:
+    """Return what the look of the lines `drawn` means, a sentence for each kind that is there."""
+    kinds = {one.standing for one in drawn if not one.per_distance}
+    found = [f"Solid, discs: proved for {NEIGHBORS[adjacency]}. These share one axis."]
+    if EpsilonMeaning.CLAIMED in kinds:
+        found.append("Dashed, crosses: the claim is not proved. Its ε is only what is claimed.")
+    if EpsilonMeaning.OTHER in kinds:
+        found.append("Dashed, squares: proved for other neighbors.")
+    found += [
+        f"{one.name}: its ε counts per distance, so it has a picture of its own, further down."
+        for one in drawn
+        if one.per_distance
+    ]
+    return (*found, "Gray: without privacy.", "Every cost is that of at most k centers.")
 
 
 def _listed(names: Sequence[str]) -> str:
