@@ -95,9 +95,6 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
         if not known.complete or known.problem:
             break
         found = compare_search.searched(search, start, kept)
-    st.session_state[f"{_KEPT}:{place}"] = {
-        source.key: kept
-    }  # the process has forgotten what is not asked for any more
     where = answer.where(found)
     stopped = f"Stopped in {where}. What is said here follows from the runs that are there."
     gathered(source, found.parts, place, "Search", Line(search, f"Search, {where}", found.share, stopped))
