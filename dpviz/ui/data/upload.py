@@ -20,7 +20,6 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.choices import Choices
 from dpviz.data.geography import likely_map
 from dpviz.ui import state
 from dpviz.ui.data import answered, bounding, kept
