@@ -318,3 +318,11 @@ def test_a_number_that_is_none_is_said(upload):
     next(field for field in page.app.text_input if field.label == "age from").set_value("ten")
     page.run()
     assert any("ten is no number" in caption.value for caption in page.app.caption)
+
+
+def test_a_button_beside_the_gallery_asks_for_a_file(open_page):
+    page = open_page("dpm", n="200")
+    page.widget("button", "Upload").click()
+    page.run()
+    assert any("Describe your data below" in info.value for info in page.app.info)
+    assert "Upload" not in [button.label for button in page.app.button]
