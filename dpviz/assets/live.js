@@ -514,8 +514,10 @@ class Live extends Tools {
 
   buildGroups(shown) {
     const seen = groupsAt(shown, this.frame);
-    const names = [...this.scene.group_names.entries()].filter(([group]) => seen.has(group)).slice(0, MOST_GROUPS);
     const coloured = shown.some((layer) => layer.role === "cluster");
+    const names = [...this.scene.group_names.entries()]
+      // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
+      .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
     const key = JSON.stringify([this.theme.name, names, coloured, this.isolated]);
     if (key === this.groupsKey) return;
     this.groupsKey = key;

@@ -4,6 +4,8 @@
 const QUIET_MS = 1000; // while ε moves, the headline changes with every value
 const STAGE = ".st-key-dpviz-strip, .st-key-home-top"; // where the page's control is
 const CONTROLS = ["input", "button"]; // the first ones are wanted most
+const AUDIENCE = '.st-key-knob-audience [aria-checked="true"]';
+const RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'; // what is on screen may be the page before
 let said = null; // one element for as long as the document lives: what is new in it is read out, and only that
 
 /** The page's first control, also inside of a component. */
@@ -29,12 +31,22 @@ function skip(event) {
 
 function sayAtRest() {
   let timer;
+  let place = "";
   const say = () => {
     const text = document.querySelector(".dpviz-headline")?.textContent ?? "";
+    if (document.querySelector(RUNNING)) return void wait();
     if ("dpvizPlaying" in document.documentElement.dataset) return;
     if (text && said.textContent !== text) said.textContent = text;
   };
+  const belongs = () => { // another page, another audience or no picture at all: what was said is not true there
+    const headline = document.querySelector(".dpviz-headline");
+    const chosen = document.querySelector(AUDIENCE)?.textContent ?? "";
+    const now = headline ? `${location.pathname} ${chosen}` : "";
+    if (now !== place) said.textContent = "";
+    place = now;
+  };
   const wait = () => {
+    belongs();
     clearTimeout(timer);
     timer = setTimeout(say, QUIET_MS);
   };

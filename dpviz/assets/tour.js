@@ -7,6 +7,7 @@ const EVERY_MS = 250; // until the pop-over is placed again: what it points at m
 const GAP_PX = 12;
 const EDGE_PX = 8;
 const PASSING = new Set(["Tab", "Shift", "Control", "Alt", "Meta", "Escape"]); // keys that do nothing to a control
+const MENU = '[data-testid="stPopoverBody"], [role="dialog"][aria-modal], [data-baseweb="menu"]'; // what opens above the page
 const instances = new WeakMap(); // parentElement -> Tour
 
 /** What is remembered; a browser that keeps nothing shows no tour, rather than one on every page. */
@@ -137,6 +138,7 @@ class Tour {
   /** Stand beside the target; out of the way while it is not on the screen. */
   put() {
     if (!this.isOpen) return;
+    if (document.querySelector(MENU)) return void this.end(); // whoever opens a menu is on the way already
     const { at, sides } = this.data.steps[this.at];
     const target = find(at)?.getBoundingClientRect();
     const size = { width: this.box.offsetWidth, height: this.box.offsetHeight };

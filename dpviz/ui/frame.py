@@ -13,6 +13,8 @@ from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.data import kept
+from dpviz.ui.data.clipping import moved
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export import share
@@ -28,6 +30,8 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
+DESCRIBE = "Describe your data below: a file, its columns, their public bounds. Or take another set under Data."
+LINKED = "This link was made with somebody's own file. Choose the same file below, or take another set under Data."
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
 AUDIENCE = Knob(
@@ -111,7 +115,7 @@ def start(
     source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        lead.info("Describe your data below: a file, its columns, their public bounds. Or take another set under Data.")
+        lead.info(LINKED if kept.expected() else DESCRIBE)
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
@@ -134,6 +138,8 @@ def start(
     slider = st.container(horizontal=True, key="dpviz-strip")
     left, right = lesson_panel.columns(public=public)
     picture, side = left.container(), right.container()
+    if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
+        left.caption(f"{moved(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
     charts, card = st.columns([2, 1], gap="medium")
     more_pictures, more = st.container(), st.sidebar.container()
     places = (problems, lead, slider, picture, side, charts, card, more_pictures)
@@ -204,9 +210,9 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
         if dataset.labels is not None and dataset.n:
             n_classes = len(np.unique(dataset.labels))
             parts.append(f"{n_classes} known {'class' if n_classes == 1 else 'classes'}")
-        if dataset.nonprivate_n_clipped:
-            parts.append(f"{dataset.nonprivate_n_clipped:,} moved onto the box's wall")
     st.caption(f"{', '.join(parts)}. {dataset.note}")
+    if not public and dataset.nonprivate_n_clipped:
+        st.caption(f"{moved(dataset.nonprivate_n_clipped, dataset.n)}.")
 
 
 def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from dpviz.stories.panel import is_right
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
+_EXPONENT = re.compile(r"\d[\d.]*e[+-]?\d+")  # a number in which a browser would end a line
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -125,9 +126,10 @@ def _claims(label: Label, heading: str = "h4") -> str:
 
 def _statement(said: Statement, heading: str, style: str = "") -> str:
     right, most = is_right(said.odds)
+    numbers = _EXPONENT.sub(r"<b>\g<0></b>", escape(said.numbers))
     return (
         f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
-        f'<p class="dpviz-number">{escape(said.numbers)}</p><p>{escape(said.neighbors)}</p>'
+        f'<p class="dpviz-number">{numbers}</p><p>{escape(said.neighbors)}</p>'
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(said.reference)}</p></div>'
     )

@@ -1,6 +1,6 @@
 """A method page's tour: three pop-overs on the first visit, skippable, and remembered by the browser."""
 
-from dpviz.ui import hiding
+from dpviz.ui import hiding, state
 from dpviz.ui.export import share
 from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.server.served import served
@@ -31,6 +31,11 @@ _TOUR = served("tour")
 
 
 def offer(page: str) -> None:
-    """Let the browser show the tour of this page if it is its first; a room has its speaker, a lesson its words."""
+    """Let the browser show the tour of this page if it is its first; a room has its speaker, a lesson its words.
+
+    Somebody who was sent a picture gets the picture: nothing stands before what a link shows.
+    """
+    if state.opening_query():
+        return
     if not share.is_large() and lesson_panel.active() is None and not hiding.hides(NAME):
         _TOUR(data={"steps": STEPS, "words": WORDS}, key=f"{NAME}:{page}")

@@ -35,6 +35,11 @@ def test_a_first_visit_is_shown_around_once(browser: Browser, server: Server) ->
     page = context.new_page()
     picture = arrived(page, f"{server(APP)}/convergent_kmeans")
     tour = page.locator(".dpviz-tour")
+    shared = context.new_page()  # what somebody was sent is to be seen, not covered
+    arrived(shared, f"{server(APP)}/convergent_kmeans?n=500")
+    shared.wait_for_timeout(1500)
+    expect(shared.locator(".dpviz-tour")).to_be_hidden()
+    shared.close()
     for size, title, target in (
         ({"width": 1366, "height": 768}, "This is ε", page.locator(STRIP)),
         ({"width": 390, "height": 844}, "A lock means secret", picture.locator(".chip[data-audience=curator]").first),

@@ -41,6 +41,9 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     page = open_page("audit", **QUICK)
     assert {"picture", "attack"} <= set(page.packed())
     assert "No violation found in 5,000 runs of each world" in page.text
+    captions = " ".join(caption.value for caption in page.app.caption)
+    assert "the other half test it" in captions
+    assert "your file plays no part" not in captions  # there is none
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"

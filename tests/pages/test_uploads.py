@@ -160,11 +160,15 @@ def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     bounds = {"age from": (0.25, 1.0), "income from": (0.0, 0.5)}
     page = typed(upload(CSV), bounds)
     n_moved = int(((ROWS[:, 0] < 0.25) | (ROWS[:, 1] > 0.5)).sum())
-    assert f"The bounds move {n_moved} records" in [expander.label for expander in page.app.expander]
+    moved = f"{n_moved} of {len(ROWS)} records lie outside the bounds and were moved to the edge"
+    assert moved in [expander.label for expander in page.app.expander]
+    captions = [caption.value for caption in page.app.caption]
+    assert captions.count(f"{moved}.") == 2  # of the data, and below the picture
     assert f"{int((ROWS[:, 1] > 0.5).sum())} above" in page.text
     public = typed(upload(CSV, audience="public"), bounds)
     assert not [expander for expander in public.app.expander if "records" in expander.label]
     assert "above; the farthest" not in public.text
+    assert not [caption for caption in public.app.caption if "moved to the edge" in caption.value]
 
 
 def test_labels_units_scale_and_rows_are_taken(upload):
@@ -230,7 +234,8 @@ def test_a_files_words_are_never_markup(upload):
 
 def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     page = open_page(name, data="upload:abc")
-    assert "choose the file whose fingerprint is abc" in said(page)
+    assert "choose the same file that this link was made with" in said(page)
+    assert "checked by its fingerprint abc" in said(page)
     assert [title.value for title in page.app.title]
     assert page.packed() == {}
 
@@ -313,3 +318,11 @@ def test_a_number_that_is_none_is_said(upload):
     next(field for field in page.app.text_input if field.label == "age from").set_value("ten")
     page.run()
     assert any("ten is no number" in caption.value for caption in page.app.caption)
+
+
+def test_a_button_beside_the_gallery_asks_for_a_file(open_page):
+    page = open_page("dpm", n="200")
+    page.widget("button", "Upload").click()
+    page.run()
+    assert any("Describe your data below" in info.value for info in page.app.info)
+    assert "Upload" not in [button.label for button in page.app.button]

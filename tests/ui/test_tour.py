@@ -1,4 +1,4 @@
-"""The tour is offered on a method's page, and neither in a lesson nor to a class whose link takes it away."""
+"""The tour is offered on a method's page, and not before what a link shows."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,13 +17,13 @@ def script():
     ("query", "offered"),
     [
         ({}, True),
-        ({"hide": "seeds"}, True),
+        ({"hide": "seeds"}, False),
         ({"hide": "tour"}, False),
         ({"size": "projector"}, False),
         ({"lesson": "epsilon"}, False),
     ],
 )
-def test_it_is_offered_but_to_a_class_and_in_a_lesson(query, offered):
+def test_it_is_offered_but_to_whoever_came_by_a_link(query, offered):
     app = AppTest.from_function(script, default_timeout=60)
     app.query_params.update(query)
     app.run()

@@ -9,12 +9,18 @@ from dpviz.core import FloatArray
 from dpviz.data import Clipping
 
 
-def say_clipping(done: Clipping, features: Sequence[str], units: Sequence[str], widths: FloatArray) -> None:
-    """Say how many records the bounds move, and how far; `widths` (d,) are the ranges."""
+def moved(n_moved: int, n: int) -> str:
+    """Say that `n_moved` of `n` records were moved: exact counts, curator only."""
+    lie, were = ("lies", "was") if n_moved == 1 else ("lie", "were")
+    return f"{n_moved:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge"
+
+
+def say_clipping(done: Clipping, n: int, features: Sequence[str], units: Sequence[str], widths: FloatArray) -> None:
+    """Say how many of `n` records the bounds move, and how far; `widths` (d,) are the ranges."""
     if not done.nonprivate_n_moved:
         st.caption("No record lies outside these bounds.")
         return
-    with st.expander(f"The bounds move {done.nonprivate_n_moved:,} records"):
+    with st.expander(moved(done.nonprivate_n_moved, n)):
         st.html(_rows(done, features, units or ("",) * len(features), widths))
 
 

@@ -24,6 +24,7 @@ DEFAULT = "blobs"
 MOST_RECORDS = 100_000  # that the page offers of a synthesised set
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
+UPLOADS = "Take a table of your own: it stays in this session's memory."
 DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
@@ -100,7 +101,10 @@ def pick(
     ):
         if not hiding.hides("data"):
             st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=_chosen, args=(own,))
-            gallery_button(partial(_take, own))
+            with st.container(horizontal=True, gap="xsmall"):
+                gallery_button(partial(_take, own))
+                if UPLOAD in names and name != UPLOAD:  # its entry is far above the set that the list opens at
+                    st.button("Upload", width="stretch", help=UPLOADS, on_click=_take, args=(own, UPLOAD))
         source = None if waiting else _source(name, shelves, found, public=public)
         described = st.container()
     if waiting:

@@ -20,7 +20,6 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.choices import Choices
 from dpviz.data.geography import likely_map
 from dpviz.ui import state
 from dpviz.ui.data import answered, bounding, kept
@@ -64,7 +63,7 @@ def draw(found: Described | None, problem: str, *, public: bool) -> None:
         if table is not None:
             _columns(table, public=public)
             bounding.draw(table, found.form.features, found.form.place, public=public)
-            _after(table, found.form, public=public)
+            _after(table, found, public=public)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
@@ -99,8 +98,8 @@ def _file(*, public: bool) -> Table | None:
         if wanted:
             state.report(
                 "The server does not have this link's file: it is somebody else's, or the server was started again. "
-                f"Under “Your file”, choose the file whose fingerprint is {wanted}, even if its name stands there "
-                "already."
+                "Under “Your file”, choose the same file that this link was made with, even if its name stands there "
+                f"already; it is checked by its fingerprint {wanted}."
             )
         return None
     if wanted and wanted != table.digest:
@@ -250,11 +249,12 @@ def _kind(table: Table, column: str, kinds: dict[str, str]) -> str:
     return f"number, {known.title.split(':')[0].lower()}?" if known is not None else "number"
 
 
-def _after(table: Table, form: Choices, *, public: bool) -> None:
+def _after(table: Table, found: Described, *, public: bool) -> None:
     """Say what the bounds do to the records: the curator's."""
     if public:
         return
+    form = found.form
     box: Box = form.box(table)
     done = table.clipping(form.features, box, form.label, form.missing, max_rows=form.max_rows, place=form.place)
-    say_clipping(done, form.features, form.units, box.widths)
+    say_clipping(done, found.dataset.n, form.features, form.units, box.widths)
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")

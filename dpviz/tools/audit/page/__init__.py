@@ -28,6 +28,8 @@ from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
 
 TITLE = "Audit"
+HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
+NO_FILE = "The audit runs on two worlds of its own: your file plays no part in it."
 HEIGHT = 400  # CSS pixels
 METHOD = Knob(
     "audited",
@@ -142,8 +144,16 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         live(scenes[1], key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
     with side:
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
+        say_runs(frame, audited)
         if audited.is_own:
             st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def say_runs(frame: PageFrame, audited: story.Audited) -> None:
+    """Say which runs the counts are of, and that a file in the header is not what was audited, where it was not."""
+    st.caption(HALVES)
+    if frame.source.uploaded and not audited.is_own:
+        st.caption(NO_FILE)
 
 
 def found(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> story.Audited | None:

@@ -44,4 +44,5 @@ def tab(frame: PageFrame, method: str) -> None:
         live(story.roc(audited), key="audit-attack", height=CHART_HEIGHT, follow="picture")
     with facts:
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
+        audit.say_runs(frame, audited)
     st.button(MORE, type="tertiary", on_click=leap, args=("audit", {audit.METHOD.name: method}))
