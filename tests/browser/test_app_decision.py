@@ -114,7 +114,8 @@ def check(text: str, answer: str, content: bytes) -> None:
     assert outside > 5
     assert f"{len(whole):,} used; {n_left_out} left out (missing cells, or the row limit); {outside} moved" in plain
 
-    (reach,) = {float(each) for pair in re.findall(r"(?:east|north) -(\d+) to (\d+) m", plain) for each in pair}
+    boxes = re.findall(r"east and north -([\d,]+) to ([\d,]+) m", plain)
+    (reach,) = {float(each.replace(",", "")) for pair in boxes for each in pair}
     sphere = Geod(ellps="WGS84")
     sides = sphere.inv(WEST, SOUTH, EAST, SOUTH)[2], sphere.inv(WEST, SOUTH, WEST, NORTH)[2]
     assert 0.5 * max(sides) <= reach <= 1.05 * 0.5 * max(sides), "the box, rounded outward to two digits"
@@ -177,7 +178,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser
     go(page, "Compare")
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=RUNS)
     page.get_by_role("tab", name="Solve for ε").click()
-    answer = page.get_by_text(re.compile(r"^Smallest ε for at most 20 % more cost"))
+    answer = page.get_by_text(re.compile(r"^Smallest ε for at most 20 % more cost in half of the runs: "))
     expect(answer).to_be_visible(timeout=RUNS)
     words = answer.inner_text()
     pinned(page)

@@ -94,7 +94,7 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, se
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
     behind(page, "data")
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Choose the same file below")).to_be_visible(timeout=SLOW)
     give(page, content)
     picture_of(page)  # columns and bounds are the link's
     expect(page).to_have_url(re.compile(digest))
