@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -25,14 +27,17 @@ from prepare import PYTHON, ROOT, SetupError, prepare_browser, prepare_packages,
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 SUITE_TIMEOUT = 1200.0  # s; a suite that takes longer hangs
 SLOW_SUITE_TIMEOUT = 3600.0  # s; the same with --slow
+LISTEN_SECONDS = 0.2  # how soon a suite ends that is told to
 SUITES = {
     "lint": "ruff check: mistakes and style",
     "format": "ruff format --check: layout of the code",
-    "types": "mypy --strict on dpviz and on what a release may be used for, beside the others",
+    "types": "mypy --strict on dpviz and on what a release may be used for",
     "unit": "floors, unit and property tests, on two processes",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium, on two processes",
 }
+# A browser test waits for a third of its time: what needs no browser takes the cores meanwhile, suite after suite.
+BESIDE_THE_BROWSER = ("unit", "pages")
 PLACES = {
     "types": ("tests/test_types.py",),
     "unit": ("tests", "--ignore=tests/pages", "--ignore=tests/browser", "--ignore=tests/test_types.py"),
@@ -69,13 +74,35 @@ class Outcome:
         return f"{self.suite:<8} {state:<7} {self.seconds:6.1f} s   {counts}" + (f"   {self.note}" if self.note else "")
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a suite runs: what it prints goes to `output`, or to the terminal, and it ends early when `stop` is set."""
+
+    output: IO[bytes] | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def say(self, words: str) -> None:
+        """Print a line there."""
+        if self.output is None:
+            print(words, flush=True)
+        else:
+            self.output.write(f"{words}\n".encode())
+            self.output.flush()
+
+
+HERE = Place()
+
+
 @contextlib.contextmanager
-def started(
-    command: list[str], environment: dict[str, str], output: IO[bytes] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+def started(command: list[str], environment: dict[str, str], place: Place) -> Iterator[subprocess.Popen[bytes]]:
     """Start `command` in a process group of its own; nothing of it survives the end of the block."""
     process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **environment}, start_new_session=True, stdout=output, stderr=output
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        stdout=place.output,
+        stderr=place.output,
     )
     try:
         yield process
@@ -88,67 +115,72 @@ def started(
         process.wait()
 
 
-def exit_code(process: subprocess.Popen[bytes], timeout: float) -> int:
-    """Wait for a process; one that hangs has exit code 1."""
-    try:
-        return process.wait(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        print(f"Stopped after {timeout:.0f} s.", flush=True)
-        return 1
-
-
-def run_suite(command: list[str], environment: dict[str, str], *, timeout: float = SUITE_TIMEOUT) -> int:
-    """Run `command` and return its exit code."""
-    with started(command, environment) as process:
-        return exit_code(process, timeout)
+def run_suite(
+    command: list[str], environment: dict[str, str], place: Place = HERE, *, timeout: float = SUITE_TIMEOUT
+) -> int:
+    """Run `command` and return its exit code; one that hangs, or is stopped, has 1."""
+    end = time.monotonic() + timeout
+    with started(command, environment, place) as process:
+        while not place.stop.is_set():
+            try:
+                return process.wait(timeout=LISTEN_SECONDS)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > end:
+                    place.say(f"Stopped after {timeout:.0f} s.")
+                    break
+    return 1
 
 
 # The suites
 
 
 @contextlib.contextmanager
-def beside(suite: str, arguments: list[str]) -> Iterator[Callable[[], Outcome]]:
-    """Start a checker of one process beside the other suites; give what shows its words and says how it ended."""
-    start = time.monotonic()
-    # The pool comes first, so that it ends last: what it waits for is stopped by then.
-    with (
-        ThreadPoolExecutor(1) as pool,
-        tempfile.TemporaryFile() as output,
-        started([str(PYTHON), "-m", *arguments], {}, output) as process,
-    ):
-        ended = pool.submit(lambda: (exit_code(process, SUITE_TIMEOUT), time.monotonic() - start))
+def beside(works: Sequence[Callable[[Place], Outcome]]) -> Iterator[Callable[[], list[Outcome]]]:
+    """Do some work beside what follows, one after the other; give what shows the words of each and how it ended."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as outputs:
+        places = [Place(outputs.enter_context(tempfile.TemporaryFile()), stop) for _ in works]
+        coming = [pool.submit(work, place) for work, place in zip(works, places, strict=True)]
 
-        def outcome() -> Outcome:
-            code, seconds = ended.result()
-            output.seek(0)
-            print(output.read().decode(errors="replace"), end="", flush=True)
-            return Outcome(suite, int(code == 0), int(code != 0), 0, seconds, "beside the others")
+        def outcomes() -> list[Outcome]:
+            found = []
+            for each, place in zip(coming, places, strict=True):
+                outcome = each.result()
+                found.append(replace(outcome, note=outcome.note or "beside others"))
+                assert place.output is not None
+                place.output.seek(0)
+                print(place.output.read().decode(errors="replace"), end="", flush=True)
+            return found
 
-        yield outcome
+        try:
+            yield outcomes
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
 
 
-def run_tool(suite: str, arguments: list[str]) -> Outcome:
+def run_tool(suite: str, arguments: list[str], place: Place) -> Outcome:
     """Run a checker that counts as one test."""
     start = time.monotonic()
-    code = run_suite([str(PYTHON), "-m", *arguments], {})
+    code = run_suite([str(PYTHON), "-m", *arguments], {}, place)
     return Outcome(suite, int(code == 0), int(code != 0), 0, time.monotonic() - start)
 
 
-def run_ruff(suite: str, arguments: list[str]) -> Outcome:
+def run_ruff(suite: str, arguments: list[str], place: Place) -> Outcome:
     """Run ruff, which calls it a success when it finds nothing to read."""
     if not quiet([str(PYTHON), "-m", "ruff", "check", "--show-files", "."]).stdout.strip():
         return Outcome(suite, 0, 1, 0, 0.0, "no Python file was found")
-    return run_tool(suite, ["ruff", *arguments, "."])
+    return run_tool(suite, ["ruff", *arguments, "."], place)
 
 
-def run_pytest(suite: str, arguments: list[str], *, slow: bool, environment: dict[str, str]) -> Outcome:
+def run_pytest(suite: str, arguments: list[str], place: Place, *, slow: bool, environment: dict[str, str]) -> Outcome:
     """Run pytest and count from its report; a run in which no test passed or failed has failed."""
     start = time.monotonic()
     selected = [] if slow else ["-m", "not slow"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [str(PYTHON), "-m", "pytest", *arguments, *selected, f"--junitxml={report}"]
-        code = run_suite(command, environment, timeout=SLOW_SUITE_TIMEOUT if slow else SUITE_TIMEOUT)
+        code = run_suite(command, environment, place, timeout=SLOW_SUITE_TIMEOUT if slow else SUITE_TIMEOUT)
         passed, failed, skipped = read_counts(report)
     note = ""
     if passed + failed == 0:
@@ -167,48 +199,48 @@ def read_counts(report: Path) -> tuple[int, int, int]:
     return total - failures - errors - skipped, failures + errors, skipped
 
 
-def run(suite: str, *, slow: bool, browser: str | None) -> Outcome:
+def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | None = None) -> Outcome:
     """Run one suite by its name."""
+    place.say(f"\n== {suite}: {SUITES[suite]}")
     if suite == "lint":
-        return run_ruff(suite, ["check"])
+        return run_ruff(suite, ["check"], place)
     if suite == "format":
-        return run_ruff(suite, ["format", "--check"])
+        return run_ruff(suite, ["format", "--check"], place)
+    if suite == "types":
+        return run_tool(suite, ["pytest", *PLACES[suite]], place)
+    if suite == "browser" and browser is None:
+        return Outcome(suite, 0, 1, 0, 0.0, "no browser")
     environment = {**ENVIRONMENT, "DPVIZ_CHROMIUM": browser} if browser else ENVIRONMENT
     chances = FURTHER_CHANCES if suite == "browser" else ()
-    return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], slow=slow, environment=environment)
+    return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], place, slow=slow, environment=environment)
 
 
-def run_others(suites: list[str], start: float, *, slow: bool) -> list[Outcome]:
-    """Find a browser if one is needed, and run one suite after the other; set-up began at `start`."""
-    browser, problem = None, ""
+def prepare(suites: list[str]) -> str | None:
+    """Make what the suites need beside packages; return the browser, or None where it is not needed or not found."""
+    browser = None
     if "browser" in suites:
         try:
             browser = prepare_browser()
         except SetupError as error:
-            problem = str(error)
-    if not {*suites} <= {"lint", "format"}:
+            print(error, flush=True)
+    if not {*suites} <= {"lint", "format", "types"}:
         run_suite([str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
-    print(f"Ready after {time.monotonic() - start:.1f} s." + (f" Browser: {browser}." if browser else ""), flush=True)
-    outcomes = []
-    for suite in suites:
-        print(f"\n== {suite}: {SUITES[suite]}", flush=True)
-        if suite == "browser" and problem:
-            print(problem, flush=True)
-            outcomes.append(Outcome(suite, 0, 1, 0, 0.0, "no browser"))
-        else:
-            outcomes.append(run(suite, slow=slow, browser=browser))
-    return outcomes
+    return browser
 
 
 def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
     prepare_packages()
-    with beside("types", ["pytest", *PLACES["types"]]) if "types" in suites else contextlib.nullcontext() as types:
-        outcomes = run_others([suite for suite in suites if suite != "types"], start, slow=slow)
-        if types:
-            print(f"\n== types: {SUITES['types']}", flush=True)
-            outcomes.append(types())
+    aside = [suite for suite in BESIDE_THE_BROWSER if {suite, "browser"} <= {*suites}]
+    with beside([partial(run, "types")] if "types" in suites else []) as types:
+        browser = prepare(suites)
+        found = f" Browser: {browser}." if browser else ""
+        print(f"Ready after {time.monotonic() - start:.1f} s.{found}", flush=True)
+        with beside([partial(run, suite, slow=slow) for suite in aside]) as others:
+            first = [suite for suite in suites if suite not in ("types", *aside)]
+            outcomes = [run(suite, slow=slow, browser=browser) for suite in first]
+            outcomes += [*others(), *types()]
     print("\n" + "\n".join(map(str, outcomes)))
     passed, failed = sum(outcome.passed for outcome in outcomes), sum(outcome.failed for outcome in outcomes)
     print(f"{passed} passed, {failed} failed in {time.monotonic() - start:.0f} s")
