@@ -114,7 +114,7 @@ class Found:
     pictures: tuple[Picture, ...]  # at the paper's ε, and without privacy
     frontier: Picture
     centers: tuple[tuple[str, ...], ...]  # of the picture, data units
-    pinned: tuple[tuple[str, Row], ...]  # (method, its median run)
+    pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
     names: Mapping[str, str]  # of the methods
     settings: tuple[tuple[str, str], ...]
 
