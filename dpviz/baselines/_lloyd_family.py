@@ -51,6 +51,8 @@ from dpviz.solvers import (
 
 N_ITERATIONS = 5  # T of BLUM and DWORK unless set
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
+CENTERED = "sums are taken around the middle of the box, which halves their noise"
+REPLACED = "the noise is made for one record replaced"
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
 
 
@@ -278,14 +280,18 @@ def collected(
     return Result(release, trace, tuple(event for step in trace for event in step.events), guarantee)
 
 
-def noisy_guarantee(params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = ()) -> Guarantee:
-    """Claim epsilon as the paper does, and prove what is spent: `spent`, fixed before the run."""
+def noisy_guarantee(
+    params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = (), *, differs: tuple[str, ...] = ()
+) -> Guarantee:
+    """Claim epsilon as the paper does of what it prints, and prove `spent`, fixed before the run."""
     adjacency = adjacency_of(params.adjacency)
     published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbors are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
-    return Guarantee(published, None if from_records(params) else proved, (*start_caveats(params), *caveats, *always))
+    otherwise = "; ".join((*filter(None, differs), *((REPLACED,) if adjacency is Adjacency.REPLACE else ())))
+    said = (*start_caveats(params), *caveats, *always)
+    return Guarantee(published, None if from_records(params) else proved, said, otherwise)
 
 
 def from_records(params: StartParams) -> bool:

@@ -38,6 +38,13 @@ def known_size(
     return KnownSize(noisy, (1.0 - SIZE_SHARE) * epsilon, (event,))
 
 
+def size_differs(n_public: int | None, adjacency: Adjacency) -> str:
+    """Say, as part of a sentence, what a run does otherwise than a source that takes n as known; "" for nothing."""
+    if n_public is not None or adjacency is Adjacency.REPLACE:
+        return ""
+    return f"{100.0 * SIZE_SHARE:g} % of ε counts the records, whose number the paper takes as known"
+
+
 def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     """Return what has to be said about the number of records."""
     if n_public is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpviz.baselines._lloyd_family import (
+    CENTERED,
     FixedParams,
     LloydFamilyRelease,
     LloydStep,
@@ -40,7 +41,8 @@ def fit(
     """
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
-    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER))
+    differs = ("the noise is Laplace noise of pure ε", CENTERED)
+    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, differs=differs))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:

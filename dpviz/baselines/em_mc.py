@@ -79,6 +79,7 @@ SMALL_CAVEAT = (
     "A small implementation: a few projected axes and a few grids. The paper's scales and constants, which its error "
     "bound needs, would take hours."
 )
+DIFFERS = "it looks along a few public axes and grids of its own, and its steps are composed as zCDP"
 AXES_CAVEAT = (
     "Candidates are seen along a few public random axes only: clusters that these axes do not tell apart are not found."
 )
@@ -181,7 +182,8 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
     caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)
-    return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
+    guarantee = Guarantee(published, claim, caveats, DIFFERS)
+    return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:

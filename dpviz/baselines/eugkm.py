@@ -38,7 +38,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
 from dpviz.baselines._weighted_kmeans import WeightedPath, exchanged, heaviest, spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
@@ -147,7 +147,10 @@ def fit(
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "Laplace histogram on a public grid; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
-    return Result(release, trace, trace[0].events, Guarantee(published, claim, _caveats(last, params)))
+    differs = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
+    if adjacency is Adjacency.REPLACE:
+        differs = "the noise is twice as wide, for one record replaced"
+    return Result(release, trace, trace[0].events, Guarantee(published, claim, _caveats(last, params), differs))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:

@@ -51,6 +51,7 @@ PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Anal
 BLOCKS_POWER = 0.4  # L = n^0.4, section 4
 MAX_BLOCKS = 10_000  # ours, public: a noisy number of records has no bound
 
+DIFFERS = "every record draws its block by itself, so that blocks differ in size"
 ORDER_CAVEAT = (
     "Blocks are averaged center by center in their order along the first axis. Where two clusters change places "
     "between blocks, the mean lies between them: more budget does not help."
@@ -105,7 +106,8 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
-    return Result(release, trace, last.events, Guarantee(published, claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT)))
+    guarantee = Guarantee(published, claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT), DIFFERS)
+    return Result(release, trace, last.events, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:

@@ -72,6 +72,7 @@ LOW_NOISE = 10.0  # a leaf of 10 sqrt(d) sigma / radius records has noise of a t
 BRANCH_FACTOR = 3.0  # branch_minimum / leaf_minimum; the library's
 RESTARTS = 8  # k-means++ starts on the leaves, besides the public packing; ours
 
+DIFFERS = "a private mean comes first, counts get whole-number noise, and all levels are composed together"
 DROPPED_CAVEAT = (
     "Every plane goes through the mean, and a side with few noisy records is dropped with the records in it."
 )
@@ -135,7 +136,8 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, delta, adjacency, reference, mean_delta=mean)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
-    return Result(release, trace, tuple(e for step in trace for e in step.events), Guarantee(published, claim, caveats))
+    guarantee = Guarantee(published, claim, caveats, DIFFERS)
+    return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:

@@ -56,6 +56,7 @@ SHRINK = 0.8  # of the mutation from round to round; ours
 CHUNK = 1024  # records at a time, a multiple of LANES; their columns stay in the cache
 LANES = 64  # records side by side
 
+DIFFERS = "the rule for the number of rounds, and the numbers of parents and candidates, are made for k-means here"
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
 
 __all__ = [
@@ -132,7 +133,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
-    return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT)))
+    return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT), DIFFERS))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:

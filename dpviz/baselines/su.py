@@ -20,7 +20,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_steps,
 )
 from dpviz.baselines._params import adjacency_of, whole
-from dpviz.baselines._size import known_size, size_caveats
+from dpviz.baselines._size import known_size, size_caveats, size_differs
 from dpviz.core import Box, Event, Points, Result, check_arguments
 from dpviz.data import Chunks
 from dpviz.solvers import su_iterations, su_split
@@ -51,8 +51,10 @@ def fit(
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     used = params.n_iterations is None  # the number of records, to find T
-    caveats = size_caveats(params.n_public, adjacency_of(params.adjacency)) if used else ()
-    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, caveats))
+    size = (params.n_public, adjacency_of(params.adjacency))
+    caveats = size_caveats(*size) if used else ()
+    differs = (size_differs(*size) if used else "",)
+    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, caveats, differs=differs))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:

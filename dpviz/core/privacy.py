@@ -54,11 +54,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The two accounts of a run. `proved` is None where the published claim is not established."""
+    """The two accounts of a run. `proved` is None where the published claim is not established.
+
+    A source states `published` of its own procedure. `differs` says what the run does otherwise, as part of a sentence:
+    what the source states is then not about this run, and the proof is nobody else's than this implementation's.
+    """
 
     published: Claim
     proved: Claim | None
     caveats: tuple[str, ...] = ()
+    differs: str = ""  # "": the run follows the procedure that `published` is stated of
 
 
 def attacker_odds(epsilon: float, delta: float = 0.0) -> float:

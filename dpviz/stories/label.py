@@ -13,13 +13,15 @@ from dpviz.accounting import overspent, spent
 from dpviz.accounting.spending import ROUNDING
 from dpviz.core import Claim, Event, Guarantee, attacker_odds
 from dpviz.stories.panel import at_most, attacker, ceiled, number
-from dpviz.stories.promise import NEIGHBORS, delta_words
+from dpviz.stories.promise import NEIGHBORS, ORIGINAL, THIS_RUN, delta_words
 from dpviz.stories.view import Words
 
 CURATOR = "A curator who sees all records."
 NOBODY = "Nobody: each person adds noise before sending."
 BOX, OWN_BOX = "The box", "The box, which was taken from the records here: not private"
 RECORD = "Whether one record is in the data, and all of its values."
+DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
+OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
 
 
@@ -38,7 +40,7 @@ class Contents:
 class Statement:
     """One claim in numbers and words."""
 
-    title: str  # "Stated", "Claimed" or "Proved"
+    title: str  # "Stated", "Claimed" or "Proved", and of what where these differ
     numbers: str
     odds: str  # what it lets an attacker reach from a coin's 50 in 100
     neighbors: str
@@ -55,6 +57,7 @@ class Label:
     proved: Statement | None
     distances: tuple[tuple[str, str], ...]  # (two places so far apart, odds), of what is proved
     caveats: tuple[str, ...]
+    differs: str = ""  # what the run does otherwise than the procedure that `stated` is about; "": it is that one
     account: str = ""  # what the run's events add up to, beside what is stated
     is_overspent: bool = False  # more than is stated
 
@@ -65,13 +68,17 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
         apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
+    said: tuple[str, ...] = ()
+    if guarantee.differs:
+        said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
     return Label(
         kind=kind_of(proved or published) + (", claimed and not established" if proved is None else ""),
         contents=contents,
-        stated=_statement("Claimed" if proved is None else "Stated", published, contents),
-        proved=None if proved is None else _statement("Proved", proved, contents),
+        stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(said)]),
+        proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(said)]),
         distances=apart,
-        caveats=guarantee.caveats,
+        caveats=(*said, *guarantee.caveats),
+        differs=guarantee.differs,
         account=_account(proved or published, events),
         is_overspent=bool(_account(proved or published, events)) and overspent(events, proved or published),
     )
@@ -129,10 +136,10 @@ def written(label: Label) -> dict[str, Any]:
         "public inputs": list(contents.public),
         "shown to the curator, not to be released": list(contents.secret),
         "attacker from a coin's 50 in 100": {
-            each.title.lower(): each.odds for each in (label.stated, label.proved) if each is not None
+            each.title.split()[0].lower(): each.odds for each in (label.stated, label.proved) if each is not None
         }
         | dict(label.distances),
-    } | ({"account": label.account} if label.account else {})
+    } | {name: said for name, said in (("differs", label.differs), ("account", label.account)) if said}
 
 
 def box_words(words: Words) -> str:
@@ -140,13 +147,14 @@ def box_words(words: Words) -> str:
     return BOX if words.box_public else OWN_BOX
 
 
-def _statement(title: str, claim: Claim, contents: Contents) -> Statement:
+def _statement(title: str, claim: Claim, contents: Contents, of: str) -> Statement:
+    """Write a claim; `of` is which procedure it is about, where there are two."""
     distance = contents.distances[0] if contents.distances else None
     length = distance[0] if distance else 1.0
     claimed = title == "Claimed"
     said = at_most(_percent(claim, length))
     return Statement(
-        title=title,
+        title=f"{title}{of}",
         numbers=numbers_of(claim, distance),
         odds=f"{said}, if it held" if claimed else said,
         neighbors=NEIGHBORS[claim.adjacency],

@@ -8,13 +8,16 @@ from dpviz.stories.panel import ceiled
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
+# What a claim is about, by whether the run is another procedure than the source's.
+ORIGINAL, THIS_RUN = ("", " for the original"), ("", " for this run")
+
 
 def promise(guarantee: Guarantee) -> str:
     """Say the published claim and the proved guarantee in one line; what is not established is never a number alone."""
-    stated, proved = guarantee.published, guarantee.proved
+    stated, proved, differs = guarantee.published, guarantee.proved, bool(guarantee.differs)
     if proved is None:
-        return f"Claimed, not established: {_words(stated)}. Proved: nothing."
-    return f"Stated: {_words(stated)}. Proved: {_words(proved)}."
+        return f"Claimed{ORIGINAL[differs]}, not established: {_words(stated)}. Proved: nothing."
+    return f"Stated{ORIGINAL[differs]}: {_words(stated)}. Proved{THIS_RUN[differs]}: {_words(proved)}."
 
 
 def described(guarantee: Guarantee) -> dict[str, Any]:
@@ -25,7 +28,7 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
         "published": _claim(guarantee.published),
         "proved": None if proved is None else _claim(proved),
         "caveats": list(guarantee.caveats),
-    }
+    } | ({"differs": guarantee.differs} if guarantee.differs else {})
 
 
 def delta_words(claim: Claim) -> str:

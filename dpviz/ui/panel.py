@@ -62,7 +62,8 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
     apart = "".join(f"<div><dt>{escape(words)}</dt><dd>{escape(said)}</dd></div>" for words, said in label.distances)
     table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
-    why = [each for each in label.caveats if each not in notices][:1] if label.proved is None else []
+    told = label.proved is None or label.differs
+    why = [each for each in label.caveats if each not in notices][:1] if told else []
     said = "".join(f"<li>{escape(each)}</li>" for each in dict.fromkeys((*notices, *why)))
     style = ' class="dpviz-overspent"' if label.is_overspent else ""
     account = f"<p{style}>{escape(label.account)}</p>" if label.account else ""

@@ -101,9 +101,11 @@ def said(page):
 def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known):
     del known
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
-    assert "Nobody has chosen it" in said(page)
+    assert "k = 5 came with the link" in said(page)
+    page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5", "k_known": "0"}, compare_tab="clusters"))
+    assert "Nobody has chosen it" in said(page), "the app's own link, of somebody who has not chosen"
     button(page, "I know that k is 5")
-    assert "k = 5 was chosen by hand" in said(page)
+    assert "k = 5 is known without the records" in said(page)
     assert page.query["k_known"] == "5"
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters", k_epsilon="0.3"))
     for look in (1, 2):

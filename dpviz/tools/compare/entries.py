@@ -7,7 +7,7 @@ from typing import Any
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm, Entry
-from dpviz.methods import CATALOGUE
+from dpviz.methods import ALGORITHMS, CATALOGUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,11 @@ class Compared:
     def name(self) -> str:
         """Name on screen."""
         return self.entry.name
+
+    @property
+    def per_distance(self) -> bool:
+        """Whether its ε counts per distance, so that it stands on an axis of its own and is not ranked."""
+        return ALGORITHMS[self.method].audit.by_record
 
     def declared(self) -> dict[str, Any]:
         """Return the entry of a grid."""

@@ -155,9 +155,17 @@ def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
     own = facts.promises[0]
     proved = own.label.proved
     same = replace(own, label=replace(own.label, stated=replace(proved, title="Stated")))
-    text = document.markdown(paper.public_paper(replace(facts, promises=(same,))))
-    assert "Stated by its authors" not in text
-    assert "Stated by its authors" in document.markdown(paper.public_paper(replace(facts, promises=(own,))))
+    other = replace(own, label=replace(own.label, differs="its means are noisy"))
+
+    def said(promise):
+        return document.markdown(paper.public_paper(replace(facts, promises=(promise,))))
+
+    assert "Its authors state" not in said(same)
+    theirs = "Its authors state, of this procedure: the same; source: paper of a. |"
+    assert f"Proved: ε = 0.3 for one record added or removed; argument: proof of a. {theirs}" in said(own)
+    apart = "Its authors state, of their own procedure: the same; source: paper of a. This run differs from theirs: its"
+    assert f"Proved for this run: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(other)
+    assert "of this procedure" not in said(other)
 
 
 def test_a_distance_is_said_with_its_odds():

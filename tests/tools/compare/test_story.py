@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpviz.plots import Audience, Kind
 from dpviz.tools.compare import story
+from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.story import ranking as compare_ranking
 
 
@@ -113,6 +114,11 @@ def test_runs_that_failed_are_left_out_and_said():
 def test_the_run_behind_a_mark_took_place_and_is_the_median(ratios):
     found = story.median_row([row(ratio) for ratio in ratios])["inertia_ratio"]
     assert found == np.quantile(ratios, 0.5, method="lower")
+    failed = [row(None, status="No center.") for _ in range(len(ratios) // 2)]
+    found = story.median_row([*failed, *(row(ratio) for ratio in ratios)])["inertia_ratio"]
+    assert found == np.quantile([*ratios, *[1e9] * len(failed)], 0.5, method="lower"), (
+        "a failed run costs more than any"
+    )
 
 
 def test_words_name_what_is_not_proved_and_odds_follow_from_what_is():
@@ -169,3 +175,11 @@ def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
     assert scene.caption == story.APART
     assert scene.x.label != story.frontier([near], "add_remove").x.label
     assert scene.y.view[1] > story.frontier([near], "add_remove").y.view[1]
+
+
+def test_what_is_never_ranked_is_not_waited_for():
+    apart = "nD-Laplace: an axis of its own, no rank, because its ε counts per distance."
+    said = compare_ranking.progress(0, 5, ["nD-Laplace"]).curator
+    assert said == f"0 of 5 methods done. The ranking waits for all of them. {apart}"
+    assert "0 of" not in compare_ranking.progress(0, 0, ["nD-Laplace"]).curator
+    assert {key for key, entry in ENTRIES.items() if entry.per_distance} == {"nd_laplace"}

@@ -65,6 +65,10 @@ LINE_CAVEAT = (
     "The final noise is on the counts only: in one dimension the center's density has no bounded ratio near the box's "
     "low end."
 )
+REPAIRS = (
+    "zones stand on noisy counts and means, and centers are drawn around these; what the paper states of its own "
+    "procedure, theorem 5, is not established"
+)
 REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
     SUMS_CAVEAT,
@@ -284,7 +288,7 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         Adjacency.ADD_REMOVE,
         "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
-    return Guarantee(claim, None if records else claim, (*start, *REPAIRED_CAVEATS))
+    return Guarantee(claim, None if records else claim, (*start, *REPAIRED_CAVEATS), REPAIRS)
 
 
 def _check_whole(name: str, value: int | None, *, least: int) -> None:

@@ -16,6 +16,7 @@ from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import play
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.data import groups
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.setup import AnySetup, Setup, along
 from dpviz.ui.show import Slider, show, show_pair
@@ -33,7 +34,7 @@ def draw() -> None:
         controls.control(family.METHOD)
     common: dict[str, Any] = {}
     with page.more:
-        common["n_clusters"] = controls.control(page.source.suited(KNOBS["n_clusters"]))
+        common["n_clusters"] = groups.control(page.source, KNOBS["n_clusters"])
         drawn = controls.control if chosen in ("published", "both") else state.value
         orientation = drawn(KNOBS["orientation"])
         drawn = controls.control if chosen in family.STARTED else state.value

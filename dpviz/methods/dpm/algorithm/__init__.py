@@ -80,6 +80,10 @@ NOISY_DELTA_CAVEAT = (
     f"noise, at most {LEAST_RECORDS**-1.5:.2g}."
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
+REPAIRS = (
+    "the interval size comes from pooled gaps, splits are scored on released counts without an offset, and depth and "
+    "shares of ε follow the noisy number of records unless they are set"
+)
 COMMON_CAVEATS = (
     "Changing one record instead of adding or removing it costs 2ε and (1 + e^ε)δ.",
     SUMS_CAVEAT,
@@ -237,7 +241,7 @@ def _first_and_last(trace: tuple[DpmStep, ...]) -> tuple[PlanStep, CentersStep]:
 
 
 def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
-    """State the paper's theorem 1, and what is proved."""
+    """State the paper's theorem 1, which is about the published calibration, and what is proved."""
     published = params.calibration == "published"
     from_noisy = params.delta is None and params.n_public is None
     delta_caveats = (NOISY_DELTA_CAVEAT,) if from_noisy else ()
@@ -260,7 +264,7 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
         "repaired calibration: pooled gaps, splits scored on released counts, Gaussian averages",
         mean_delta=plan.mean_delta,
     )
-    return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS))
+    return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS), REPAIRS)
 
 
 def _check_whole(name: str, value: int | None, *, least: int, most: float = np.inf) -> None:

@@ -40,6 +40,9 @@ CUBE_CAVEAT = (
     "The public code of DPCube spends its whole ε on partitions, uses exact counts and takes the range from the data; "
     "here the shares of partition, swaps and moments add up to the budget."
 )
+MOMENTS_REPAIR = "raw second moments are released in place of the scatter around noisy means"
+CUBE_REPAIR = "all counts are noisy, and partition, swaps and moments share one budget"
+TIGHT_REPAIR = "the noise is the least that this release needs"
 PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts as public."
 
 
@@ -101,15 +104,18 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     """Return the paper's claim beside what the events prove under the run's adjacency."""
     budget = scheme.budget
     named = {"dpmog_hard": "algorithm 1", "dpmog": "section 4.1.2", "dplloyd_mog": "algorithm 4"}
-    published = Claim(
-        budget.epsilon, budget.delta, scheme.adjacency, f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
-    )
+    reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
+    if scheme.adjacency is Adjacency.ADD_REMOVE:
+        reference += ": its epsilon and delta; the neighbors are those of this run"
+    published = Claim(budget.epsilon, budget.delta, scheme.adjacency, reference)
     epsilon, rho, how = _proved(scheme, events)
     proved = Claim(epsilon, budget.delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None)
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
     of_base = own.get(scheme.base, (CUBE_CAVEAT, CHOICES_CAVEAT))
-    return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT))
+    repaired = (CUBE_REPAIR if scheme.base == "dpcube" else MOMENTS_REPAIR,)
+    repaired += () if scheme.published else (TIGHT_REPAIR,)
+    return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT), "; ".join(repaired))
 
 
 def _proved(scheme: MorseScheme, events: tuple[Event, ...]) -> tuple[float, float, str]:

@@ -12,6 +12,7 @@ from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.data import groups
 from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.setup import Setup
 from dpviz.ui.show import Slider, show
@@ -27,7 +28,7 @@ def draw() -> None:
     with page.first:
         chosen["base"] = controls.control(KNOBS["base"])
     with page.more:
-        chosen["n_clusters"] = controls.control(page.source.suited(KNOBS["n_clusters"]))
+        chosen["n_clusters"] = groups.control(page.source, KNOBS["n_clusters"])
         for name in ("n_components", "n_iterations"):
             chosen[name] = controls.control(KNOBS[name])
         chosen |= morse.calibration(KNOBS)

@@ -56,6 +56,7 @@ from dpviz.mechanisms import (
 TITLE = "nD-Laplace"
 PAPER = "van der Ende, nD-Laplace (thesis draft)"
 ANDRES = "Andrés et al. 2013, Geo-indistinguishability"
+TRIANGLE = f"density exp(-ε |z - x|) and the triangle inequality, in any d; in the plane {ANDRES}"
 SHOWN_REJECTED = 16  # rejected draws of a record that a trace keeps, for the picture; ours
 LOCAL_CAVEAT = (
     "Each person adds noise before sending: nobody else needs to be trusted. What is hidden is where a record is, up "
@@ -206,7 +207,7 @@ def guarantee_of(box: Box, params: Params) -> Guarantee:
         params.epsilon * (2.0 if redrawn else 1.0),
         0.0,
         Adjacency.REPLACE,
-        "density and P(inside | x) both ε-Lipschitz in x" if redrawn else f"{ANDRES}, theorem 4.1, for any d",
+        "density and P(inside | x) both ε-Lipschitz in x" if redrawn else TRIANGLE,
         per_distance=True,
     )
     local = local_claim(box, params).epsilon

@@ -14,6 +14,7 @@ from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.ui import address, asking, controls, panel, state
+from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
@@ -53,7 +54,7 @@ def clusters(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> Non
     n_clusters = int(state.value(asked))
     if method == "kmeans":
         with right:
-            n_clusters = int(controls.control(asked))
+            n_clusters = groups.control(frame.source, CLUSTERS)
     address.follow(link(frame.source), key="address-clusters")
     note = laplace_clusters.cap_note(told.n, method)
     if note:

@@ -9,7 +9,7 @@ Records are in the public ball, scaled to diameter 1: |s| <= 1/2. Neighbors add 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, Purpose, gaussian_sigma, gdp_epsilon, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
@@ -36,6 +36,8 @@ PROOF_CAVEAT = (
     "Theorem 5.3 asks for ε ≤ 1/√n; its proof needs ε ≤ 3√ln(1/δ) and takes δ where δ/(n + 1) is needed, which the "
     "full composition formula covers."
 )
+TIGHT_REPAIR = "the noise is the least that this release needs"
+OWN_GAUSSIAN_REPAIR = "its noise for zCDP is used at the largest ρ that (ε, δ) allows"
 THRESHOLD_CAVEAT = "The paper gives no threshold for zCDP; ours is 1 + σ√(2 ln(1/γ)). A threshold costs no privacy."
 INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing is private."
 
@@ -159,7 +161,7 @@ def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guara
         published = Claim(scheme.pure_epsilon, 0.0, adjacency, reference, rho=scheme.rho)
         rho = event.rho if scheme.rho is not None and math.isfinite(event.rho) else None
         proved = Claim(event.epsilon, 0.0, adjacency, "L1 sensitivity of everything released", rho=rho)
-        return Guarantee(published, proved, _caveats(scheme))
+        return Guarantee(published, proved, _caveats(scheme), _repairs(scheme))
     assert isinstance(event, GaussianEvent)
     delta = SHOWN_DELTA if scheme.delta is None else scheme.delta
     if scheme.rho is None:
@@ -168,7 +170,16 @@ def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guara
         published = Claim(gdp_epsilon(math.sqrt(2.0 * scheme.rho), delta), delta, adjacency, reference, rho=scheme.rho)
     rho = event.rho if math.isfinite(event.rho) else None
     how = "Gaussian DP of everything released"
-    return Guarantee(published, Claim(gdp_epsilon(event.mu, delta), delta, adjacency, how, rho=rho), _caveats(scheme))
+    proved = Claim(gdp_epsilon(event.mu, delta), delta, adjacency, how, rho=rho)
+    return Guarantee(published, proved, _caveats(scheme), _repairs(scheme))
+
+
+def _repairs(scheme: SourceTargetScheme) -> str:
+    """Say what is otherwise than in the theorem that the run's claim is from; "" where nothing is."""
+    if noise_scale(scheme) != noise_scale(replace(scheme, published=True)):
+        return TIGHT_REPAIR
+    own = scheme.method == "nna" and scheme.noise == "gaussian" and scheme.rho is None
+    return OWN_GAUSSIAN_REPAIR if own else ""
 
 
 def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:

@@ -90,8 +90,8 @@ def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator
     chosen = compare_cards.chosen()
     ranking = compare_ranking.sentence(compare_ranking.ranking(shared, at, question.n_runs), at, question.n_clusters)
     with lead:
-        said = ranking if runs.complete else compare_ranking.progress(_done(question, runs), len(question.entries))
-        panel.sentence(said if bounds_public or not runs.complete else UNPROVED, public=False)
+        said = _progress(question, runs) or (ranking if bounds_public else UNPROVED)
+        panel.sentence(said, public=False)
     _keep(frame, question, at, runs.rows, (), query)
     with place:
         if not drawn:
@@ -145,10 +145,15 @@ def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator
         controls.fill(TAB, {**tabs, reading.CHOICE[0]: read})
 
 
-def _done(question: CompareQuestion, runs: Gathered) -> int:
-    """Count the methods of which every run is there."""
+def _progress(question: CompareQuestion, runs: Gathered) -> Sentence | None:
+    """Say how many of the methods that are ranked have all of their runs; None once all have."""
     wanted = question.n_runs * len(question.epsilons)
-    return sum(len(runs.rows.get(entry, ())) >= wanted for entry in question.entries)
+    ranked = [key for key in question.entries if not ENTRIES[key].per_distance]
+    n_done = sum(len(runs.rows.get(key, ())) >= wanted for key in ranked)
+    apart = [ENTRIES[key].name for key in question.entries if ENTRIES[key].per_distance]
+    if ranked and n_done == len(ranked):
+        return None
+    return compare_ranking.progress(n_done, len(ranked), apart)
 
 
 def _finished(question: CompareQuestion, runs: Gathered) -> dict[str, list[story.Row]]:

@@ -5,7 +5,6 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.mechanisms import FROM_DATA
-from dpviz.methods import ALGORITHMS
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
@@ -14,6 +13,7 @@ from dpviz.tools.compare.page.runs import looked
 from dpviz.tools.compare.story.run import run_scene
 from dpviz.tools.compare.trials import RepeatedRun, TrialPart
 from dpviz.ui import panel, state
+from dpviz.ui.data.groups import KNOWN
 from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import PageFrame
@@ -38,7 +38,7 @@ def chosen() -> tuple[str, float] | None:
 
 
 def choose(key: str, epsilon: float) -> None:
-    """Look at the median run of this method at this ε."""
+    """Look at the run of this method at this ε that is nearest to the median."""
     state.remember(CHOSEN, key)
     state.remember(CHOSEN_AT, epsilon)
 
@@ -53,7 +53,7 @@ def cards(frame: PageFrame, n_clusters: int, start_seed: int, rows: story.Rows) 
         if row is not None:
             found.append((ENTRIES[key], row, is_pinned))
     if not found:
-        st.caption("Click a mark to look at its median run: its centers, its promise, and its own page.")
+        st.caption("Click a mark to look at the run nearest to its median: its centers, its promise, and its own page.")
         return
     for column, (entry, row, is_pinned) in zip(st.columns(2, gap="medium"), found, strict=False):
         with column:
@@ -69,6 +69,7 @@ def page_query(
         *entry.entry.link,
         ("epsilon", repr(float(row["epsilon"]))),
         ("n_clusters", str(n_clusters)),
+        (KNOWN.name, KNOWN.format(state.value(KNOWN))),
         ("start_seed", str(start_seed)),
         ("noise_seed", str(row["noise_key"])),
         ("audience", "curator"),
@@ -79,7 +80,7 @@ def contents(entry: Compared, frame: PageFrame) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box = box_words(words_of(frame.source))
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
-    if ALGORITHMS[entry.method].audit.by_record:
+    if entry.per_distance:
         protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
         apart = ((1.0, _range_words(frame)),)
         return Contents(protects, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, apart)

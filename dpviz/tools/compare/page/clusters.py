@@ -14,6 +14,7 @@ from dpviz.stories.panel import number
 from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.story import clusters as story
 from dpviz.ui import controls, state
+from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
@@ -29,9 +30,8 @@ PRICE = Knob(
     "It adds up with what a release spends.",
     choices=(("0.05", "0.05"), ("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1")),
 )
-KNOWN = Knob("k_known", "int", 0, "k that is known", "0: none.", 0, CLUSTERS.high, 0, CLUSTERS.maximum)
-KNOBS = (PRICE, KNOWN)
-_LOOKS, _TAKEN, _OF = "dpviz:compare-k-looks", "dpviz:compare-k-taken", "dpviz:compare-k-of"
+KNOBS = (PRICE, groups.KNOWN)
+_LOOKS = "dpviz:compare-k-looks"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,27 +43,14 @@ class _Look:
     curve: KCurve
 
 
-def origin(source: Source, k: int) -> tuple[str, bool]:
-    """Say where `k` comes from, and whether anybody chose it."""
-    _renewed(source)
-    taken = st.session_state.get(_TAKEN)
-    if taken is not None and taken[:2] == (source.key, k):
-        return f"k = {k} was read off a private curve, which spent ε = {number(taken[2])}.", True
-    if source.n_groups == k:
-        return f"k = {k}: the groups that this data set is known to have.", True
-    if k == int(state.value(KNOWN)) or k != (source.n_groups or CLUSTERS.default):
-        return f"k = {k} was chosen by hand: a public input.", True
-    return f"k = {k} is where the slider stands. Nobody has chosen it for these records.", False
-
-
 def ask(source: Source, k: int) -> None:
     """Draw where k comes from and, where nobody has chosen it, the two ways to do so."""
-    words, is_chosen = origin(source, k)
+    words, is_chosen = groups.origin(source, CLUSTERS, k)
     if is_chosen:
         st.caption(words)
         return
     st.warning(f"{words} Say that you know it without the records, or read it off a private curve below (“Find k”).")
-    st.button(f"I know that k is {k}", on_click=state.remember, args=(KNOWN, k))
+    st.button(f"I know that k is {k}", on_click=state.remember, args=(groups.KNOWN, k))
 
 
 def find(frame: PageFrame, question: CompareQuestion, at: float) -> None:
@@ -79,7 +66,7 @@ def find(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         if looks:
             k = looks[-1].curve.release.suggested
             spent = _spent(_looks(source))
-            st.button(f"Use k = {k}", type="primary", on_click=_take, args=(source, k, spent))
+            st.button(f"Use k = {k}", type="primary", on_click=groups.take, args=(source, CLUSTERS, k, spent))
     if not looks:
         return
     live(story.curve_scene(looks[-1].curve.release, question.n_clusters), key="k-curve", height=HEIGHT, fits=True)
@@ -103,12 +90,6 @@ def _look(frame: PageFrame, question: CompareQuestion, price: float) -> None:
     looks.append(_Look(source.key, question.adjacency, curve))
 
 
-def _take(source: Source, k: int, spent: float) -> None:
-    """Choose the curve's k."""
-    st.session_state[_TAKEN] = (source.key, k, spent)
-    state.remember(CLUSTERS, k)
-
-
 def _looks(source: Source) -> list[_Look]:
     """Return the curves of these people, whatever columns and bounds they were seen with; the last data's alone."""
     people = source.key[:2] if source.uploaded else source.key
@@ -122,11 +103,3 @@ def _looks(source: Source) -> list[_Look]:
 def _spent(looks: list[_Look]) -> float:
     """Return what all curves have spent, each for the neighbors that it was drawn for."""
     return sum(spent_epsilon(look.curve.events, Adjacency[look.adjacency.upper()]) for look in looks)
-
-
-def _renewed(source: Source) -> None:
-    """Let what is known of one data set not be said of the next."""
-    before = st.session_state.get(_OF)
-    if before is not None and before != source.key:
-        state.forget([KNOWN.name])
-    st.session_state[_OF] = source.key

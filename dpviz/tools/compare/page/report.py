@@ -17,8 +17,7 @@ from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page import clusters as compare_k
-from dpviz.tools.compare.page.question import CompareQuestion
+from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pieces
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story import Rows, paper, ranking
@@ -28,6 +27,7 @@ from dpviz.tools.compare.story.run import run_scene
 from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import state
+from dpviz.ui.data import groups
 from dpviz.ui.export.files import named
 from dpviz.ui.export.shown import latest
 from dpviz.ui.frame import PageFrame
@@ -148,7 +148,7 @@ def known_of(
         tuple((name, str(value)) for name, value in versions().items()),
         query,
         datetime.now(UTC).date().isoformat(),
-        compare_k.origin(frame.source, question.n_clusters)[0],
+        groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
         *_on_map(frame),
     )
 
@@ -248,14 +248,14 @@ def _found(
         centers=_centers(runs.get(first)),
         pinned=_pinned(rows),
         names={key: entry.name for key, entry in ENTRIES.items()},
-        settings=_settings(question, compare_k.origin(frame.source, question.n_clusters)[0]),
+        settings=_settings(question, groups.origin(frame.source, CLUSTERS, question.n_clusters)[0]),
     )
 
 
 def _pictures(
     frame: PageFrame, rows: Rows, epsilon: float, first: str, run: RepeatedRun | None, exact: Exact
 ) -> tuple[Picture, ...]:
-    """Return the median run of the method that the paper is about beside the clustering without privacy."""
+    """Return the run that the paper shows, nearest to the median of its method, and the clustering without privacy."""
     box, words = frame.source.dataset.box, words_of(frame.source)
     unit = box.to_unit(frame.source.dataset.points)
     found = []
@@ -263,7 +263,7 @@ def _pictures(
     if run is not None and row is not None:
         title = f"{ENTRIES[first].name}, ε = {number(epsilon)}"
         scene = run_scene(title, unit, box.to_unit(run.centers), run.nonprivate_labels, words)
-        said = f"The median run: {beside(float(row['inertia_ratio']))} without privacy."
+        said = f"The run nearest to the median: {beside(float(row['inertia_ratio']))} without privacy."
         found.append(Picture(small_svg(scene, SMALL, "run"), title, said))
     title = "Without privacy"
     scene = run_scene(title, unit, box.to_unit(exact.nonprivate_centers), exact.nonprivate_labels, words)

@@ -169,7 +169,7 @@ def frontier(
         alt=f"Line chart of the clustering cost as a multiple of the cost without privacy against ε, for {named}.",
         caption="Lines are medians, bands the middle 90 % of runs, 1 is the cost without privacy. "
         f"Solid: proved for {NEIGHBORS[adjacency]}.",
-        hint="Click a mark to look at its median run, or a name.",
+        hint="Click a mark to look at the run nearest to its median, or a name.",
         x=Axis("ε", view=ends, log=True),
         y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
         axes_public=False,  # the axes end at exact costs
@@ -197,9 +197,16 @@ def allowed(epsilon: float) -> str:
 
 
 def median_row(rows: Sequence[Row]) -> Row | None:
-    """Return the run whose cost is the (lower) median: one that really took place; None where none did."""
+    """Return the run whose cost is nearest to the median, the cheaper one of two; None where none took place.
+
+    A run that released nothing costs more than any, as in every median here.
+    """
     made = [row for row in rows if row["status"] == OK and row["inertia_ratio"] is not None]
-    return sorted(made, key=lambda row: float(row["inertia_ratio"]))[(len(made) - 1) // 2] if made else None
+    costs = sorted(float(row["inertia_ratio"]) for row in made)
+    if not made:
+        return None
+    at = costs[min((len(made) + sum(row["status"] != OK for row in rows) - 1) // 2, len(made) - 1)]
+    return next(row for row in made if float(row["inertia_ratio"]) == at)
 
 
 def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:

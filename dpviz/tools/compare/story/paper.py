@@ -51,6 +51,10 @@ UNPROTECTED = (
     "A person's second record, and every further release of these records, adds its ε to this one.",
     "The box, k, ε and every other setting are public inputs.",
 )
+BY_WHOM = (
+    "Arguments are dpviz's own unless they name a source: they are written down in its code and checked by its tests, "
+    "not by reviewers from outside."
+)
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
 MOST_COLUMNS = 8  # that are named on the first page
 COST = (
@@ -110,7 +114,7 @@ class Found:
     pictures: tuple[Picture, ...]  # at the paper's ε, and without privacy
     frontier: Picture
     centers: tuple[tuple[str, ...], ...]  # of the picture, data units
-    pinned: tuple[tuple[str, Row], ...]  # (method, its median run)
+    pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
     names: Mapping[str, str]  # of the methods
     settings: tuple[tuple[str, str], ...]
 
@@ -154,6 +158,7 @@ def decision_paper(known: PublicFacts, found: Found) -> Document:
         *((costs, Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in shown)),
+        Text(BY_WHOM, small=True),
         *_protection(shown[:1], (*UNPROTECTED, *REFRAIN)),
         *((Heading("Pinned runs"), pinned) if pinned.rows else ()),
         Signature(SIGNATURE),
@@ -178,6 +183,7 @@ def public_paper(known: PublicFacts) -> Document:
         *((Text(LARGEST, small=True),) if any("δ" in promise for _, promise, _ in odds) else ()),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
+        Text(BY_WHOM, small=True),
         *_protection(known.promises, UNPROTECTED),
         Signature(SIGNATURE),
         *_again(known),
@@ -246,18 +252,25 @@ def _apart(words: str) -> str:
 
 
 def _promised(label: Label) -> str:
-    """Say what is proved and by which argument, and what the method's authors state."""
-    if label.proved is None:
-        return f"Proved: nothing. Stated by its authors: {_statement(label.stated)} Not established."
-    if label.proved == replace(label.stated, title=label.proved.title):
-        return f"Proved: {_statement(label.proved)} Nothing beyond that is claimed for it."
-    alike = (label.proved.numbers, label.proved.neighbors) == (label.stated.numbers, label.stated.neighbors)
-    stated = f"the same; source: {label.stated.reference.rstrip('.')}." if alike else _statement(label.stated)
-    return f"Proved: {_statement(label.proved)} Stated by its authors: {stated}"
+    """Say what is proved and by which argument, and what the method's authors state of which procedure."""
+    proved, stated, differs = label.proved, label.stated, label.differs
+    whose = "their own procedure" if differs else "this procedure"
+    otherwise = f" This run differs from theirs: {differs}." if differs else ""
+    if proved is None:
+        return (
+            f"Proved: nothing. Its authors state, of {whose}: {_claimed(stated, 'source')} Not established.{otherwise}"
+        )
+    said = f"Proved{' for this run' if differs else ''}: {_claimed(proved, 'argument')}"
+    if proved == replace(stated, title=proved.title):
+        return f"{said}{otherwise or ' Nothing beyond that is claimed for it.'}"
+    alike = (proved.numbers, proved.neighbors) == (stated.numbers, stated.neighbors)
+    theirs = f"the same; source: {stated.reference.rstrip('.')}." if alike else _claimed(stated, "source")
+    return f"{said} Its authors state, of {whose}: {theirs}{otherwise}"
 
 
-def _statement(said: Statement) -> str:
-    return f"{said.numbers} for {said.neighbors}; source: {said.reference.rstrip('.')}."
+def _claimed(said: Statement, what: str) -> str:
+    """Write a claim and its `what`: the argument behind it, or who states it."""
+    return f"{said.numbers} for {said.neighbors}; {what}: {said.reference.rstrip('.')}."
 
 
 def _protection(shown: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:

@@ -68,9 +68,15 @@ def own_numbers(shown: Sequence[Series], rows: Rows, epsilon: float) -> str:
     return " ".join(said)
 
 
-def progress(n_done: int, n_methods: int) -> Sentence:
-    """Say how many methods have all of their runs: before that none is called the best."""
-    return Sentence(f"{n_done} of {n_methods} methods done. The ranking waits for all of them.", HIDDEN)
+def progress(n_done: int, n_ranked: int, apart: Sequence[str]) -> Sentence:
+    """Say how many of the methods that are ranked have all of their runs: before that none is called the best.
+
+    `apart` are those whose ε counts per distance, which are ranked with none of the others.
+    """
+    said = [f"{n_done} of {n_ranked} methods done. The ranking waits for all of them."] if n_ranked else []
+    if apart:
+        said.append(f"{_listed(apart)}: an axis of its own, no rank, because its ε counts per distance.")
+    return Sentence(" ".join(said), HIDDEN)
 
 
 def looks(drawn: Sequence[Series], adjacency: str) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
     low, high = (float(value) for value in np.nanpercentile(ratios, BAND))
     found = [
         Formula(
-            "Cost of the median run",
+            "Cost of the run nearest to the median",
             rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{WITHOUT}}}}}",
             rf"r = \frac{{{tex(row['inertia'])}}}{{{tex(row['floor_inertia'])}}}",
             float(row["inertia_ratio"]),
