@@ -13,6 +13,8 @@ if problems := missing():
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.ui import asking
@@ -26,7 +28,8 @@ if problem := profile.problem():
 
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
-    routes=[ahead.ROUTE, asking.ROUTE],
+    # Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
+    routes=[ahead.ROUTE, asking.ROUTE, Route("/home", lambda _: RedirectResponse("./"))],
     lifespan=sessions.lifespan,
     middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit)],
 )

@@ -20,6 +20,7 @@ const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
 const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
 const BELOW_PX = 8; // under the picture and its steps
+const SAID_PX = 6; // above what a tool says
 const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
 const MOST_GROUPS = 24;
@@ -431,8 +432,9 @@ class Live extends Tools {
     stepsHeights.set(this.options.key, own);
     const steps = stepsHeights.get(this.options.follow) ?? own;
     const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
+    const said = this.inspector.hidden ? 0 : this.inspector.offsetHeight + SAID_PX;
     const legend = beside || docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
-    return Math.max(LEAST_PX, Math.floor(innerHeight - above - steps - legend - docked - BELOW_PX));
+    return Math.max(LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - docked - BELOW_PX));
   }
 
   /** What of Streamlit's page the picture stands in, by its test id. */
@@ -462,7 +464,7 @@ class Live extends Tools {
       this.legendKey = key;
       // What starts switched off comes last: it is there on request.
       const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
-      const entries = lines.slice(0, this.unfolded ? lines.length : MOST_LINES).map((layer) => this.entry(layer));
+      const entries = (this.unfolded ? lines : foremost(lines)).map((layer) => this.entry(layer));
       if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
       keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
@@ -501,7 +503,7 @@ class Live extends Tools {
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
     const words = make("span", "", layer.name);
-    if (layer.audience === "curator") words.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
+    if (layer.audience === "curator") words.append(...locked(words));
     chip.append(legendSymbol(layer, this.theme), words);
     chip.addEventListener("click", () => {
       if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
@@ -598,6 +600,22 @@ class Live extends Tools {
     stepsHeights.delete(this.options.key);
     this.root.remove();
   }
+}
+
+/** The lines of a legend that there is room for: what is drawn at the back is behind the button first. */
+function foremost(lines) {
+  const shown = lines.filter(({ shown }) => shown !== false).slice(-MOST_LINES);
+  return [...shown, ...lines.filter((line) => line.shown === false).slice(0, MOST_LINES - shown.length)];
+}
+
+/** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */
+function locked(words) {
+  const text = words.textContent;
+  const at = text.lastIndexOf(" ") + 1;
+  words.textContent = text.slice(0, at);
+  const last = make("span", "kept", text.slice(at));
+  last.append(" ", lockIcon());
+  return [last, make("span", "unseen", "(secret)")];
 }
 
 function setText(element, text) {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpviz.accounting import Purpose
 from dpviz.core import CentersRelease, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.centers_context import CentersContext
@@ -22,6 +23,7 @@ FILLS = {  # opacity; of anything else FULL
 }
 FULL = 0.85
 OPENING = "Bar 0 pays for the noisy number of records."
+AT_ONCE = "All of it is spent at once."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,14 +73,14 @@ def ledger_chart(
     *,
     proved: bool,
     unit: str = "iteration",
-    opening: str = OPENING,
+    opening: str | None = None,
     symbol: str = "ε",
     note: str = "",
 ) -> Scene:
     """Return what each iteration spends, from the release's events alone; a proof decides what the colors say.
 
-    `opening` says in the caption what bar 0 pays for, where there is one; `symbol` is what the rows count in; `note`
-    follows the caption.
+    `opening` says in the caption what bar 0 pays for, where there is one (None: what the rows say of it); `symbol` is
+    what the rows count in; `note` follows the caption.
     """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
@@ -99,7 +101,8 @@ def ledger_chart(
         )
     read = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
-    opening = f" {opening}" if any(row.column == 0 for row in finite) else ""
+    first = [row for row in finite if row.column == 0]
+    opening = f" {_opening(first, last, unit) if opening is None else opening}" if first else ""
     return Scene(
         title=f"Budget per {unit}",
         alt=f"Bar chart of the privacy budget of each {unit}. {verb} {read} {number(total)}.",
@@ -110,3 +113,10 @@ def ledger_chart(
         equal=False,
         scrubber=False,
     )
+
+
+def _opening(first: Sequence[LedgerRow], last: int, unit: str) -> str:
+    """Say what bar 0 pays for, from its rows."""
+    if all(row.purpose == Purpose.SIZE.value for row in first):
+        return OPENING
+    return f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE

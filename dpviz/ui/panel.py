@@ -15,14 +15,28 @@ ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _EXPONENT = re.compile(r"\d[\d.]*e[+-]?\d+")  # a number in which a browser would end a line
+_SHORT = re.compile(rf"\b(?:{'|'.join(name for name in GLOSSARY if re.search('[A-Z].*[A-Z]', name))})\b")
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
 def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
-    """Show the live sentence in the reading of the audience; `name` says which method, where the title does not."""
+    """Show the live sentence in the reading of the audience; `name` says which method, where the title does not.
+
+    Abbreviations in it open what they stand for.
+    """
     text = said.public if public else said.curator
     text = f"{name}. {text}" if name else text
-    st.html(f'<p class="dpviz-sentence dpviz-headline">{escape(text)}</p>')  # the browser has it read out at rest
+    meanings: dict[str, str] = {}
+
+    def opening(found: re.Match[str]) -> str:
+        if (short := found[0]) in meanings:
+            return short
+        words, meanings[short] = term(short, short, GLOSSARY[short], f"dpviz-short-{short}")
+        return words
+
+    marked = _SHORT.sub(opening, escape(text))
+    # The browser has the sentence read out at rest, and its meanings only when they are opened.
+    st.html(f'<p class="dpviz-sentence dpviz-headline">{marked}</p>{"".join(meanings.values())}')
 
 
 def side(*parts: str) -> None:

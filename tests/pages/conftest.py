@@ -180,9 +180,9 @@ class Page:
 
     @property
     def sentence(self):
-        """Return the headline."""
-        found = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-sentence" in body]
-        return found[0].strip() if found else ""
+        """Return the headline, without what its abbreviations open."""
+        found = [re.search('<p class="dpviz-sentence.*?</p>', body, re.DOTALL) for body in self.bodies]
+        return next((html.unescape(re.sub(r"<[^>]*>", "", each[0])).strip() for each in found if each), "")
 
     @property
     def n_locks(self):
