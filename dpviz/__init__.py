@@ -3,10 +3,12 @@
 Importing it loads nothing else: what it offers is loaded when it is called.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpviz.accounting.budgets import OpenBudget
+    from dpviz.data import Dataset
+    from dpviz.stories import View
 
 __version__ = "0.2.0"
 
@@ -30,3 +32,32 @@ def budget(
     from dpviz.accounting.budgets import OpenBudget
 
     return OpenBudget(epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
+
+
+def show(
+    shown: Any,
+    data: "Dataset | None" = None,
+    params: Any = None,
+    *,
+    curator: bool = False,
+    view: "View | None" = None,
+    frame: int | None = None,
+) -> Any:
+    """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
+
+    `shown` is what a method's `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
+    `data` and the `params` that it was made with has the method's own picture, over the features of `view`; alone it
+    is drawn as what it released. `frame` is the step that it opens with, from 0.
+
+    Only what is released or public is sent to the notebook, and so saved with it, unless `curator` is true: then the
+    records and exact values are in it as well.
+
+        result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=rng)
+        dpviz.show(result, data, params)
+
+    The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for what has no
+    picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
+    """
+    from dpviz import notebook
+
+    return notebook.show(shown, data, params, curator=curator, view=view, frame=frame)

@@ -17,7 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".dpviz-requirements"
-REQUIREMENTS = (ROOT / "requirements.txt", *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt")))
+REQUIREMENTS = (
+    ROOT / "requirements.txt",
+    *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt")),
+)
 REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.

@@ -36,7 +36,10 @@ def page(place: str, title: str) -> str:
     if place == "dpviz.estimators":
         parts = [
             parts[0],
-            "::: dpviz.budget\n    options:\n      show_root_heading: true\n      show_root_toc_entry: true",
+            *(
+                f"::: dpviz.{name}\n    options:\n      show_root_heading: true\n      show_root_toc_entry: true"
+                for name in ("budget", "show")
+            ),
         ]
         parts += [estimator(each) for each in ESTIMATORS.values()]
     return "\n\n".join(parts)

@@ -1,6 +1,33 @@
 """Scripts, styles and small tables that the package reads; an installed package has them as well."""
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
 FOLDER = Path(str(files(__name__)))
+PICTURE = (
+    "row",
+    "elements",
+    "live_base",
+    "live_turn",
+    "live_axes",
+    "live_glide",
+    "live_draw",
+    "live_earth",
+    "live_hit",
+    "live_table",
+    "live_parts",
+    "live_hands",
+    "live_tools",
+)  # what picture.js is made of, each after what it imports
+_IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
+
+
+def module(name: str, *parts: str) -> str:
+    """Return a script and the parts it imports, in an order in which they can stand before it, as one module."""
+    return "".join(_IMPORT.sub("", text(f"{part}.js")) for part in (*parts, name))
+
+
+def text(file: str) -> str:
+    """Return what a file of this folder says."""
+    return (FOLDER / file).read_text(encoding="utf-8")

@@ -1,644 +1,97 @@
-// The live picture: its elements and state.
-// A keyed component is not mounted again when its data change, so zoom, frame, play and isolation live on.
+// The live picture as a component of the app: its options come with the data, its states go to the page, its knobs and
+// step into the address; and it comes ahead of the page's rerun.
 
-import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, readTheme, unpack } from "./live_base.js";
-import { drawScene } from "./live_draw.js";
-import { glideTo, progress } from "./live_glide.js";
-import { turned } from "./live_turn.js";
-import { tablesOf } from "./live_table.js";
-import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, make, tableElement } from "./live_parts.js";
-import { HOME } from "./live_hands.js";
-import { Tools } from "./live_tools.js";
+import { readHeader } from "./live_base.js";
+import { mount } from "./picture.js";
 import { Ahead } from "./ahead.js";
+import { component } from "./component.js";
 import { isOthers, linkedFrame, setQuery } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
-import { keepFocus, moveFocus } from "./row.js";
 
 const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
-const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
-const LEGEND_PX = 190; // room a legend needs beside the picture
-const WIDEST = 1.6; // width over height of a picture that has the room
-const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
-const BELOW_PX = 8; // under the picture and its steps
-const SAID_PX = 6; // above what a tool says
-const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
-const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
-const MOST_GROUPS = 24;
-const MOST_LINES = 7; // of a legend; the others are behind a button
-const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
-const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
-const instances = new WeakMap(); // parentElement -> Live
+const STATES = { selected: "selected", picked: "picked", region: "region", sketched: "drawn", turned: "turned" };
 
-// ---- State -----------------------------------------------------------------------------------------------------
-
-class Live extends Tools {
+class LiveComponent {
   constructor(parent) {
-    super();
-    this.scene = null;
+    this.parent = parent;
+    this.picture = null;
     this.options = {};
-    this.frame = 0;
-    this.from = 0; // the frame the picture eases from
-    this.easeStart = null; // time stamp of the first eased frame
-    this.easing = false;
-    this.glide = null; // the way from the scene before, while marks are on it
-    this.touched = false; // the reader chose a frame
-    this.playing = false;
-    this.zoom = HOME;
-    this.enlarged = 1; // how much larger than on a screen, for a projector
-    this.unfolded = false; // whether the legend shows all of its lines
-    this.hidden = new Set(); // names of layers switched off
-    this.offered = new Set(); // names of layers that begin switched off, and have
-    this.isolated = null;
-    this.reported = null;
-    this.lifted = null; // the {name, pick, i} that a click would pick
-    this.picks = 0; // number of the last pick
-    this.counters = { drawn: 0, frames: 0 };
     this.ahead = new Ahead();
     this.aheadSlider = null; // the slider that has moved it, and
     this.aheadMove = 0; // number of the slider's move that this picture shows ahead of the page
     this.awaited = 0; // number of the last move: until the page has followed it, files of the picture wait
-    this.pending = false; // new data not drawn yet: the picture had no size
-    this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
-    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
-    this.build(parent);
     this.listen();
     lookAfterPage();
   }
 
-  build(parent) {
-    this.root = make("figure", "dpviz-live");
-    this.title = make("div", "title");
-    this.picture = make("div", "picture");
-    this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
-    const keys = make("span", "unseen",
-      "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys" });
-    this.ctx = this.canvas.getContext("2d");
-    this.tip = make("div", "tip", "", { "aria-hidden": "true" });
-    this.tip.hidden = true;
-    const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
-    zoomers.append(
-      iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
-      iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
-      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
-    this.buildTools();
-    const bar = make("div", "bar");
-    bar.append(this.tools, zoomers);
-    this.picture.append(this.canvas, keys, bar, this.tip);
-    this.buildScrubber();
-    this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
-    this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
-    this.side = make("div", "side");
-    this.side.append(this.legend, this.groups);
-    this.caption = make("figcaption");
-    this.tableButton = make("button", "table-button", "Data table", { type: "button", "aria-expanded": "false" });
-    this.tables = make("div", "tables");
-    this.tables.hidden = true;
-    this.problem = make("p", "problem", "", { role: "alert" });
-    this.problem.hidden = true;
-    const foot = make("div", "foot");
-    foot.append(this.caption, this.tableButton, this.tables, this.problem);
-    this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, foot);
-    parent.append(this.root);
-  }
-
-  buildScrubber() {
-    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
-    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
-    this.playButton = iconButton("play", "Play", () => this.togglePlay());
-    this.frameLabel = make("div", "frame-label");
-    this.frameDetail = make("div", "frame-detail");
-    this.words = make("div", "words", "", { "aria-live": "polite" });
-    this.words.append(this.frameLabel, this.frameDetail);
-    const controls = make("div", "controls");
-    controls.append(
-      iconButton("first", "First step", () => this.step(-Infinity)),
-      iconButton("back", "One step back", () => this.step(-1)),
-      this.playButton,
-      iconButton("forward", "One step forward", () => this.step(1)),
-      iconButton("last", "Last step", () => this.step(Infinity)),
-      this.range);
-    this.scrubber.append(controls, this.words);
-  }
-
   listen() {
     this.stopped = new AbortController();
-    const on = (target, type, handler, options = {}) => target.addEventListener(type, handler,
-      { signal: this.stopped.signal, ...options });
-    on(this.range, "input", () => {
-      this.pause();
-      this.go(Number(this.range.value), { ease: false });
+    const on = (target, type, handler) => target.addEventListener(`dpviz:${type}`, handler, { signal: this.stopped.signal });
+    for (const [event, state] of Object.entries(STATES)) {
+      on(this.parent, event, ({ detail }) => this.setStateValue(state, detail));
+    }
+    on(this.parent, "step", () => {
+      clearTimeout(this.telling);
+      this.telling = setTimeout(() => this.tellAddress(), TELL_MS);
     });
-    for (const row of [this.legend, this.groups, this.paints]) on(row, "keydown", (event) => moveFocus(event, row));
-    on(this.root, "keydown", (event) => this.onKey(event));
-    on(this.tableButton, "click", () => this.toggleTable());
-    on(document, "dpviz:frame", ({ detail }) => {
-      if (detail && this.options.follow && detail.key === this.options.follow) this.follow(detail.frame, detail.ease);
-    });
-    on(window, "dpviz:moving", ({ detail }) => {
+    on(window, "moving", ({ detail }) => {
       const { ahead } = this.options;
       if (!ahead || detail.slider !== ahead.slider) return;
       this.awaited = detail.number;
-      this.root.dataset.dpvizAhead = "";
+      this.picture.root.dataset.dpvizAhead = "";
       detail.wait(this.ahead.follow(ahead.address, detail));
     });
-    on(document, "dpviz:ahead", ({ detail }) => this.updateAhead(detail));
-    on(this.motion, "change", () => this.schedule());
-    this.listenToPointer(on);
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.root);
-    const stage = this.around("stMainBlockContainer");
-    if (stage) this.observer.observe(stage); // what stands above may grow
-    on(window, "resize", () => this.resize());
+    on(document, "ahead", ({ detail }) => this.updateAhead(detail));
   }
-
-  listenToPointer(on) {
-    this.pointers = new Map();
-    const { canvas } = this;
-    on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
-    on(canvas, "dblclick", () => { if (!this.tool) this.setZoom(HOME); });
-    on(canvas, "pointerdown", (event) => {
-      if (event.button !== 0) return;
-      this.pointers.set(event.pointerId, event);
-      this.moved = this.pointers.size > 1;
-      if (this.moved) this.toolCancel();
-      else this.toolDown(event);
-      try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
-    });
-    on(canvas, "pointermove", (event) => this.onPointerMove(event));
-    on(canvas, "pointerup", (event) => {
-      const down = this.pointers.delete(event.pointerId);
-      this.root.classList.remove("dragging");
-      if (this.stroke && !this.stroke.keyed) return void this.toolUp();
-      if (down && !this.tool && !this.moved && this.pointers.size === 0) this.onClick(event);
-    });
-    on(canvas, "pointercancel", (event) => {
-      this.pointers.delete(event.pointerId);
-      this.toolCancel();
-    });
-    on(canvas, "pointerleave", () => {
-      this.tip.hidden = true;
-      this.lift(null);
-    });
-  }
-
-  // -- New data --
 
   update({ data, setStateValue }) {
     this.setStateValue = setStateValue;
     const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-    const hash = readHeader(body).header.hash;
-    const first = this.scene === null;
-    const sameHeight = this.options.height === options.height;
-    if (!first && isOthers(options, this.options)) { location.reload(); return; }
+    const before = this.options;
+    if (this.picture && isOthers(options, before)) { location.reload(); return; }
     this.options = options;
     if (options.ahead) this.ahead.open(options.ahead.address);
-    if ((options.ahead?.move ?? Infinity) >= this.awaited) delete this.root.dataset.dpvizAhead;
-    this.root.dataset.dpvizKey = options.key;
-    if (first) this.isolated = this.reported = options.selected ?? null;
-    this.picks = Math.max(this.picks, options.picks ?? 0);
-    this.theme = readTheme(this.root);
-    this.root.classList.toggle("dark", this.theme.name === "dark");
-    // Another method has another slider: its moves say nothing of this one's.
-    const overtaken = !first && options.ahead?.slider === this.aheadSlider && (options.ahead?.move ?? 0) < this.aheadMove;
-    if (hash !== this.scene?.hash && !overtaken) this.load(unpack(body));
-    else if (this.themeName !== this.themeKey()) { this.buildLegend(); this.draw(); }
-    else if (!sameHeight) this.resize();
-    this.themeName = this.themeKey();
-    this.updateTools(first);
+    this.show(options, body);
+    if ((options.ahead?.move ?? Infinity) >= this.awaited) delete this.picture.root.dataset.dpvizAhead;
     this.tellAddress();
   }
 
-  /** Put knobs and step into the address. */
-  tellAddress() {
-    const isUsual = !this.touched || !this.stepped || this.frame === this.scene.start_frame;
-    setQuery(this.options.query, isUsual ? null : this.frame);
-  }
-
-  /** Draw what came ahead of the page, unless it came later than that. */
-  updateAhead({ move, key, body }) {
-    if (key !== this.options.key || !this.scene || move < this.aheadMove) return;
-    this.aheadMove = move;
-    this.aheadSlider = this.options.ahead?.slider;
-    if (readHeader(body).header.hash !== this.scene.hash) this.load(unpack(body));
-  }
-
-  themeKey() {
-    return `${this.theme.name}|${this.theme.background}|${this.theme.text}|${this.theme.font}`;
-  }
-
-  load(scene) {
-    const shown = { scene: this.scene, frame: this.frame, glide: this.glide, now: performance.now() };
-    const old = this.scene;
-    this.scene = scene;
-    this.angles = null; // where the reader has turned a solid picture, until the server has drawn it so
-    this.root.classList.toggle("solid", Boolean(scene.solid));
-    for (const { name, shown } of scene.layers) {
-      if (shown === false && !this.offered.has(name)) this.hidden.add(name);
-      if (shown === false) this.offered.add(name);
+  show(options, body) {
+    const given = { ...options, scroller: this.around("stMain"), stage: this.around("stMainBlockContainer") };
+    if (!this.picture) {
+      this.picture = mount(this.parent, body, { ...given, frame: options.query ? linkedFrame() : null });
+      return;
     }
-    const linked = old || !this.options.query || !this.stepped ? null : linkedFrame();
-    if (linked !== null) [this.frame, this.touched] = [clamp(linked, 0, scene.frames.length - 1), true];
-    const followed = latestFrames.get(this.options.follow);
-    this.frame = followed === undefined
-      ? linked !== null ? this.frame : frameAfter(old, scene, this.frame, this.touched)
-      : clamp(followed, 0, scene.frames.length - 1);
-    this.from = this.frame;
-    this.easing = false;
-    this.glide = this.motion.matches ? null : glideTo(scene, this.frame, shown);
-    if (this.isolated !== null && this.isolated >= groupCount(scene)) this.isolate(null);
-    if (this.playing && scene.frames.length < 2) this.pause();
-    this.canvas.setAttribute("aria-label", scene.alt);
-    setText(this.title, this.options.named === false ? "" : scene.title);
-    setText(this.caption, scene.caption);
-    this.scrubber.hidden = !this.stepped || scene.frames.length < 2;
-    this.range.max = String(scene.frames.length - 1);
-    this.root.classList.toggle("equal", scene.equal);
-    this.tip.hidden = true;
-    this.pending = true;
-    this.showFrame();
-    this.announce(false);
-    this.layOut();
-    this.patch();
-    this.draw();
-    if (this.glide) this.schedule();
-  }
-
-  // -- Frames --
-
-  /** Whether the reader steps this picture, or it follows another one. */
-  get stepped() {
-    return this.scene.scrubber && !this.options.follow;
-  }
-
-  go(frame, { ease = true } = {}) {
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
-    this.touched = true;
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => this.tellAddress(), TELL_MS);
-    if (target !== this.frame) this.move(target, ease);
-  }
-
-  move(target, ease) {
-    this.from = this.frame;
-    this.frame = target;
-    this.glide = null; // steps are eased by themselves
-    this.easing = ease && !this.motion.matches && this.scene.eased !== false;
-    this.easeStart = null;
-    this.showFrame();
-    this.announce(this.easing);
-    this.schedule();
-  }
-
-  follow(frame, ease) {
-    if (!this.scene) return;
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
-    if (target !== this.frame) this.move(target, ease);
-  }
-
-  announce(ease) {
-    if (!this.stepped) return;
-    latestFrames.set(this.options.key, this.frame);
-    const detail = { key: this.options.key, frame: this.frame, ease };
-    document.dispatchEvent(new CustomEvent("dpviz:frame", { detail }));
-  }
-
-  step(by) {
-    this.pause();
-    this.go(clamp(this.frame + by, 0, this.scene.frames.length - 1));
-  }
-
-  togglePlay() {
-    if (this.playing) this.pause();
-    else this.play();
-  }
-
-  play() {
-    const last = this.scene.frames.length - 1;
-    if (last < 1) return;
-    this.playing = true;
-    this.showPlaying();
-    if (this.frame === last) this.go(0, { ease: false });
-    const advance = () => {
-      if (this.frame >= this.scene.frames.length - 1) this.pause();
-      else {
-        this.go(this.frame + 1);
-        this.timer = setTimeout(advance, this.scene.pace);
-      }
-    };
-    this.timer = setTimeout(advance, this.scene.pace);
-  }
-
-  pause() {
-    clearTimeout(this.timer);
-    this.playing = false;
-    this.showPlaying();
-  }
-
-  showPlaying() {
-    const label = this.playing ? "Pause" : "Play";
-    this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = `${label} (space)`;
-    this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
-  }
-
-  showFrame() {
-    const [label, detail] = this.scene.frames[this.frame];
-    if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
-    this.words.title = [label, detail].filter(Boolean).join(": ");
-    this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
-    this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
-    setText(this.frameLabel, label);
-    setText(this.frameDetail, detail);
-    this.root.dataset.dpvizFrame = String(this.frame);
-    this.buildLegend();
-    if (this.toolButtons) this.showTools();
-    if (!this.tables.hidden) this.buildTables();
-  }
-
-  // -- Drawing --
-
-  schedule() {
-    this.request ??= requestAnimationFrame((now) => this.tick(now));
-  }
-
-  tick(now) {
-    this.request = undefined;
-    this.easeStart ??= now;
-    const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
-    this.easing = t < 1;
-    if (!this.glide) this.root.dataset.dpvizFrames = String(this.counters.frames += 1); // steps: a glide has its own
-    this.draw(easeInOut(t), now);
-    if (this.easing || this.glide) this.schedule();
-  }
-
-  draw(t = 1, now = performance.now()) {
-    if (!this.scene || !(this.width > 0)) return;
-    const dpr = (devicePixelRatio || 1) * this.enlarged;
-    const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
-    if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
-    const glided = this.glide ? progress(this.glide, now) : 1;
-    if (glided >= 1) this.glide = null;
-    this.root.classList.toggle("gliding", this.glide !== null);
-    const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
-    Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
-    this.drawTools(this.ctx);
-    if (!this.pending) return;
-    this.pending = false;
-    this.counters.drawn += 1;
-    this.root.dataset.dpvizFrames = String(this.counters.frames);
-    this.root.dataset.dpvizScene = this.scene.hash;
-    this.root.dataset.dpvizDrawn = String(this.counters.drawn);
-    window.dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: this.options.key } }));
-    if (this.options.arrive) this.arrive();
-  }
-
-  /** Bring the picture onto the screen: what the reader clicked elsewhere has led to it, and not to what stands above. */
-  arrive() {
-    this.options.arrive = false;
-    (this.root.getRootNode().host ?? this.root).scrollIntoView({ block: "center" });
-  }
-
-  view(t = 1, dpr = 1, glided = 1) {
-    const { frame, from, glide, zoom, hidden, isolated, lifted, width, height, theme, cache } = this;
-    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache };
-  }
-
-  /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
-  layOut() {
-    const room = this.root.clientWidth;
-    if (!(room > 0)) return;
-    this.enlarged = enlargement();
-    const { fits } = this.options;
-    const space = room / this.enlarged;
-    const beside = (fits || this.scene.equal) && space >= (fits ? BESIDE_PX : this.options.height) + LEGEND_PX;
-    this.root.classList.toggle("beside", beside);
-    const height = fits ? this.fitting(beside) / this.enlarged : this.options.height;
-    const widest = !fits ? 1.12 : this.scene.equal ? WIDEST : Infinity;
-    this.width = beside ? Math.min(space - LEGEND_PX, Math.round(height * widest)) : space;
-    this.height = Math.round(Math.min(height, this.scene.equal ? space : Math.max(180, space * (fits ? 1 : 0.8))));
-    this.picture.style.zoom = String(this.enlarged);
-    this.picture.style.setProperty("--enlarged", String(this.enlarged));
-    this.picture.style.width = `${this.width}px`;
-    this.picture.style.height = `${this.height}px`;
-    this.room = room;
-  }
-
-  /** The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
-   *  legend where it stands below. */
-  fitting(beside) {
-    const above = this.picture.getBoundingClientRect().top + (this.around("stMain")?.scrollTop ?? scrollY);
-    const own = this.scrubber.hidden ? 0 : this.scrubber.offsetHeight;
-    stepsHeights.set(this.options.key, own);
-    const steps = stepsHeights.get(this.options.follow) ?? own;
-    const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
-    const said = this.inspector.hidden ? 0 : this.inspector.offsetHeight + SAID_PX;
-    const legend = beside || docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
-    return Math.max(LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - docked - BELOW_PX));
+    // Another method has another slider: its moves say nothing of this one's.
+    const overtaken = options.ahead?.slider === this.aheadSlider && (options.ahead?.move ?? 0) < this.aheadMove;
+    this.picture.update(overtaken ? null : body, given);
   }
 
   /** What of Streamlit's page the picture stands in, by its test id. */
   around(id) {
-    const root = this.root.getRootNode();
-    return (root.host ?? this.root).closest(`[data-testid="${id}"]`);
+    const root = this.parent.getRootNode();
+    return (root.host ?? this.parent).closest(`[data-testid="${id}"]`);
   }
 
-  resize() {
-    if (!this.scene) return;
-    const before = [this.room, this.width, this.height, this.dpr, this.enlarged];
-    this.layOut();
-    this.dpr = devicePixelRatio;
-    if (this.pending || [this.room, this.width, this.height, this.dpr, this.enlarged].some((now, i) => now !== before[i])) this.draw();
+  /** Put knobs and step into the address. */
+  tellAddress() {
+    setQuery(this.options.query, this.picture.chosen);
   }
 
-  // -- Legend and table --
-
-  buildLegend() {
-    const { scene, theme } = this;
-    const shown = scene.layers.filter((layer) => layer.rows[this.frame] >= 0);
-    const chips = new Map(); // layers of one name share a chip
-    for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
-    const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.hue, l.pick]), [...this.hidden], this.unfolded]);
-    if (key !== this.legendKey) {
-      this.legendKey = key;
-      // What starts switched off comes last: it is there on request.
-      const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
-      const entries = (this.unfolded ? lines : foremost(lines)).map((layer) => this.entry(layer));
-      if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
-      keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
-    }
-    this.buildGroups(shown);
-  }
-
-  moreButton(count) {
-    const words = this.unfolded ? "Fewer" : `${count} more`;
-    const button = make("button", "chip more", words, { type: "button", "aria-expanded": String(Boolean(this.unfolded)) });
-    button.addEventListener("click", () => {
-      this.unfolded = !this.unfolded;
-      this.buildLegend();
-    });
-    return button;
-  }
-
-  /** A layer's line in the legend: its chip; where it can be picked, its symbol switches it and its words pick it. */
-  entry(layer) {
-    const chip = this.chip(layer);
-    if (!layer.pick) return chip;
-    const words = make("button", "pick", "", { type: "button", title: "Click to show this one." });
-    words.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
-    chip.lastElementChild.replaceChildren(make("span", "unseen", layer.name));
-    words.addEventListener("click", () => this.pick(layer));
-    for (const type of ["focus", "pointerenter"]) words.addEventListener(type, () => this.lift({ layer, i: null }));
-    for (const type of ["blur", "pointerleave"]) words.addEventListener(type, () => this.lift(null));
-    const entry = make("span", "entry");
-    entry.append(chip, words);
-    return entry;
-  }
-
-  chip(layer) {
-    const chip = make("button", "chip", "", { type: "button", "aria-pressed": String(!this.hidden.has(layer.name)),
-      title: layer.audience === "curator"
-        ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
-    chip.dataset.layer = layer.name;
-    chip.dataset.audience = layer.audience;
-    const words = make("span", "", layer.name);
-    if (layer.audience === "curator") words.append(...locked(words));
-    chip.append(legendSymbol(layer, this.theme), words);
-    chip.addEventListener("click", () => {
-      if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
-      this.buildLegend();
-      if (!this.tables.hidden) this.buildTables();
-      this.draw();
-    });
-    return chip;
-  }
-
-  buildGroups(shown) {
-    const seen = groupsAt(shown, this.frame);
-    const coloured = shown.some((layer) => layer.role === "cluster");
-    const names = [...this.scene.group_names.entries()]
-      // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
-      .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
-    const key = JSON.stringify([this.theme.name, names, coloured, this.isolated]);
-    if (key === this.groupsKey) return;
-    this.groupsKey = key;
-    this.groups.hidden = names.length === 0;
-    keepFocus(this.groups, () => this.groups.replaceChildren(...names.map(([group, name]) => {
-      const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
-        title: "Click to see this cluster alone." });
-      chip.dataset.group = String(group);
-      chip.append(groupSymbol(group, this.theme, coloured), make("span", "", name));
-      chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
-      return chip;
-    })));
-  }
-
-  toggleTable() {
-    this.tables.hidden = !this.tables.hidden;
-    this.tableButton.setAttribute("aria-expanded", String(!this.tables.hidden));
-    if (this.tables.hidden) this.tables.replaceChildren();
-    else this.buildTables();
-  }
-
-  buildTables() {
-    this.tables.replaceChildren(...tablesOf(this.scene, this.frame, this.hidden).map(tableElement));
-  }
-
-  // -- Isolation --
-
-  isolate(group) {
-    if (group === this.isolated) return;
-    this.isolated = group;
-    this.root.dataset.dpvizSelected = group === null ? "" : String(group);
-    if (this.scene) this.buildLegend();
-    this.draw();
-    clearTimeout(this.reporting); // a double click is not worth two messages
-    this.reporting = setTimeout(() => {
-      if (this.isolated === this.reported) return;
-      this.reported = this.isolated;
-      this.setStateValue("selected", this.isolated);
-    }, 250);
-  }
-
-  // -- Picking --
-
-  /** Report a layer's pick, and mark; its number is larger than any before, also before the page was left and reopened. */
-  pick(layer, i = null) {
-    this.picks = Math.max(this.picks + 1, Date.now());
-    this.root.dataset.dpvizPicked = layer.pick;
-    this.setStateValue("picked", [layer.pick, this.picks, i]);
-  }
-
-  /** Draw thicker what a click would pick. */
-  lift(found) {
-    const lifted = found && { name: found.layer.name, pick: found.layer.pick, i: found.i };
-    if (JSON.stringify(lifted) === JSON.stringify(this.lifted)) return;
-    this.lifted = lifted;
-    this.root.dataset.dpvizLifted = lifted ? lifted.pick : "";
-    this.drawSoon();
-  }
-
-  // -- The end --
-
-  fail(error) {
-    this.problem.hidden = false;
-    this.problem.textContent = `This picture could not be drawn (${error.message}). Reload the page to try again.`;
+  /** Draw what came ahead of the page, unless it came later than that. */
+  updateAhead({ move, key, body }) {
+    if (key !== this.options.key || !this.picture || move < this.aheadMove) return;
+    this.aheadMove = move;
+    this.aheadSlider = this.options.ahead?.slider;
+    this.picture.update(body);
   }
 
   destroy() {
     this.stopped.abort();
     this.ahead.close();
-    this.observer.disconnect();
-    clearTimeout(this.timer);
-    clearTimeout(this.reporting);
     clearTimeout(this.telling);
-    clearTimeout(this.spraying);
-    clearTimeout(this.turning);
-    for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);
-    latestFrames.delete(this.options.key);
-    stepsHeights.delete(this.options.key);
-    this.root.remove();
+    this.picture.destroy();
   }
 }
 
-/** The lines of a legend that there is room for: what is drawn at the back is behind the button first. */
-function foremost(lines) {
-  const shown = lines.filter(({ shown }) => shown !== false).slice(-MOST_LINES);
-  return [...shown, ...lines.filter((line) => line.shown === false).slice(0, MOST_LINES - shown.length)];
-}
-
-/** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */
-function locked(words) {
-  const text = words.textContent;
-  const at = text.lastIndexOf(" ") + 1;
-  words.textContent = text.slice(0, at);
-  const last = make("span", "kept", text.slice(at));
-  last.append(" ", lockIcon());
-  return [last, make("span", "unseen", "(secret)")];
-}
-
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-  element.hidden = text === "";
-}
-
-export default function mount(component) {
-  const { parentElement } = component;
-  if (!component.data) return undefined;
-  if (!instances.has(parentElement)) instances.set(parentElement, new Live(parentElement));
-  const live = instances.get(parentElement);
-  try {
-    live.problem.hidden = true;
-    live.update(component);
-  } catch (error) {
-    live.fail(error);
-    console.error(error);
-  }
-  return () => {
-    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
-    if (parentElement.isConnected) return;
-    live.destroy();
-    instances.delete(parentElement);
-  };
-}
+export default component((parent) => new LiveComponent(parent));

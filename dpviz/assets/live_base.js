@@ -125,12 +125,12 @@ export function readTheme(element) {
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   // Where the reader's system chooses the colors, the style sheet has put them on the element itself.
   const forced = matchMedia("(forced-colors: active)").matches;
-  const background = forced ? style.backgroundColor : read("--st-background-color", "#ffffff");
+  const background = forced ? style.backgroundColor : read("--dpviz-background", "#ffffff");
   const [red, green, blue] = parseColour(background) ?? [255, 255, 255];
   const name = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
   return {
     ...THEMES[name], name, background,
-    text: forced ? style.color : read("--st-text-color", name === "dark" ? "#e5e7eb" : "#1f2937"),
+    text: forced ? style.color : read("--dpviz-text", name === "dark" ? "#e5e7eb" : "#1f2937"),
     font: style.fontFamily || "sans-serif",
   };
 }

@@ -1,8 +1,8 @@
-// The live picture: pointer, wheel and keys; methods of Live.
+// The live picture: pointer, wheel and keys; methods of Picture.
 
 import { clamp, NO_GROUP } from "./live_base.js";
 import { hit, pickAt, tooltipLines } from "./live_hit.js";
-import { make } from "./live_parts.js";
+import { make } from "./elements.js";
 import { turnedBy } from "./live_turn.js";
 
 const WHEEL = 0.004; // of the zoom, a pixel of the wheel
@@ -117,7 +117,7 @@ export class Hands {
     this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / span(scene.x), y: zoom.y + dy / scale.ky / span(scene.y) });
   }
 
-  /** Turn a solid picture by degrees; the server hears of it when it rests. */
+  /** Turn a solid picture by degrees; the page hears of it when it rests. */
   turnBy(dx, dy) {
     this.angles = turnedBy(this.angles ?? this.scene.solid, dx, dy);
     this.root.dataset.dpvizTurned = this.angles.map((angle) => angle.toFixed(1)).join(" ");
@@ -126,7 +126,7 @@ export class Hands {
     clearTimeout(this.turning);
     this.turning = setTimeout(() => {
       if (this.pointers.size) return void this.turnBy(0, 0); // still held
-      if (this.angles) this.setStateValue("turned", [Date.now(), ...this.angles.map(Math.round)]);
+      if (this.angles) this.tell("turned", [Date.now(), ...this.angles.map(Math.round)]);
     }, REST_MS);
   }
 

@@ -2,19 +2,10 @@
 
 import { clamp, colourOf, disc, GROUP_SYMBOLS, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
+import { make, SVG } from "./elements.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
-
-/** An element with a class, text and attributes; text is only ever text. */
-export function make(tag, className = "", text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
 
 function svg(size, shapes, attributes = {}) {
   const root = document.createElementNS(SVG, "svg");

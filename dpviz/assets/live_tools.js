@@ -1,7 +1,8 @@
-// The live picture: box and lasso, and drawing points on it; methods of Live between Hands and Live.
+// The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
 
 import { clamp, NO_GROUP, reader } from "./live_base.js";
-import { iconButton, lockIcon, make } from "./live_parts.js";
+import { make } from "./elements.js";
+import { iconButton, lockIcon } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
 import { keepFocus } from "./row.js";
 
@@ -14,7 +15,7 @@ const STROKE_PX = 3; // between two corners of a lasso
 const CLASSES = 6; // that can be drawn
 const [STEP, LEAP] = [0.015, 0.08]; // of the window, by arrow key and with shift
 
-const sheets = new Map(); // id of a drawing -> {number, xy, classes}, newer than the server's while an edit travels
+const sheets = new Map(); // id of a drawing -> {number, xy, classes}, newer than the page's while an edit travels
 const four = (value) => Math.round(value * 1e4) / 1e4;
 
 /** Whether a polygon [[x, y], ...] holds a place, by the parity of crossings. */
@@ -71,7 +72,7 @@ export class Tools extends Hands {
     this.inspector.hidden = true;
   }
 
-  /** What the server says of selection and drawing, with every message. */
+  /** What the page says of selection and drawing, with every message. */
   updateTools(first) {
     const { select, drawing, inspected } = this.options;
     if (first && select?.region?.length) [this.region, this.regionNumber] = [select.region, select.number];
@@ -221,7 +222,7 @@ export class Tools extends Hands {
     for (let i = 0; i < n; i += 1) count += holds(this.region, xy(i, 0), xy(i, 1));
     this.inspect([`${count.toLocaleString("en")} of the ${n.toLocaleString("en")} points drawn`], { secret: true });
     this.root.dataset.dpvizRegion = String(count);
-    this.setStateValue("region", [this.regionNumber, this.region]);
+    this.tell("region", [this.regionNumber, this.region]);
   }
 
   clearRegion() {
@@ -230,7 +231,7 @@ export class Tools extends Hands {
     this.regionNumber = Date.now();
     this.root.dataset.dpvizRegion = "";
     this.inspect(this.tool ? [HINTS[this.tool]] : []);
-    this.setStateValue("region", null);
+    this.tell("region", null);
     this.drawSoon();
   }
 
@@ -240,14 +241,14 @@ export class Tools extends Hands {
     return Boolean(this.sheet && this.options.drawing && this.sheet.number > this.options.drawing.number);
   }
 
-  /** The server has drawn edit `number` of the drawing `id`; keep what is newer. */
+  /** The page has drawn edit `number` of the drawing `id`; keep what is newer. */
   follows({ id, number, classes }) {
     const known = sheets.get(id);
     if (known && known.number > number) this.sheet = known;
     else {
       const layer = this.scene?.layers.find(({ kind }) => kind === "points");
       if (!layer) return;
-      const at = reader(layer.server?.xy ?? layer.arrays.xy, 0);
+      const at = reader(layer.given?.xy ?? layer.arrays.xy, 0);
       this.sheet = { number, classes: [...classes].map(Number),
         xy: Array.from({ length: classes.length }, (_, i) => [four(at(i, 0)), four(at(i, 1))]) };
       sheets.set(id, this.sheet);
@@ -261,16 +262,16 @@ export class Tools extends Hands {
     const at = this.sheet ? this.scene?.layers.findIndex(({ kind }) => kind === "points") : -1;
     if (!(at >= 0)) return;
     const layer = this.scene.layers[at];
-    const server = layer.server ?? layer.arrays;
+    const given = layer.given ?? layer.arrays;
     const drawing = this.tool !== null && this.tool !== "box" && this.tool !== "lasso";
     const n = this.sheet.xy.length;
-    let arrays = server;
+    let arrays = given;
     if (drawing || this.pendingEdit) {
       const group = new Uint8Array(n).map((_, i) => (drawing ? this.sheet.classes[i] : NO_GROUP));
       arrays = { xy: { data: new Float32Array(this.sheet.xy.flat()), shape: [1, n, 2] },
         group: { data: group, shape: [1, n] } };
     }
-    this.scene.layers[at] = { ...layer, arrays, server };
+    this.scene.layers[at] = { ...layer, arrays, given };
     this.drawSoon();
   }
 
@@ -294,7 +295,7 @@ export class Tools extends Hands {
   send(undo = false) {
     const { xy, classes, number } = this.sheet;
     const flat = xy.flatMap(([x, y], i) => [x, y, classes[i]]);
-    this.setStateValue("drawn", [this.options.drawing.id, number, flat, undo]);
+    this.tell("sketched", [this.options.drawing.id, number, flat, undo]);
     this.showTools();
   }
 
@@ -329,7 +330,7 @@ export class Tools extends Hands {
   undo() {
     if (!this.sheet) return;
     this.sheet = { ...this.sheet, number: Math.max(Date.now(), this.sheet.number + 1) };
-    this.send(true); // the server knows what was before; its answer has this number
+    this.send(true); // the page knows what was before; its answer has this number
   }
 
   // -- Keys --

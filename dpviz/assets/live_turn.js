@@ -1,11 +1,11 @@
-// The live picture: a box of three features, turned by hand. The server sends depth; the browser does the rest.
+// The live picture: a box of three features, turned by hand. The page sends depth; the browser does the rest.
 
 const LIMIT = 90; // degrees of tilt
 const DEPTH = "_depth";
 const MIDDLE = "_middle";
 const radians = (degrees) => (degrees * Math.PI) / 180;
 
-/** Rows: right, up and towards the reader, in the three features; the same as the server's. */
+/** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/solid.py. */
 function axesOf([yaw, pitch]) {
   const [sy, cy, sp, cp] = [Math.sin(radians(yaw)), Math.cos(radians(yaw)), Math.sin(radians(pitch)), Math.cos(radians(pitch))];
   return [[cy, sy, 0], [-sy * sp, cy * sp, cp], [sy * cp, -cy * cp, sp]];
@@ -23,7 +23,7 @@ export function turnedBy([yaw, pitch], dx, dy) {
   return [round, Math.min(LIMIT, Math.max(-LIMIT, pitch + dy))];
 }
 
-/** One frame of a scene, seen from other angles; what has no depth is left out until the server draws it again. */
+/** One frame of a scene, seen from other angles; what has no depth is left out until the page draws it again. */
 export function turned(scene, frame, angles) {
   const m = rotation(scene.solid, angles);
   const layers = scene.layers.map((layer) => {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.data import Dataset
 from dpviz.data.geography import LocalMap
 from dpviz.plots import Axis
 
@@ -47,6 +48,12 @@ class Words:
     units: tuple[str, ...]  # (d,)
     box_public: bool = True  # False: the bounds were taken from the records
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Words":
+        """Return what the public knows of a data set."""
+        public_box = not dataset.bounds_from_data
+        return cls(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,8 @@ class _Memory:
     ignored: float | None
 
 
-_EPSILON = served("epsilon")
+PARTS = ("elements", "slider", "component")  # scripts, each after what it imports
+_EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 

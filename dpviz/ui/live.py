@@ -9,29 +9,14 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.assets import PICTURE
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
-PARTS = (
-    "row",
-    "live_page",
-    "live_base",
-    "live_turn",
-    "live_axes",
-    "live_glide",
-    "live_draw",
-    "live_earth",
-    "live_hit",
-    "live_table",
-    "live_parts",
-    "live_hands",
-    "live_tools",
-    "ahead",
-    "live_address",
-)  # scripts, each after what it imports
-_LIVE = served("live", *PARTS)
+PARTS = (*PICTURE, "picture", "live_page", "ahead", "component", "live_address")  # each after what it imports
+_LIVE = served("live", *PARTS, styles=("streamlit", "picture"))
 SESSION = "dpviz:session"  # in the session's state: its name, for the browser
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
 

@@ -173,9 +173,7 @@ class _ContextJob:
 
 def words_of(source: Source) -> Words:
     """Return what the public knows of the data."""
-    dataset = source.dataset
-    public_box = not dataset.bounds_from_data
-    return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
+    return Words.of(source.dataset)
 
 
 def notices(guarantee: Guarantee) -> tuple[str, ...]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from dpviz.assets import module
 from dpviz.plots import Role, Scene, pack
 from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
-from dpviz.ui.server.served import script
 
 APP = "tests/browser/apps/curves.py"
-SCRIPT = script("live", *PARTS)
+SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 BLUE, ORANGE, RED = (rgb(LIGHT.roles[role]) for role in (Role.RELEASED, Role.NOISE, Role.VIOLATION))
 BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLIC])

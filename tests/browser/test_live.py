@@ -5,16 +5,16 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from dpviz.assets import module
 from dpviz.plots import Role, pack, read_header
 from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
-from dpviz.ui.server.served import script
 from tests.browser.apps.scenes import everything
 from tests.browser.live_page import Server, centers, number, on_canvas, opened, pixels, slide
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = script("live", *PARTS)
+SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpviz.assets import module
 from dpviz.plots import Scene, pack, read_header
 from dpviz.ui.live import PARTS, wrap
-from dpviz.ui.server.served import script
 from tests.browser.apps.scenes import chart, everything, hostile
 from tests.browser.live_page import APP, Server, centers, on_canvas, opened
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = script("live", *PARTS)
+SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 

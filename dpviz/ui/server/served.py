@@ -5,7 +5,6 @@ is run from a clone, so it hands the same manifest to Streamlit's component mana
 should it be missing or behave differently, the script travels with each message, and everything else is as before.
 """
 
-import re
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
@@ -17,29 +16,26 @@ from streamlit.logger import get_logger
 from streamlit.runtime import Runtime
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.assets import module, text
 
 _PACKAGE = "dpviz"
-_IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
 _DECLARING = Lock()
 _DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> names that it serves
 
 
-def served(name: str, *parts: str) -> Callable[..., Any]:
-    """Return the mounting command of the component `name`, made of dpviz/assets/`name`.js and .css.
+def served(name: str, *parts: str, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """Return the mounting command of the component `name`, made of dpviz/assets/`name`.js.
 
-    `parts` are the scripts that it imports, in an order in which they can stand before it in one module.
+    `parts` are the scripts that it imports, in an order in which they can stand before it in one module; `styles` its
+    sheets, by default `name`.css.
     """
+    sheets = styles or (name,)
 
     def mount(**arguments: Any) -> Any:
-        command = _from_file(name) if _declare(name) else _inline(name, parts)
+        command = _from_file(name, sheets) if _declare(name) else _inline(name, parts, sheets)
         return command(**arguments)
 
     return mount
-
-
-def script(name: str, *parts: str) -> str:
-    """Return a component's script and the parts it imports as one module."""
-    return "".join(_IMPORT.sub("", _read(f"{part}.js")) for part in (*parts, name))
 
 
 def _declare(name: str) -> bool:
@@ -70,15 +66,15 @@ def _warn(name: str) -> None:
 
 
 @cache
-def _from_file(name: str) -> Callable[..., Any]:
+def _from_file(name: str, sheets: tuple[str, ...]) -> Callable[..., Any]:
     # Styles go along: they must be there when the picture is measured for the first time, and they are few.
-    return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=_read(f"{name}.css"))
+    return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=_styles(sheets))
 
 
 @cache
-def _inline(name: str, parts: tuple[str, ...]) -> Callable[..., Any]:
-    return st.components.v2.component(f"{_PACKAGE}_{name}", js=script(name, *parts), css=_read(f"{name}.css"))
+def _inline(name: str, parts: tuple[str, ...], sheets: tuple[str, ...]) -> Callable[..., Any]:
+    return st.components.v2.component(f"{_PACKAGE}_{name}", js=module(name, *parts), css=_styles(sheets))
 
 
-def _read(file: str) -> str:
-    return (ASSETS / file).read_text(encoding="utf-8")
+def _styles(sheets: tuple[str, ...]) -> str:
+    return "".join(text(f"{sheet}.css") for sheet in sheets)

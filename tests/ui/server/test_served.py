@@ -7,8 +7,9 @@ import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
+from dpviz.assets import module
+from dpviz.ui import epsilon
 from dpviz.ui.live import PARTS
-from dpviz.ui.server.served import script
 
 
 def page() -> None:
@@ -49,12 +50,12 @@ def test_the_script_travels_along_where_streamlit_does_not_serve_it(
     found = components()
     assert [one.component_name for one in found] == ["dpviz_epsilon", "dpviz_live", "dpviz_live"]
     assert [one.js_source_path for one in found] == ["", "", ""]
-    assert found[0].js_content == script("epsilon")
-    assert found[1].js_content == found[2].js_content == script("live", *PARTS)
+    assert found[0].js_content == module("epsilon", *epsilon.PARTS)
+    assert found[1].js_content == found[2].js_content == module("live", *PARTS)
 
 
 def test_one_module_has_no_import_left_and_one_default_export() -> None:
-    text = script("live", *PARTS)
+    text = module("live", *PARTS)
     assert "import" not in re.findall(r"^\w+", text, re.MULTILINE)
     assert len(re.findall(r"^export default ", text, re.MULTILINE)) == 1
     names = re.findall(r"^(?:export )?(?:const|let|function|class) (\w+)", text, re.MULTILINE)

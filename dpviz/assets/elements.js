@@ -1,0 +1,16 @@
+// Elements of the live picture and the privacy slider.
+
+export const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with a class, text and attributes; text is only ever text. */
+export function make(tag, className = "", text = "", attributes = {}) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}

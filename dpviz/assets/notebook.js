@@ -1,0 +1,35 @@
+// The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python.
+
+import { housed, mount } from "./picture.js";
+
+const THEME = { // of JupyterLab; elsewhere the picture's own
+  background: "--jp-layout-color0", text: "--jp-ui-font-color1", border: "--jp-border-color2", font: "--jp-ui-font-family",
+};
+const THEME_MARKS = ["data-jp-theme-light", "data-jp-theme-name", "class"]; // of the page's body, when its theme changes
+
+const bytesOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength);
+
+function render({ model, el }) {
+  for (const [name, jupyter] of Object.entries(THEME)) el.style.setProperty(`--dpviz-${name}`, `var(${jupyter})`);
+  const root = housed(el, model.get("sheet"));
+  const options = { key: "picture", height: model.get("height"), frame: model.get("frame") };
+  const picture = mount(root, bytesOf(model.get("packed")), options);
+  root.addEventListener("dpviz:step", ({ detail }) => {
+    model.set("frame", detail);
+    model.save_changes();
+  });
+  const sent = () => picture.update(bytesOf(model.get("packed")));
+  const moved = () => picture.go(model.get("frame") ?? picture.frame);
+  model.on("change:packed", sent);
+  model.on("change:frame", moved);
+  const theme = new MutationObserver(() => picture.update(null));
+  theme.observe(document.body, { attributes: true, attributeFilter: THEME_MARKS });
+  return () => {
+    theme.disconnect();
+    model.off("change:packed", sent);
+    model.off("change:frame", moved);
+    picture.destroy();
+  };
+}
+
+export default { render };

@@ -1,0 +1,64 @@
+"""The picture of a release by itself: centers or points in a public box, where nothing else of the run is at hand."""
+
+import numpy as np
+
+from dpviz.core import Box, CentersRelease, FloatArray, Guarantee, PointsRelease, Release
+from dpviz.plots import Frame, Kind, Scene
+from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
+from dpviz.stories.promise import promise
+from dpviz.stories.stage import RELEASED, Clock, Stage
+from dpviz.stories.view import View, Words, project
+
+_ROOM = 0.05  # of the released values' extent, left free around them where no box is known
+
+
+def released_scene(release: Release, guarantee: Guarantee, words: Words | None = None) -> Scene:
+    """Return a picture of released centers or points: the release, its promise, and the box in `words`, all public.
+
+    Without `words` the axes end where the released values do. Raises ValueError for a release of another kind.
+    """
+    values, name = _values(release)
+    known = words is not None
+    words = words or _around(values)
+    plane = project(View(), words, values[:0])
+    stage = Stage(plane, Clock(-1, ()))  # one frame
+    xy = plane(words.box.to_unit(values))
+    always = stage.clock.always()
+    if name == "center":
+        layer = stage.layer("Released center", Kind.MARKS, RELEASED.role, RELEASED.audience, always, {"xy": xy[None]})
+    else:
+        drawn = xy[sample(len(xy))][None]
+        arrays = {"xy": drawn, "group": np.full(drawn.shape[:2], NO_GROUP, dtype=np.uint8)}
+        style = {"isolate": False, "total": len(xy)}
+        layer = stage.layer("Released points", Kind.POINTS, RELEASED.role, RELEASED.audience, always, arrays, **style)
+    said = f"{len(values):,} released {name}{'' if len(values) == 1 else 's'}"
+    return Scene(
+        title=words.title,
+        alt=f"{words.title}: {said}." if words.title else f"{said}.",
+        caption=promise(guarantee),
+        x=plane.x,
+        y=plane.y,
+        layers=(*(box_layer(stage, public=words.box_public) if known else ()), layer),
+        frames=(Frame(""),),
+        group_names=tuple(f"cluster {i + 1}" for i in range(len(values))) if name == "center" else (),
+    )
+
+
+def _values(release: Release) -> tuple[FloatArray, str]:
+    if isinstance(release, CentersRelease):
+        return release.centers, "center"
+    if isinstance(release, PointsRelease):
+        return release.points, "point"
+    raise ValueError(
+        f"The release was a {type(release).__name__}, but only released centers or points are drawn by themselves. "
+        "Give the data and the parameters of the run, too."
+    )
+
+
+def _around(values: FloatArray) -> Words:
+    """Return a box around released values (m, d), and names for its axes."""
+    d = values.shape[1]
+    low, high = (values.min(axis=0), values.max(axis=0)) if len(values) else (np.zeros(d), np.ones(d))
+    room = np.where(high > low, _ROOM * (high - low), 1.0)
+    names = tuple(f"feature {i + 1}" for i in range(d))
+    return Words("", Box(low - room, high + room), names, ("",) * d)

@@ -1,0 +1,173 @@
+"""The live picture and the privacy slider on a page of their own, without Streamlit: drawing, events, and leaving."""
+
+import base64
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from dpviz.assets import FOLDER, PICTURE, module, text
+from dpviz.plots import pack, read_header
+from tests.browser.apps.scenes import everything
+
+pytestmark = pytest.mark.browser
+
+HOME = "http://picture.test/"  # answered by `site`, below
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"  # nothing inline, nothing from outside
+PAGE = "<!doctype html><title>Two pictures</title><script type='module' src='page.js'></script><main></main>"
+SCRIPT = """
+import { housed, mount } from "./picture.js";
+import { mountSlider } from "./slider.js";
+const place = () => document.querySelector("main").appendChild(document.createElement("div"));
+Object.assign(window, { housed, mount, mountSlider, place, told: [] });
+for (const name of ["drawn", "step", "selected", "moving", "moved"]) {
+  addEventListener(`dpviz:${name}`, ({ detail }) => {
+    told.push([name, detail]);
+    document.documentElement.dataset.told = name; // the policy lets Playwright wait for no function
+  });
+}
+document.documentElement.dataset.ready = "";
+"""
+BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));"
+WIDGET = module("notebook", *PICTURE, "picture")
+BOTH = module("picture", *PICTURE, "slider")
+SLIDER = {
+    "key": "epsilon",
+    "label": "ε",
+    "values": [0.5, 1.0, 2.0],
+    "texts": ["0.5", "1", "2"],
+    "notes": ["a", "b", "c"],
+    "spoken": ["ε 0.5", "ε 1", "ε 2"],
+    "marks": [],
+    "left": "",
+    "right": "",
+    "help": "",
+    "hint": "",
+    "index": 1,
+    "move": None,
+}
+
+
+@pytest.fixture
+def site(page: Page) -> Page:
+    """Open a page under a strict policy that has this package's scripts and nothing else."""
+
+    def answer(route: Route) -> None:
+        name = route.request.url.removeprefix(HOME)
+        if name == "":
+            route.fulfill(body=PAGE, content_type="text/html", headers={"content-security-policy": POLICY})
+        elif name == "page.js" or (FOLDER / name).is_file():
+            route.fulfill(body=SCRIPT if name == "page.js" else text(name), content_type="text/javascript")
+        else:
+            route.abort()
+
+    page.route("**/*", answer)
+    page.goto(HOME)
+    expect(page.locator("html[data-ready]")).to_be_attached()
+    return page
+
+
+def packed(seed: int = 0) -> str:
+    return base64.b64encode(pack(everything(seed=seed))).decode()
+
+
+def test_two_pictures_on_a_plain_page_tell_what_the_reader_does_and_leave_nothing_behind(site: Page) -> None:
+    refused: list[str] = []
+    site.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    site.evaluate(
+        f"""([one, other, css]) => {{ {BYTES}
+          const options = (key) => ({{ key, height: 300 }});
+          window.first = mount(housed(place(), css), bytes(one), {{ ...options("first"), frame: 2 }});
+          window.second = mount(housed(place(), css), bytes(other), options("second"));
+        }}""",
+        [packed(), packed(1), text("picture.css")],
+    )
+    first, second = (site.locator(f".dpviz-live[data-dpviz-key={key}]") for key in ("first", "second"))
+    assert first.get_attribute("data-dpviz-scene") == read_header(pack(everything()))["hash"]
+    assert (first.get_attribute("data-dpviz-frame"), site.evaluate("first.chosen")) == ("2", 2)
+    assert first.evaluate("root => getComputedStyle(root).display") == "grid", "its style did not reach it"
+    second.get_by_role("button", name="One step back").click()
+    second.locator(".groups button").first.click()
+    expect(second.locator(".groups button").first).to_have_attribute("aria-pressed", "true")
+    expect(site.locator("html[data-told=selected]")).to_be_attached()
+    last = read_header(pack(everything(seed=1)))["start_frame"]
+    assert site.evaluate("told") == [
+        ["drawn", {"key": "first"}],
+        ["drawn", {"key": "second"}],
+        ["step", last - 1 if last else 0],
+        ["selected", 0],
+    ]
+    assert first.get_attribute("data-dpviz-frame") == "2", "one picture followed the other"
+    site.evaluate(
+        f"""([same, other]) => {{ {BYTES}
+          second.update(bytes(same));
+          first.update(bytes(other), {{ key: "first", height: 300 }});
+          first.destroy();
+          first.root.dispatchEvent(new KeyboardEvent("keydown", {{ key: "k" }}));
+        }}""",
+        [packed(1), packed(2)],
+    )
+    assert second.get_attribute("data-dpviz-drawn") == "1", "an equal scene was drawn again"
+    assert first.count() == 0
+    assert site.evaluate("told.filter(([name]) => name === 'drawn').length") == 3
+    assert not site.evaluate("first.playing"), "what was destroyed still listens"
+    assert refused == []
+
+
+def test_the_slider_says_each_move_at_once_and_tells_the_page_when_the_picture_has_come(site: Page) -> None:
+    site.evaluate(
+        """(data) => {
+          window.answer = null;
+          addEventListener("dpviz:moving", ({ detail }) => {
+            detail.wait(new Promise((give) => { window.answer = give; }));
+          });
+          window.slider = mountSlider(place(), data);
+        }""",
+        SLIDER,
+    )
+    slider = site.get_by_role("slider", name="ε")
+    slider.press("ArrowRight")
+    moving = site.evaluate("told.map(([name, { slider, index }]) => [name, slider, index])")
+    assert moving == [["moving", "epsilon", 2]]
+    site.evaluate("answer(true)")
+    expect(site.locator("html[data-told=moved]")).to_be_attached()
+    name, (index, number) = site.evaluate("told[1]")
+    assert (name, index) == ("moved", 2)
+    site.evaluate("([data, number]) => slider.update({ ...data, index: 0, move: number })", [SLIDER, number])
+    assert slider.get_attribute("aria-valuetext") == "ε 0.5"  # the page has the last word
+
+
+def test_a_notebook_draws_what_python_sends_and_tells_it_the_step(site: Page) -> None:
+    model = """{
+      known: { sheet, packed: new DataView(bytes(first).buffer), height: 300, frame: null }, heard: {}, saved: [],
+      get(name) { return this.known[name]; },
+      set(name, value) { this.known[name] = value; },
+      on(event, handler) { this.heard[event] = handler; },
+      off(event) { delete this.heard[event]; },
+      save_changes() { this.saved.push(this.known.frame); },
+    }"""
+    site.route("**/widget.js", lambda route: route.fulfill(body=WIDGET, content_type="text/javascript"))
+    site.evaluate(
+        f"""async ([first, second, sheet]) => {{ {BYTES}
+          const {{ default: widget }} = await import("./widget.js");
+          Object.assign(window, {{ model: {model}, second: new DataView(bytes(second).buffer) }});
+          window.leave = widget.render({{ model, el: place() }});
+        }}""",
+        [packed(), packed(1), text("picture.css")],
+    )
+    picture = site.locator(".dpviz-live")
+    picture.get_by_role("button", name="First step").click()
+    assert site.evaluate("model.saved") == [0]
+    site.evaluate("() => { model.known.frame = 2; model.heard['change:frame'](); }")
+    expect(picture).to_have_attribute("data-dpviz-frame", "2")
+    site.evaluate("() => { model.known.packed = second; model.heard['change:packed'](); }")
+    expect(picture).to_have_attribute("data-dpviz-scene", read_header(pack(everything(seed=1)))["hash"])
+    assert picture.get_attribute("data-dpviz-frame") == "2"
+    site.evaluate("leave()")
+    assert (picture.count(), site.evaluate("Object.keys(model.heard).length")) == (0, 0)
+
+
+def test_picture_and_slider_can_stand_in_one_module() -> None:
+    names = re.findall(r"^(?:export )?(?:const|let|function|class) (\w+)", BOTH, re.MULTILINE)
+    assert len(names) > 100
+    assert sorted(names) == sorted(set(names)), "two parts declare one name"
