@@ -13,12 +13,10 @@ if problems := missing():
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
-from starlette.routing import Route
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.ui import asking
-from dpviz.ui.server import ahead, profile, ready, sessions
+from dpviz.ui.routes import ROUTES
+from dpviz.ui.server import profile, ready, sessions
 from dpviz.ui.server.headers import SecurityHeaders
 from dpviz.ui.server.origin import OwnOrigin
 from dpviz.ui.server.uploads import SessionLimit
@@ -28,8 +26,7 @@ if problem := profile.problem():
 
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
-    # Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
-    routes=[ahead.ROUTE, asking.ROUTE, Route("/home", lambda _: RedirectResponse("./"))],
+    routes=ROUTES,
     lifespan=sessions.lifespan,
     middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit)],
 )
