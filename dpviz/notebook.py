@@ -115,7 +115,7 @@ def _widget() -> Any:
     import anywidget
     import traitlets
 
-    class LivePicture(anywidget.AnyWidget):  # type: ignore[misc]  # it ships no types
+    class LivePicture(anywidget.AnyWidget):
         """A scene on a canvas; `frame` is the stop that the reader went to, and can be set."""
 
         _esm = module("notebook", *PICTURE, "picture")
@@ -136,7 +136,7 @@ def _widget() -> Any:
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
             """Offer the live picture, and a drawing to whoever cannot show it."""
-            data, metadata = super()._repr_mimebundle_(**kwargs)
+            data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
             return {**data, "image/svg+xml": self.svg, "text/plain": self._scene.alt}, metadata
 
     return LivePicture

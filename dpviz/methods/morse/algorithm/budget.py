@@ -113,8 +113,10 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
     of_base = own.get(scheme.base, (CUBE_CAVEAT, CHOICES_CAVEAT))
-    repaired = (CUBE_REPAIR if scheme.base == "dpcube" else MOMENTS_REPAIR,)
-    repaired += () if scheme.published else (TIGHT_REPAIR,)
+    repaired = (
+        CUBE_REPAIR if scheme.base == "dpcube" else MOMENTS_REPAIR,
+        *(() if scheme.published else (TIGHT_REPAIR,)),
+    )
     return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT), "; ".join(repaired))
 
 
