@@ -6,9 +6,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
+from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, Members, nearest_among
+from dpviz.stories.no_data import no_data_cost
 from dpviz.stories.view import Words
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -46,6 +47,11 @@ class CentersContext(Generic[R_co, S_co]):
     def nonprivate_cost(self) -> float:
         """The sum of squared distances of the records to the nearest released center, box units squared."""
         return nonprivate_cost(self.unit, self.final, self.nonprivate_labels)
+
+    @property
+    def no_data_cost(self) -> float:
+        """What as many centers cost that no record was read for, box units squared; the same at every epsilon."""
+        return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), len(self.final))
 
     @property
     def proved(self) -> bool:
