@@ -7,12 +7,18 @@ from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_
 from dpviz.metrics import matched_distance
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.label import RECORD, Contents, box_words
-from dpviz.stories.no_data import AS_GOOD, WOULD_DO, no_data_fact
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, number
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
+
+AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
+WOULD_DO = "; centers chosen without any record would do as well"  # the end of a curator's sentence
+HELP = (
+    "Cost of the box's middle, or of centers packed evenly into the box: no record is read. A run that costs as much "
+    "has learned nothing."
+)
 
 COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
 
@@ -62,6 +68,13 @@ def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[
         no_data_fact(cost, told.no_data_cost, best, "Lloyd's"),
         Fact("Off Lloyd's centers", f"{off} % of the box", far, False),
     )
+
+
+def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
+    """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
+    times = number(without_data / best) if best > 0 else number(float("inf") if without_data else 1.0)
+    said = f"{times} × {beside}"
+    return Fact("Without any data", f"{said}: no worse" if cost >= without_data else said, HELP, False)
 
 
 def notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:

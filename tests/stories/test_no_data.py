@@ -7,7 +7,8 @@ from dpviz.core import Box, frozen
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.solvers import public_start
 from dpviz.stories import centers
-from dpviz.stories.no_data import AS_GOOD, WOULD_DO, no_data_cost
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO
+from dpviz.stories.centers_context import no_data_cost
 from dpviz.stories.story import Story
 from dpviz.stories.view import Words
 

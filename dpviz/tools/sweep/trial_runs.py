@@ -21,7 +21,7 @@ from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.stories.no_data import no_data_cost
+from dpviz.stories.centers_context import no_data_cost
 from dpviz.tools.sweep.equal_k import improved, kmeans_centers, merged
 from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
 

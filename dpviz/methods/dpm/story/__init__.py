@@ -16,10 +16,9 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
-from dpviz.stories.center_facts import not_established
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_established
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.no_data import AS_GOOD, WOULD_DO, no_data_fact
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, counted, number, rarely
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock

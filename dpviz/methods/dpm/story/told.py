@@ -13,8 +13,8 @@ from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, SplitTra
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
+from dpviz.stories.centers_context import no_data_cost
 from dpviz.stories.label import RECORD, Contents, box_words
-from dpviz.stories.no_data import no_data_cost
 from dpviz.stories.panel import number
 from dpviz.stories.view import Words
 

@@ -16,9 +16,8 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.no_data import TERM
 from dpviz.stories.panel import Fact, at_most, attacker, is_right, number
-from dpviz.tools.compare.no_data import NO_DATA, no_data_fact
+from dpviz.tools.compare.no_data import NO_DATA, TERM, level_lines, level_of, no_data_fact
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
@@ -36,7 +35,6 @@ APART = (
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
 LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
 WITHOUT = "Without privacy: k-means++"
-NEAR = 0.5  # decades above all lines and bands up to which the line of no data is drawn: it would press them together
 LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
 TERMS = (
     (
@@ -153,7 +151,7 @@ def frontier(
     without_data: float | None = None,
 ) -> Scene:
     """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them. A rule
-    stands `at` the ε at which methods are read, a level at `without_data`, × without privacy, where that is NEAR.
+    stands `at` the ε at which methods are read, a level at `without_data`, × without privacy, where that is near.
 
     A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
     """
@@ -163,11 +161,10 @@ def frontier(
     ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
     heights = [value for curve in held for value in (*curve.low, *curve.high) if math.isfinite(value)]
     low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
-    level = math.log10(without_data) if without_data is not None and without_data > 0 else math.inf
-    high = max(high, level) if level <= high + NEAR else high
+    high = max(high, (level := level_of(without_data, high)) or high)
     pad = 0.04 * (high - low)
     bands, lines = layers_of(curves, Audience.CURATOR)
-    levels = [_level(WITHOUT, ends, 0.0, dash=True), *([_level(NO_DATA, ends, level)] if level <= high else [])]
+    levels = level_lines({WITHOUT: 0.0, NO_DATA: level}, ends)
     marks = [_marks(one, curve) for one, curve in zip(shown, curves, strict=True)]
     named = ", ".join(one.legend for one in shown)
     return Scene(
@@ -298,11 +295,6 @@ def _marks(one: Series, curve: Curve) -> Layer:
         pick=one.key,
         **style,
     )
-
-
-def _level(name: str, ends: tuple[float, float], height: float, **style: Any) -> Layer:
-    """Return a level line, gray: its height is exact."""
-    return _layer(name, Kind.LINES, Role.EXACT, np.array([[[[x, height] for x in ends]]]), size=1.5, **style)
 
 
 def _rule(at: float | None, low: float, high: float) -> list[Layer]:

@@ -97,9 +97,11 @@ def looks(drawn: Sequence[Series], adjacency: str, without_data: float | None = 
         for one in drawn
         if one.per_distance
     ]
-    found.append("Gray dashes: without privacy.")
-    if without_data is not None:
-        found.append(f"Gray: no data, {number(without_data)} × without privacy. A line up there has learned nothing.")
+    if without_data is None:
+        found.append("Gray dashes at 1: without privacy.")
+    else:
+        at = number(without_data)
+        found.append(f"Gray dashes: without privacy at 1, no data at {at}. A method up there has learned nothing.")
     return (*found, "Every cost is that of at most k centers.")
 
 
