@@ -41,7 +41,7 @@ from dpviz.solvers.noisy_lloyd import (
     su_split,
 )
 from dpviz.solvers.packing import sphere_packing
-from dpviz.solvers.start import public_start, start_from
+from dpviz.solvers.start import dataless_centers, public_start, start_from
 from dpviz.solvers.zone_law import SCORE_SENSITIVITY
 from dpviz.solvers.zones import (
     ZoneDraw,
@@ -93,6 +93,7 @@ __all__ = [
     "controller_angle",
     "cost",
     "critical_points",
+    "dataless_centers",
     "draw_in_zone",
     "draws_ahead",
     "features",

@@ -7,6 +7,8 @@ import numpy as np
 from dpviz.core import Box, Centers, Points, as_points, frozen
 from dpviz.solvers.packing import sphere_packing
 
+DATALESS_SEEDS = (0, 1, 2)  # public, of the packings that stand for a choice without any record
+
 
 def start_from(
     unit: Points,
@@ -43,6 +45,15 @@ def start_from(
 def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Generator) -> Centers:
     """Return packed centers (k, d) in box units, from the public `seed` if there is one, else from `rng`."""
     return sphere_packing(n_clusters, d, rng=rng) if seed is None else _seeded_packing(n_clusters, d, seed)
+
+
+def dataless_centers(n_clusters: int, d: int) -> tuple[Centers, ...]:
+    """Return what anybody can choose who has seen no record, box units: the middle (1, d), then packings (k, d).
+
+    What they cost is exact, and so the curator's.
+    """
+    packed = (_seeded_packing(n_clusters, d, seed) for seed in DATALESS_SEEDS)
+    return (np.full((1, d), 0.5), *packed)
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,6 +13,13 @@ from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, numb
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
 
+AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
+WOULD_DO = "; centers chosen without any record would do as well"  # the end of a curator's sentence
+HELP = (
+    "Cost of the box's middle, or of centers packed evenly into the box: no record is read. A run that costs as much "
+    "has learned nothing."
+)
+
 COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
 
 
@@ -34,8 +41,9 @@ def not_established(_: float) -> str:
 def sentence(told: CentersContext[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
     """Say the run in one sentence; `spent` is its budget in words. What ε allows stands beside the slider."""
     off = number(100.0 * distance_share(told))
+    as_good = WOULD_DO if told.nonprivate_cost >= told.no_data_cost else ""
     return Sentence(
-        curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means.",
+        curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means{as_good}.",
         public=f"{spent}, {counted(n_clusters, 'center')} {'is' if n_clusters == 1 else 'are'} released.",
     )
 
@@ -45,8 +53,11 @@ def distance_share(told: CentersContext[CentersRelease, Step]) -> float:
     return matched_distance(told.final, told.reference.nonprivate_centers) / math.sqrt(told.words.box.d)
 
 
-def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[Fact, Fact]:
-    """Return cost and distance beside Lloyd's: exact, so the curator's; `start` says where Lloyd starts."""
+def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
+    """Return cost and distance beside Lloyd's, and what no data costs: exact, so the curator's.
+
+    `start` says where Lloyd starts.
+    """
     cost = told.nonprivate_cost
     best = float(told.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
@@ -54,8 +65,21 @@ def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[
     far = "Mean distance to Lloyd's centers under the best matching, against the box's diagonal."
     return (
         Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),
+        no_data_fact(cost, told.no_data_cost, best, "Lloyd's"),
         Fact("Off Lloyd's centers", f"{off} % of the box", far, False),
     )
+
+
+def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
+    """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
+    times = number(without_data / best) if best > 0 else number(float("inf") if without_data else 1.0)
+    said = f"{times} × {beside}"
+    return Fact("Without any data", f"{said}: no worse" if cost >= without_data else said, HELP, False)
+
+
+def notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:
+    """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+    return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
 
 
 def lloyd_fact(told: CentersContext[CentersRelease, Step]) -> Fact:

@@ -52,6 +52,7 @@ def centers_story(
         risk=risk,
         contents=center_facts.contents,
         outcome=center_facts.outcome,
+        notices=center_facts.notices,
         side_charts=side_charts,
         recolored=recolored,
     )

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dpviz.core import CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
+from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
+from dpviz.core.remembered import remembering
 from dpviz.metrics import nonprivate_cost
-from dpviz.solvers import LloydRun, Members, nearest_among
+from dpviz.solvers import LloydRun, Members, assign, dataless_centers, nearest_among
 from dpviz.stories.view import Words
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -48,9 +50,26 @@ class CentersContext(Generic[R_co, S_co]):
         return nonprivate_cost(self.unit, self.final, self.nonprivate_labels)
 
     @property
+    def no_data_cost(self) -> float:
+        """What as many centers cost that no record was read for, box units squared; the same at every epsilon."""
+        return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), len(self.final))
+
+    @property
     def proved(self) -> bool:
         """Whether a guarantee is proved for this very run."""
         return self.result.guarantee.proved is not None
+
+
+@remembering(16)
+def no_data_cost(points: Points, box: Box, n_clusters: int) -> float:
+    """Return the sum of squared distances of `points` (n, d) to centers that no record was read for, units of `box`.
+
+    The lesser of two: the box's middle, and the median of three public packings of k centers. Exact: the curator's.
+    """
+    middle, *packed = (box.from_unit(centers) for centers in dataless_centers(n_clusters, box.d))
+    costs = [nonprivate_cost(points, centers, assign(points, centers)) for centers in packed]
+    alone = points - middle
+    return min(float(np.einsum("ij,ij->", alone, alone)), median(costs))
 
 
 def drawable(points: Points, words: Words, n_clusters: int) -> Points:

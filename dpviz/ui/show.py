@@ -98,7 +98,7 @@ def show(
             for name, chart in method.story.side_charts(run.told):
                 _chart(name, chart, public=public)
         with frame.card:
-            panel.side(panel.guarantee(labeled, notices=notices(told.result.guarantee)))
+            panel.side(panel.guarantee(labeled, notices=_notices(frame, method, run)))
             st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
     _finish(frame)
     return done
@@ -158,7 +158,7 @@ def show_pair(
         with frame.card:
             panel.side(
                 *(
-                    panel.guarantee(_label(method, run), method.name.lower(), notices(run.told.result.guarantee))
+                    panel.guarantee(_label(method, run), method.name.lower(), _notices(frame, method, run))
                     for method, run in runs
                 )
             )
@@ -249,6 +249,13 @@ def _address(
 
 def _label(method: AnySetup, run: Run[Any]) -> Label:
     return label_of(run.told.result.guarantee, method.story.contents(run.told), run.told.result.events)
+
+
+def _notices(frame: PageFrame, method: AnySetup, run: Run[Any]) -> tuple[str, ...]:
+    """Return what the card says of this very run: for the curator also what exact costs say."""
+    own = method.story.notices
+    exact = () if frame.public or own is None else own(run.told)
+    return (*notices(run.told.result.guarantee), *exact)
 
 
 def _picture(frame: PageFrame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:

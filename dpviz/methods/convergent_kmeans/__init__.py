@@ -18,6 +18,7 @@ from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family, reading
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
+from dpviz.stories import center_facts
 from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
@@ -37,6 +38,7 @@ FAMILY = Story(
     outcome=family.outcome,
     side_charts=family.side_charts,
     recolored=family.recolored,
+    notices=center_facts.notices,
 )
 
 
@@ -61,6 +63,7 @@ STORY = Story(
     outcome=story.outcome,
     side_charts=story.side_charts,
     recolored=story.recolored,
+    notices=center_facts.notices,
     stops=story.stops,
 )
 

@@ -52,6 +52,7 @@ STORY = Story(
     side_charts=story.side_charts,
     from_page=("chosen",),
     recolored=story.recolored,
+    notices=story.notices,
 )
 
 METHOD = Method(

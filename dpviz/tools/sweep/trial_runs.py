@@ -21,6 +21,7 @@ from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
+from dpviz.stories.centers_context import no_data_cost
 from dpviz.tools.sweep.equal_k import improved, kmeans_centers, merged
 from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
 
@@ -43,6 +44,7 @@ LAST_COLUMNS = (
     "found_inertia",  # with all that were released
     "floor_inertia",  # of k centers without privacy
     "inertia_ratio",
+    "no_data_inertia",  # of k centers that no record was read for
     "ari",
     "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
     "floor_cost",  # of the same number of centers, chosen beside the true records
@@ -187,6 +189,7 @@ def _of_clusters(release: Release, algorithm: AnyAlgorithm, data: Dataset, trial
         "found_inertia": found_inertia,
         "floor_inertia": floor,
         "inertia_ratio": inertia / floor if floor > 0 else None,
+        "no_data_inertia": no_data_cost(data.points, data.box, trial.n_clusters),
         "ari": ari,
     }
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpviz.plots import Audience, Kind
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.no_data import NO_DATA, no_data_ratio
 from dpviz.tools.compare.story import ranking as compare_ranking
 
 
@@ -96,6 +97,35 @@ def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
     (at,) = layer(scene, "Chosen", Kind.MARKS).arrays["xy"][0]
     np.testing.assert_allclose(at, [np.log10(3.0), np.log10(1.5)])
     assert scene.y.view[0] < 0.0 < scene.y.view[1]
+
+
+def test_no_data_is_a_level_where_it_is_near_and_words_in_any_case():
+    near, far = 2.0, 1e3
+    shown = [series(rows=[row(1.2), row(1.9, epsilon=3.0, proved=3.0)])]
+    for ratio, drawn in ((near, True), (far, False), (None, False)):
+        scene = story.frontier(shown, "add_remove", without_data=ratio)
+        levels = [each for each in scene.layers if each.name == NO_DATA]
+        assert bool(levels) == drawn
+        assert all((each.arrays["xy"][..., 1] == np.log10(near)).all() for each in levels)
+        assert {each.audience for each in scene.layers} == {Audience.CURATOR}
+        said = " ".join(compare_ranking.looks(shown, "add_remove", ratio))
+        assert ("no data" in said) == (ratio is not None)
+    ranked = compare_ranking.ranking(shown, 3.0, 1)
+    for ratio, learned in ((1.9, False), (1.91, True), (None, True)):
+        sentence = compare_ranking.sentence(ranked, 3.0, 5, ratio)
+        assert ("without any record" in sentence.curator) == (not learned)
+        assert "record cost" not in sentence.public
+
+
+def test_what_no_data_costs_is_read_from_the_runs():
+    told = row(1.2, inertia=12.0, no_data_inertia=55.0, floor_inertia=10.0)
+    assert no_data_ratio({"a": [row(None, status="No center."), told]}) == 5.5
+    assert no_data_ratio({"a": [row(1.2)]}) is None
+    (fact,) = (fact for fact in story.facts(told) if fact.label == "Without any data")
+    assert fact.value == "5.5 × without privacy"
+    (worse,) = (fact for fact in story.facts({**told, "inertia": 55.0}) if fact.label == "Without any data")
+    assert worse.value == "5.5 × without privacy: no worse"
+    assert not fact.public
 
 
 def test_runs_that_failed_are_left_out_and_said():

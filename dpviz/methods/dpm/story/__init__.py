@@ -16,7 +16,7 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
-from dpviz.stories.center_facts import not_established
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_established
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, counted, number, rarely
@@ -32,6 +32,7 @@ __all__ = [
     "context",
     "ledger_chart",
     "not_established",
+    "notices",
     "outcome",
     "recolored",
     "reference",
@@ -153,6 +154,7 @@ def sentence(told: TreeContext) -> Sentence:
         return Sentence(curator=f"{at} only {told.k} of {known} clusters.", public=f"{at} {what}.")
     classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
     cost = f"their centers cost {beside(told.cost_ratio)} k-means with equally many"
+    cost += WOULD_DO if told.nonprivate_cost >= told.no_data_cost else ""
     return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
 
 
@@ -175,6 +177,7 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
             False,
         )
     )
+    facts.append(no_data_fact(told.nonprivate_cost, told.no_data_cost, told.best_cost, f"k-means{with_as_many}"))
     facts.append(
         Fact(
             "With exact means",
@@ -200,6 +203,11 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
     facts.append(Fact("Places for a cut", _candidates(told), "Candidates: one in each split interval.", True))
     facts.append(Fact("δ", *_delta(told), True))
     return tuple(facts)
+
+
+def notices(told: TreeContext) -> tuple[str, ...]:
+    """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+    return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
 
 
 def risk(told: TreeContext) -> tuple[Fact, ...]:

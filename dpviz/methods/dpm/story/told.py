@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.baselines._weighted_kmeans import spread_start
-from dpviz.core import FloatArray, Labels, Points, Result
+from dpviz.core import Box, FloatArray, Labels, Points, Result
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
+from dpviz.stories.centers_context import no_data_cost
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import number
 from dpviz.stories.view import Words
@@ -106,7 +107,17 @@ class TreeContext:
     @cached_property
     def cost_ratio(self) -> float:
         """Inertia of the released centers over k-means' with as many: the curator's. NaN without records."""
-        return ratio(nonprivate_cost(self.unit, self.final, assign(self.unit, self.final)), self.best_cost)
+        return ratio(self.nonprivate_cost, self.best_cost)
+
+    @cached_property
+    def nonprivate_cost(self) -> float:
+        """Inertia of the released centers, box units squared: the curator's."""
+        return nonprivate_cost(self.unit, self.final, assign(self.unit, self.final))
+
+    @property
+    def no_data_cost(self) -> float:
+        """What as many centers cost that no record was read for, box units squared: the curator's."""
+        return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), self.k)
 
     @property
     def best_cost(self) -> float:

@@ -15,6 +15,7 @@ from dpviz.stories.panel import Sentence
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.no_data import no_data_line, no_data_ratio
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import clusters as compare_k
 from dpviz.tools.compare.page import grid as compare_grid
@@ -85,10 +86,12 @@ def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator
         runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
     shared = tuple(one for one in drawn if not one.per_distance)
+    without_data = no_data_ratio(runs.rows)
     with legend.container():
-        guide(question, drawn)
+        guide(question, drawn, without_data)
     chosen = compare_cards.chosen()
-    ranking = compare_ranking.sentence(compare_ranking.ranking(shared, at, question.n_runs), at, question.n_clusters)
+    ranked = compare_ranking.ranking(shared, at, question.n_runs)
+    ranking = compare_ranking.sentence(ranked, at, question.n_clusters, without_data)
     with lead:
         said = _progress(question, runs) or (ranking if bounds_public else UNPROVED)
         panel.sentence(said, public=False)
@@ -98,7 +101,7 @@ def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator
             _nothing(runs.rows, complete=runs.complete)
             address(query)
             return
-        scene = story.frontier(shared, question.adjacency, chosen, at=at)
+        scene = story.frontier(shared, question.adjacency, chosen, at=at, without_data=without_data)
         _keep(frame, question, at, runs.rows, (scene,), query)
         _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), drawn, "picture")
         if runs.complete:
@@ -222,13 +225,10 @@ def hidden(frame: PageFrame, question: CompareQuestion) -> None:
     address(query)
 
 
-def guide(question: CompareQuestion, drawn: Sequence[story.Series]) -> None:
+def guide(question: CompareQuestion, drawn: Sequence[story.Series], without_data: float | None = None) -> None:
     """Say what the look of each line that is `drawn` means, and what must not be held against what."""
-    st.markdown(
-        "\n".join(
-            ["**What may be compared**\n", *(f"- {line}" for line in compare_ranking.looks(drawn, question.adjacency))]
-        )
-    )
+    lines = compare_ranking.looks(drawn, question.adjacency, without_data)
+    st.markdown("\n".join(["**What may be compared**\n", *(f"- {line}" for line in lines)]))
     st.caption(
         "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
         "from the records."
@@ -263,7 +263,7 @@ def _numbers(rows: story.Rows, *, bounds_public: bool) -> None:
     lines = [
         line for key, runs in rows.items() for line in story.table(ENTRIES[key].name, runs, bounds_public=bounds_public)
     ]
-    listed(pd.DataFrame(lines), hide_index=True)
+    listed(pd.DataFrame([*lines, *no_data_line(rows)]), hide_index=True)
     st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
 

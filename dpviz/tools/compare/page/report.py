@@ -16,6 +16,7 @@ from dpviz.tools.compare import document, story
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.no_data import no_data_ratio
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pieces
@@ -234,7 +235,7 @@ def _found(
     shared = [one for one in made if one is not None and not one.per_distance]
     ranked = ranking.ranking(shared, known.epsilon, question.n_runs)
     first = paper.first_of(best, ranked)
-    frontier = story.frontier(shared, known.adjacency, at=known.epsilon)
+    frontier = story.frontier(shared, known.adjacency, at=known.epsilon, without_data=no_data_ratio(rows))
     return Found(
         n=dataset.n,
         n_left_out=dataset.nonprivate_n_left_out,

@@ -17,6 +17,7 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
 from dpviz.stories.panel import Fact, at_most, attacker, is_right, number
+from dpviz.tools.compare.no_data import NO_DATA, TERM, level_lines, level_of, no_data_fact
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
 Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
@@ -50,6 +51,7 @@ TERMS = (
         "The best of five runs of k-means++ without privacy, with k centers on the same records. Where a private run "
         "costs less, k-means goes on from its centers, and that is the cost without privacy.",
     ),
+    TERM,
     ("Band", "The middle 90 of 100 runs. They differ in their noise alone."),
     ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
     ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
@@ -146,9 +148,10 @@ def frontier(
     *,
     within: Sequence[Series] = (),
     at: float | None = None,
+    without_data: float | None = None,
 ) -> Scene:
     """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them. A rule
-    stands `at` the ε at which methods are read.
+    stands `at` the ε at which methods are read, a level at `without_data`, × without privacy, where that is near.
 
     A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
     """
@@ -158,10 +161,10 @@ def frontier(
     ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
     heights = [value for curve in held for value in (*curve.low, *curve.high) if math.isfinite(value)]
     low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
+    high = max(high, (level := level_of(without_data, high)) or high)
     pad = 0.04 * (high - low)
     bands, lines = layers_of(curves, Audience.CURATOR)
-    level = np.array([[ends[0], 0.0], [ends[1], 0.0]])[None, None]
-    without = _layer(WITHOUT, Kind.LINES, Role.EXACT, level, size=1.5, dash=True)
+    levels = level_lines({WITHOUT: 0.0, NO_DATA: level}, ends)
     marks = [_marks(one, curve) for one, curve in zip(shown, curves, strict=True)]
     named = ", ".join(one.legend for one in shown)
     return Scene(
@@ -173,7 +176,7 @@ def frontier(
         x=Axis("ε", view=ends, log=True),
         y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
         axes_public=False,  # the axes end at exact costs
-        layers=(*bands, without, *lines, *_rule(at, low - pad, high + pad), *marks, *_ring(shown, curves, chosen)),
+        layers=(*bands, *levels, *lines, *_rule(at, low - pad, high + pad), *marks, *_ring(shown, curves, chosen)),
         equal=False,
         scrubber=False,
     )
@@ -259,11 +262,12 @@ def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
     shown = [
         Fact("Cost", f"{number(float(row['inertia_ratio']))} × without privacy", "Sum of squared distances.", False),
+        *no_data_fact(row),
         Fact("Centers found", str(row["k_found"]), f"The cost is that of {row['k']} at most: more are merged.", True),
         Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
     ]
     if row["ari"] is not None:
-        shown.insert(1, Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index.", False))
+        shown.insert(-2, Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index.", False))
     return tuple(shown)
 
 

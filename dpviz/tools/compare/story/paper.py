@@ -225,6 +225,7 @@ def _recommendation(known: PublicFacts, found: Found) -> list[Block]:
     if first is not None:
         lead = "Its" if found.best is not None else f"At ε = {epsilon}, {name} costs least: its"
         said.append(f"{lead} median cost is {tables.cost(first)}.")
+        said += filter(None, [tables.no_better(first, found.rows)])
     label = next(each.label for each in known.promises if each.key == found.first)
     if label.proved is not None:
         said.append(attacker(tables.percent(found.rows, found.first, known.epsilon)))

@@ -8,6 +8,7 @@ from dpviz.core import attacker_odds
 from dpviz.stories.family_charts import BAND
 from dpviz.stories.panel import at_most, beside, number
 from dpviz.tools.compare.document import TableBlock
+from dpviz.tools.compare.no_data import NO_DATA, no_data_ratio
 from dpviz.tools.compare.story import OK, Row, Rows, guarantee_words, median_row
 from dpviz.tools.compare.story.ranking import Ranked
 
@@ -60,6 +61,9 @@ def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock
     for key, every in rows.items():
         runs = ([row for row in every if row["epsilon"] == at] for at in epsilons)
         lines.append((names[key], *(_number(each, n_clusters) for each in runs)))
+    without_data = no_data_ratio(rows)
+    if without_data is not None:
+        lines.append((NO_DATA, *(_times(without_data) for _ in epsilons)))
     return TableBlock(head, tuple(lines))
 
 
@@ -91,6 +95,14 @@ def _spread(runs: Sequence[Row]) -> tuple[str, str]:
     low = float(np.percentile(costs, BAND[0], method="lower"))
     high = float(np.percentile(costs, BAND[1], method="higher"))
     return _times(float(np.median(costs))), f"{_times(low)} to {_times(high)}"
+
+
+def no_better(ranked: Ranked, rows: Rows) -> str:
+    """Say where a method costs no less than centers that no record was read for; "" elsewhere."""
+    without_data = no_data_ratio(rows)
+    if without_data is None or ranked.median < without_data:
+        return ""
+    return f"Centers chosen without any record cost no more: {_times(without_data)} × without privacy."
 
 
 def percent(rows: Rows, key: str, epsilon: float) -> float:

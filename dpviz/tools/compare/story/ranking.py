@@ -41,13 +41,18 @@ def ranking(shown: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranke
     return tuple(sorted(found, key=lambda each: (each.median, each.name)))
 
 
-def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int) -> Sentence:
-    """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near."""
+def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int, without_data: float | None = None) -> Sentence:
+    """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near.
+
+    Where that is no less than `without_data`, × without privacy, it says that no method is worth it.
+    """
     if not ranked:
         return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
     best, *others = ranked
     said = f"At ε = {number(epsilon)} and k = {n_clusters}, {best.name} has the lowest median cost, "
     said += f"{beside(best.median)} without privacy"
+    if without_data is not None and best.median >= without_data:
+        return Sentence(f"{said}; centers chosen without any record cost no more.", HIDDEN)
     near = [each.name for each in others if each.low <= best.high]
     return Sentence(f"{said}; its band overlaps {_listed(near)}." if near else f"{said}.", HIDDEN)
 
@@ -79,8 +84,8 @@ def progress(n_done: int, n_ranked: int, apart: Sequence[str]) -> Sentence:
     return Sentence(" ".join(said), HIDDEN)
 
 
-def looks(drawn: Sequence[Series], adjacency: str) -> tuple[str, ...]:
-    """Return what the look of the lines `drawn` means, a sentence for each kind that is there."""
+def looks(drawn: Sequence[Series], adjacency: str, without_data: float | None = None) -> tuple[str, ...]:
+    """Return what the look of the lines `drawn` means, a sentence for each kind that is there, and the two levels."""
     kinds = {one.standing for one in drawn if not one.per_distance}
     found = [f"Solid, discs: proved for {NEIGHBORS[adjacency]}. These share one axis."]
     if EpsilonMeaning.CLAIMED in kinds:
@@ -92,7 +97,12 @@ def looks(drawn: Sequence[Series], adjacency: str) -> tuple[str, ...]:
         for one in drawn
         if one.per_distance
     ]
-    return (*found, "Gray: without privacy.", "Every cost is that of at most k centers.")
+    if without_data is None:
+        found.append("Gray dashes at 1: without privacy.")
+    else:
+        at = number(without_data)
+        found.append(f"Gray dashes: without privacy at 1, no data at {at}. A method up there has learned nothing.")
+    return (*found, "Every cost is that of at most k centers.")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,68 @@
+"""What no data costs, against brute force; a run that is no better says so, to the curator alone."""
+
+import numpy as np
+import pytest
+
+from dpviz.core import Box, frozen
+from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.solvers import public_start
+from dpviz.stories import centers
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO
+from dpviz.stories.centers_context import no_data_cost
+from dpviz.stories.story import Story
+from dpviz.stories.view import Words
+
+BOX = Box([-1.0, 0.0], [3.0, 1.0])
+FAMILY = CATALOGUE["convergent_kmeans"].family
+
+
+def brute(points, chosen):
+    return ((points[:, None] - chosen[None]) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def records(spread, seed=0):
+    rng = np.random.default_rng(seed)
+    middles = np.array([[-0.8, 0.1], [2.8, 0.9], [2.8, 0.1]])
+    return frozen(BOX.clip(middles[rng.integers(3, size=600)] + spread * rng.standard_normal((600, 2))))
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_no_data_is_the_middle_or_the_typical_packing_whichever_costs_less(k):
+    corners, crowd = records(0.01), frozen(np.tile([[1.0, 0.5]], (50, 1)))
+    for points in (corners, crowd):
+        packed = [
+            brute(points, BOX.from_unit(public_start(k, 2, seed=seed, rng=np.random.default_rng(9))))
+            for seed in range(3)
+        ]
+        wanted = min(np.median(packed), brute(points, np.array([[1.0, 0.5]])))
+        assert no_data_cost(points, BOX, k) == pytest.approx(wanted, rel=1e-12)
+    assert no_data_cost(crowd, BOX, k) == 0.0, "the middle is the best there is"
+
+
+def story_of(name) -> Story:
+    return FAMILY[name] if name in FAMILY else centers.centers_story(name) if name == "own" else CATALOGUE[name].story
+
+
+@pytest.mark.parametrize("name", ["su", "eugkm", "convergent_kmeans", "dpm", "own"])
+def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
+    algorithm, story = ALGORITHMS["su" if name == "own" else name], story_of(name)
+    even = frozen(BOX.from_unit(np.random.default_rng(2).random((600, 2))))
+    words = Words("records", BOX, ("x", "y"), ("", ""))
+    said = set()
+    for seed, (points, epsilon) in enumerate((*[(even, 0.002)] * 4, (records(0.03), 50.0))):
+        params = algorithm.Params(epsilon=epsilon)
+        result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(seed))
+        told = story.context(result, params, points, words, story.reference(points, words, result, params))
+        unit = BOX.to_unit(points)
+        as_good = brute(unit, BOX.to_unit(result.release.centers)) >= no_data_cost(
+            unit, Box.cube(0.0, 1.0, 2), len(result.release.centers)
+        )
+        said.add(as_good)
+        assert story.notices is not None
+        assert (AS_GOOD in story.notices(told)) == as_good
+        (fact,) = (fact for fact in story.utility(told) if fact.label == "Without any data")
+        assert fact.value.endswith("no worse") == as_good
+        assert not fact.public, "costs are exact"
+        assert WOULD_DO not in story.sentence(told).public
+        assert (WOULD_DO in story.sentence(told).curator) == as_good
+    assert said == {True, False}
