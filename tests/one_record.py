@@ -113,7 +113,7 @@ def remapped(unit):
 def last_before(low, high, decide):
     """Return the last of records (n, d) on the way from `low` to `high` that `decide` says the same of as of `low`."""
     first = decide(low)
-    for _ in range(60):  # halved until the two ends are neighbours: somebody else wins at `high`, or low and high meet
+    for _ in range(60):  # halved until the two ends are neighbors: somebody else wins at `high`, or low and high meet
         middle = 0.5 * (low + high)
         same = decide(middle) == first
         low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)

@@ -44,7 +44,7 @@ PLACES = {
     "pages": ("tests/pages",),
     "browser": ("tests/browser",),
 }
-# Neighbours share what was made once, so that each process starts with one half of the tests and takes from the other.
+# Neighbors share what was made once, so that each process starts with one half of the tests and takes from the other.
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
 # Two browsers on two cores are now and then too late for a test: it gets further chances, and the summary names it.
 FURTHER_CHANCES = ("--reruns", "2", "-r", "R")

@@ -18,6 +18,7 @@ from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, known
+from dpviz.tools.audit.table import least
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")  # columns on a method's page
@@ -43,13 +44,17 @@ def page(method: AnyMethod, picture: Picture | None) -> str:
 
 def _audited(name: str) -> Iterator[str]:
     (table,) = _report("audit/methods.json").tables
-    rows = [row for row in table.rows if str(row["key"]).split(":")[0] == name]
+    rows = [_shown(row) for row in table.rows if str(row["key"]).split(":")[0] == name]
     if rows:
         yield "## What is claimed, proved and measured"
         yield "Of each mode, at ε = 1 where nothing else is said. [How the audit works](../explanation/audit.md)."
         yield _table(table, AUDITED, rows)
         reasons = dict.fromkeys((row["mode"], row["reason"]) for row in rows if row["reason"])
         yield "\n".join(f"- **{mode}**: {reason}" for mode, reason in reasons)
+
+
+def _shown(row: Mapping[str, Cell]) -> Mapping[str, Cell]:
+    return {**row, "measured": least(float(row["measured"] or 0.0))}
 
 
 def _proofs(method: AnyMethod) -> Iterator[str]:
@@ -158,10 +163,11 @@ def audit_table() -> str:
     """Return the page of all audits."""
     report = _report("audit/methods.json")
     (table,) = report.tables
+    rows = [_shown(row) for row in table.rows]
     notes = "\n".join(f"- {note}" for note in table.notes)
     head = f"---\nhide: [toc]\n---\n\n# {report.title}"  # the table takes the room
     made = f"{table.caption} `{report.command}` makes it."
-    return "\n\n".join([head, made, _table(table, MEASURED, table.rows), notes])
+    return "\n\n".join([head, made, _table(table, MEASURED, rows), notes])
 
 
 def _report(place: str) -> Report:

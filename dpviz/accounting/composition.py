@@ -54,8 +54,8 @@ def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
 def under_replace(claim: Claim) -> Claim:
     """Restate an ADD_REMOVE claim for REPLACE: (2 epsilon, (1 + e^epsilon) delta), 4 rho; a REPLACE claim is returned.
 
-    A replacement is two steps between neighbours. Use a sensitivity derived for REPLACE where there is one: it is
-    often better. Raises ValueError for a claim per unit of distance, whose neighbours differ by distance instead.
+    A replacement is two steps between neighbors. Use a sensitivity derived for REPLACE where there is one: it is
+    often better. Raises ValueError for a claim per unit of distance, whose neighbors differ by distance instead.
     Source: P(A) <= e^eps P'(A) + delta <= e^eps (e^eps P''(A) + delta) + delta; Bun & Steinke 2016, proposition 1.9.
     """
     if claim.adjacency is Adjacency.REPLACE:

@@ -113,7 +113,7 @@ class GaussianEvent(Event):
 class PureEvent(Event):
     """A step known by its pure epsilon alone.
 
-    `bounded_range=True` says that the log-ratio of any two neighbours spans at most epsilon from its least to its
+    `bounded_range=True` says that the log-ratio of any two neighbors spans at most epsilon from its least to its
     greatest value, as the exponential mechanism's does (Durfee & Rogers 2019): then rho is epsilon^2/8.
     """
 

@@ -60,7 +60,7 @@ def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> 
     In parallel under ADD_REMOVE: identical parts are one part; a part that costs at least as much as every other, step
     by step, stands for all; otherwise one Gaussian of the largest mu and one pure step of the largest epsilon do.
     Each dominates every part. Under REPLACE that one part is taken with its sensitivities doubled. This covers a record
-    that stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighbouring
+    that stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighboring
     steps of one ADD_REMOVE mechanism; two such steps are exactly a doubled shift for noise of log-concave density
     (its trade-off functions are a semigroup in the shift), and at most 2 epsilon for a pure step. With
     `membership_only` nothing stays, and two copies of the part are composed.

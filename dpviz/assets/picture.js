@@ -460,7 +460,7 @@ class Picture extends Tools {
       this.legendKey = key;
       // What starts switched off comes last: it is there on request.
       const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
-      const entries = (this.unfolded ? lines : foremost(lines)).map((layer) => this.entry(layer));
+      const entries = (this.unfolded ? lines : foremost(lines, scene.equal)).map((layer) => this.entry(layer));
       if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
       keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
@@ -482,7 +482,9 @@ class Picture extends Tools {
     const chip = this.chip(layer);
     if (!layer.pick) return chip;
     const words = make("button", "pick", "", { type: "button", title: "Click to show this one." });
-    words.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
+    const named = make("span");
+    named.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
+    words.append(named);
     chip.lastElementChild.replaceChildren(make("span", "unseen", layer.name));
     words.addEventListener("click", () => this.pick(layer));
     for (const type of ["focus", "pointerenter"]) words.addEventListener(type, () => this.lift({ layer, i: null }));
@@ -596,10 +598,11 @@ class Picture extends Tools {
   }
 }
 
-/** The lines of a legend that there is room for: what is drawn at the back is behind the button first. */
-function foremost(lines) {
-  const shown = lines.filter(({ shown }) => shown !== false).slice(-MOST_LINES);
-  return [...shown, ...lines.filter((line) => line.shown === false).slice(0, MOST_LINES - shown.length)];
+/** The lines of a legend that there is room for; on a map what is drawn at the back gives way, in a chart what is last. */
+function foremost(lines, isMap) {
+  const on = lines.filter(({ shown }) => shown !== false);
+  const back = isMap ? Math.max(0, on.length - MOST_LINES) : 0;
+  return lines.slice(back, back + MOST_LINES);
 }
 
 /** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */

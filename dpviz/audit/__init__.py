@@ -1,6 +1,6 @@
 """Audit: how much privacy do runs themselves show to be lost? Knows neither algorithms nor attacks, only a `run`.
 
-- `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighbouring data sets.
+- `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighboring data sets.
 - `Family`: the statistics that are tried on whatever is published.
 - `trade_off`: what no attack can exceed, from a mechanism's privacy profile.
 """

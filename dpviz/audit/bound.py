@@ -1,4 +1,4 @@
-"""A lower bound on epsilon from runs alone: how surely do two neighbouring data sets look different?
+"""A lower bound on epsilon from runs alone: how surely do two neighboring data sets look different?
 
 epsilon_lower = max over K events of ln((P_low(D) - delta) / P_high(D')), D and D' in either order, each end one-sided
 and exact (Clopper & Pearson 1934) at beta / (2 K), so that all 2 K ends hold at once with probability 1 - beta
@@ -41,7 +41,7 @@ class EpsilonBound:
     n_events: int  # K, fixed beforehand
     n_looks: int  # fixed beforehand
     scores: FloatArray  # (n_estimating,) the strongest event's statistic, in the world of `points`
-    other_scores: FloatArray  # (n_estimating,) in the world of the neighbour
+    other_scores: FloatArray  # (n_estimating,) in the world of the neighbor
 
     @property
     def level(self) -> float:
@@ -86,10 +86,10 @@ def epsilon_lower_bound(
     progress: Progress | None = None,
     rng: np.random.Generator,
 ) -> EpsilonBound:
-    """Run a mechanism on two neighbouring data sets and bound its epsilon at `delta` from below.
+    """Run a mechanism on two neighboring data sets and bound its epsilon at `delta` from below.
 
     `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
-    `neighbour` (n', d) must be neighbours under the claim that is audited. `statistics` are a `Family`, or numbers of
+    `neighbour` (n', d) must be neighbors under the claim that is audited. `statistics` are a `Family`, or numbers of
     what a run returns by name; by default the family of everything. `n_runs` per data set are made, in `jobs`
     processes. `looks`, numbers of runs per data set fixed beforehand and ending at `n_runs`, are where it may stop
     early, as soon as the bound is above `stop_above`: each has its share of beta.

@@ -15,7 +15,7 @@ from dpviz.audit.learned import Columns
 from dpviz.core import FloatArray
 
 MOST_OF_ONE = 2  # events of a statistic, where there are enough statistics; ours
-BLOCKS = 4  # of a statistic's thresholds, each with a candidate of its own: neighbours say the same. Ours
+BLOCKS = 4  # of a statistic's thresholds, each with a candidate of its own: neighbors say the same. Ours
 SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48  # places among sorted values where a threshold may stand; ours
 
 Chances = tuple[FloatArray, FloatArray]  # (m + 1,) each: low and high end for 0..m hits

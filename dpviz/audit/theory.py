@@ -1,6 +1,6 @@
 """What the best attack could show: trade-off curves from a mechanism's privacy profile.
 
-A profile is delta(epsilon), the least delta of a mechanism at each epsilon >= 0. Where both orders of two neighbours
+A profile is delta(epsilon), the least delta of a mechanism at each epsilon >= 0. Where both orders of two neighbors
 have the same profile, the largest right alarms at false alarms a are min over epsilon >= 0 of e^epsilon a +
 delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6 with equation 5.
 """

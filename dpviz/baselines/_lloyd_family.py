@@ -72,7 +72,7 @@ class StartParams(ClusterParams):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyParams(StartParams):
-    """Parameters of the private ones; LLOYD has nothing to spend and no neighbours."""
+    """Parameters of the private ones; LLOYD has nothing to spend and no neighbors."""
 
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()

@@ -21,7 +21,7 @@ def epsilon_knob() -> Any:
 
 
 def adjacency_knob() -> Any:
-    """Declare the neighbours that a run protects."""
+    """Declare the neighbors that a run protects."""
     help_text = "Which two data sets must look alike. Changing one record keeps their number, so it is public."
     return knob("add_remove", "Neighbors", help_text, choices=ADJACENCIES)
 

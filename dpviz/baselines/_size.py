@@ -25,7 +25,7 @@ class KnownSize:
 def known_size(
     n: int, epsilon: float, n_public: int | None, adjacency: Adjacency, *, rng: np.random.Generator
 ) -> KnownSize:
-    """Return `n_public` or, under REPLACE, where neighbours have equally many records, `n` itself: both are free.
+    """Return `n_public` or, under REPLACE, where neighbors have equally many records, `n` itself: both are free.
 
     Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one).
     """

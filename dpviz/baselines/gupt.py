@@ -12,7 +12,7 @@ clipped into [0, 1]^d, put in lexicographic order; an empty block answers the pu
 - REPLACE: a changed record keeps its draw, which does not depend on its value, and changes that one block.
 Either way one block's k d coordinates move by at most 1 each and the mean over L blocks by at most 1/L each: L1
 sensitivity k d / L, no doubling. Laplace noise of scale k d / (L eps) on every coordinate is eps-DP for each value of
-the draws; their law is the same for both neighbours (the record in question draws too, or its draw is unused), so the
+the draws; their law is the same for both neighbors (the record in question draws too, or its draw is unused), so the
 average over the draws is eps-DP. Contiguous slices would not do: under ADD_REMOVE one record shifts them all.
 """
 

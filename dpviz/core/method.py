@@ -46,7 +46,7 @@ class AuditPlan:
     more: tuple[Choices, ...] = ()  # modes beside the defaults with one choice changed
     idle: frozenset[str] = frozenset()  # choices that add no release
     by_record: bool = False  # whether each record is released by itself, so that one row alone tells
-    gaps: bool = False  # whether places are compared along an axis: also on neighbours whose gaps alternate
+    gaps: bool = False  # whether places are compared along an axis: also on neighbors whose gaps alternate
     borders: tuple[Choices, ...] = ()  # of proved modes, where records on borders could be sent to either side
     first: str = ""  # mode that its page opens with, as in "mode=published": something to see; "" for the defaults
     placed: Callable[[Choices, Box], Choices] = _nowhere  # what depends on the mode and the box

@@ -1,4 +1,4 @@
-"""What a run promises: the neighbours it protects, the claim in print and the claim that is proved."""
+"""What a run promises: the neighbors it protects, the claim in print and the claim that is proved."""
 
 import math
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Noise: value + scale + rng -> value, and the exponential mechanism. What a draw costs is for `dpviz.accounting`.
 
-Every proof is about real numbers. Seeded noise is floating point, whose last bits can tell neighbours apart (Mironov
+Every proof is about real numbers. Seeded noise is floating point, whose last bits can tell neighbors apart (Mironov
 2012, "On significance of the least significant bits for differential privacy"); no guarantee covers that. Noise from a
 `SecretGenerator` on counts and sums keeps its guarantee to the last bit. Choices, and noise on single records, are
 floating point with every generator.

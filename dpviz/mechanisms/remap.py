@@ -188,7 +188,7 @@ def checked_prior(prior: ArrayLike | None, m: int) -> FloatArray:
 
 
 def _walls(lattice: Lattice) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper walls (m, d) of each place's cell: half-way to its neighbours, infinite at the rim."""
+    """Return the lower and upper walls (m, d) of each place's cell: half-way to its neighbors, infinite at the rim."""
     middles = [(axis[1:] + axis[:-1]) / 2.0 for axis in lattice.axes]
     lows = [np.concatenate([[-np.inf], middle])[at] for middle, at in zip(middles, lattice.places, strict=True)]
     highs = [np.concatenate([middle, [np.inf]])[at] for middle, at in zip(middles, lattice.places, strict=True)]

@@ -1,6 +1,6 @@
 """Secret noise: real-number noise, rounded to a public grid without error, from the operating system's randomness.
 
-The last bits of a double that carries noise drawn in doubles tell neighbours apart (Mironov 2012, "On significance of
+The last bits of a double that carries noise drawn in doubles tell neighbors apart (Mironov 2012, "On significance of
 the least significant bits for differential privacy"). Here the released number is G round((v + s Z) / G) as real
 numbers would give it: v the exact value, Z Laplace or Gaussian noise without rounding, G a power of two that follows
 from the scale s alone. Rounding is post-processing of v + s Z, so every guarantee of the mechanism on real numbers
@@ -13,7 +13,7 @@ Cost, beside noise in doubles on one core: a call takes 40 microseconds instead 
 scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale at most.
 
 What is left: v may be a sum of records in doubles, whose last bits follow from the order of all records. A sum of n
-numbers in [-1, 1] is off by n^2 2^-53 at most, in whatever order (Higham 2002, section 4.2), so two neighbours' sums
+numbers in [-1, 1] is off by n^2 2^-53 at most, in whatever order (Higham 2002, section 4.2), so two neighbors' sums
 differ by D + 2 n^2 2^-53 where D is claimed, along each axis. The scale is therefore widened by 1 + SLACK: enough
 while 2 n^2 2^-53 <= D SLACK, for D = 1/2 and up to 740,000 records. Counts are exact.
 """

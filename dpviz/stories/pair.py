@@ -59,10 +59,10 @@ def sentence(repaired: Any, published: Any) -> Sentence:
         ours, theirs = "has no established limit", "has none either"
     return Sentence(
         curator=(
-            f"At ε = {epsilon} in all, the repaired release costs {costs[0]} k-means without privacy and {ours}; at "
-            f"ε = {epsilon} a step, the published one costs {costs[1]} it and {theirs}."
+            f"Repaired, ε = {epsilon}: costs {costs[0]} noise-free k-means and {ours}. "
+            f"Published, ε = {epsilon} a step: costs {costs[1]} it and {theirs}."
         ),
-        public=f"At ε = {epsilon} in all, the repaired release {ours}; at ε = {epsilon} a step, the other {theirs}.",
+        public=f"Repaired, ε = {epsilon}: {ours}. Published, ε = {epsilon} a step: {theirs}.",
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.core import Box, Event, Guarantee
-from dpviz.stories.panel import ceiled, number
+from dpviz.stories.panel import ceiled, floored, number
 
 SAME = 1e-12  # relative: what is written in three digits is then exactly this number
 
@@ -43,6 +43,7 @@ class Formula:
     unit: str = ""  # plain words
     source: str = ""  # "Lu & Shen, theorem 5"
     is_limit: bool = False  # what it comes to is an upper limit, which is never written as less than it is
+    is_least: bool = False  # or a lower one, which is never written as more
 
     @property
     def with_numbers(self) -> str:
@@ -52,6 +53,8 @@ class Formula:
             return f"{self.filled} = {tex(self.value)}{unit}"
         if self.is_limit:
             return f"{self.filled} < {tex(self.value, ceiled)}{unit}"
+        if self.is_least:
+            return f"{self.filled} > {tex(self.value, floored)}{unit}"
         return rf"{self.filled} \approx {tex(self.value)}{unit}"
 
 

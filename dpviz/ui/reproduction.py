@@ -1,13 +1,14 @@
 """A paper's tables and figures beside what comes out here, read from the file that one command writes."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments.tables import Cell, Report, ResultTable, TablesError, read_tables
+from dpviz.experiments.tables import Cell, Column, Report, ResultTable, TablesError, read_tables
 from dpviz.plots import Scene
 from dpviz.stories.curves import Curve, curve_chart
 from dpviz.stories.panel import number
@@ -18,6 +19,7 @@ FOLDER = ASSETS / "reproduction"
 CHART_HEIGHT = 360
 SERIES = ("method", "strategy")  # columns whose values are curves
 PARTS = (("median", "lower", "upper"), ("ours", "ours_low", "ours_high"))  # columns of a curve and of its band
+NONE = "–"  # where there is no figure
 TINY = 1e-12  # where a logarithm ends
 
 
@@ -55,14 +57,23 @@ def _table(name: str, table: ResultTable) -> None:
     for key in shown:  # a column of numbers and words is one of words
         if any(isinstance(cell, str) for cell in shown[key]):
             shown[key] = [cell if cell is None or isinstance(cell, str) else number(float(cell)) for cell in shown[key]]
-    labels = {
-        column.key: st.column_config.Column(f"{column.label} ({column.unit})" if column.unit else column.label)
-        for column in table.columns
-    }
+    labels = {column.key: _labeled(column, [row[column.key] for row in rows]) for column in table.columns}
+    options: dict[str, Any] = {"column_config": labels, "column_order": list(labels), "placeholder": NONE}
     with st.expander("Figures", expanded=not _series(table)):
-        st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
+        st.dataframe(shown, hide_index=True, width="stretch", **options)
     with st.expander("Where it differs, and why"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in table.notes))
+
+
+def _labeled(column: Column, cells: Sequence[Cell]) -> Any:
+    """Return how a column is headed and its numbers are written: whole ones whole, others in three digits."""
+    counted = column.unit in ("", column.label.split(",")[0].lower())  # "Records", in records
+    label = column.label if counted else f"{column.label} ({column.unit})"
+    known = [cell for cell in cells if cell is not None]
+    if not known or any(isinstance(cell, str) for cell in known):
+        return st.column_config.Column(label)
+    whole = all(isinstance(cell, int) for cell in known)
+    return st.column_config.NumberColumn(label, format="localized" if whole else "%.3g")
 
 
 def _series(table: ResultTable) -> str:

@@ -69,7 +69,7 @@ def test_digits_are_projected_without_a_look_at_them():
 
 @pytest.mark.parametrize("k", range(1, 7))
 def test_one_record_decides_the_best_choice(k):
-    """Observation 4.2: the best choice for one source costs 1/(2k+4) more than needed for its neighbour."""
+    """Observation 4.2: the best choice for one source costs 1/(2k+4) more than needed for its neighbor."""
     with_record, without = (pairs.worst_case(k, with_record=flag) for flag in (True, False))
     places = np.unique(with_record.targets, axis=0)
     assert len(places) == k + 1

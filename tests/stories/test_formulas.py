@@ -18,7 +18,7 @@ from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.solvers import assign
 from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves
-from dpviz.stories.panel import ceiled, number
+from dpviz.stories.panel import ceiled, floored, number
 from dpviz.stories.reading import Known, tex
 
 BOX = Box.cube(0.0, 10.0, 2)
@@ -39,7 +39,7 @@ def filled(name, it):
     """Return a run's formulas by name; in each the last number is its value in three digits, a limit's never less."""
     found = CATALOGUE[name].reading.formulas(it)
     for each in found:
-        said = tex(each.value, ceiled if each.is_limit else number)
+        said = tex(each.value, ceiled if each.is_limit else floored if each.is_least else number)
         assert re.search(rf"{re.escape(said)}(\\ \\text{{[^}}]*}})?$", each.with_numbers), each
     return {each.name: each for each in found}
 

@@ -1,4 +1,4 @@
-"""What is audited: every method and mode of the two catalogues and noise itself, on neighbours as far apart as can be.
+"""What is audited: every method and mode of the two catalogues and noise itself, on neighbors as far apart as can be.
 
 A new method is found by being in a catalogue: it is audited with its defaults and with each choice of its knobs, on
 records in the box's middle and one in a corner. Its `audit` plan holds what it needs beside that.
@@ -51,7 +51,7 @@ SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditCase:
-    """One method in one mode on one pair of neighbours; everything in it was made up, nothing is a person's."""
+    """One method in one mode on one pair of neighbors; everything in it was made up, nothing is a person's."""
 
     key: str  # unique, for links: "dpm:calibration=published"
     method: str  # name in a catalogue
@@ -64,7 +64,7 @@ class AuditCase:
 
     @property
     def pair(self) -> Pair:
-        """The two neighbouring data sets. The usual ones take a run, to read the claim, when first asked for."""
+        """The two neighboring data sets. The usual ones take a run, to read the claim, when first asked for."""
         return _usual_pair(self.key) if self.given is None else self.given
 
     @property
@@ -214,7 +214,7 @@ def _modes(method: str) -> Iterator[Fields]:
 
 
 def _pairs(method: str) -> Iterator[Pair | None]:
-    """Yield the neighbours for one mode: those that its claim is about; None for the usual ones."""
+    """Yield the neighbors for one mode: those that its claim is about; None for the usual ones."""
     if AUDITED[method].audit.by_record:
         yield farthest_places()
         return
@@ -225,7 +225,7 @@ def _pairs(method: str) -> Iterator[Pair | None]:
 
 @lru_cache(maxsize=KEPT)
 def _usual_pair(key: str) -> Pair:
-    """Return the usual neighbours for the claim of a case. Only who is audited is run: some plans take a second."""
+    """Return the usual neighbors for the claim of a case. Only who is audited is run: some plans take a second."""
     case, usual = cases()[key], corner_record()
     claim = judged(_fitted(case.method, usual.points, usual.box, case.params, np.random.default_rng(0)).guarantee)
     return corner_moved() if claim.adjacency is Adjacency.REPLACE else usual

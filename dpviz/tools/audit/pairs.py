@@ -1,4 +1,4 @@
-"""Neighbouring data sets on which a broken promise shows most. All records are made up."""
+"""Neighboring data sets on which a broken promise shows most. All records are made up."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway betwee
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Two neighbouring data sets and the public box."""
+    """Two neighboring data sets and the public box."""
 
     name: str  # "" for the usual one
     words: str  # one plain sentence

@@ -16,10 +16,12 @@ from dpviz import __version__
 from dpviz.audit import Batch, EpsilonBound, Progress, epsilon_lower_bound
 from dpviz.core import Adjacency, Claim
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
+from dpviz.stories.panel import floored
 from dpviz.tools.audit.cases import AuditCase, cases, judged
 from dpviz.tools.audit.kept import KeptLines
 
 RUNS = 2_000  # per data set
+DECIMALS = 4  # of a measured ε in a row
 BATCHED = 10  # times as many where many runs are one call
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
@@ -138,7 +140,7 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
         "proved": None if guarantee.proved is None else _number(case, guarantee.proved),
         "delta": claim.delta,
         "neighbors": NEIGHBORS[claim.adjacency],
-        "measured": round(bound.epsilon_lower, 4),
+        "measured": round(bound.epsilon_lower, DECIMALS),
         "at_ceiling": "yes" if bound.at_ceiling else "",
         "runs": bound.n_runs,
         "verdict": verdict(case, bound),
@@ -147,6 +149,14 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
         "pair": case.pair.words,
         "key": case.key,
     }
+
+
+def least(measured: float) -> float:
+    """Return a row's measured ε as it may be shown: three digits, and never more than the runs have shown.
+
+    The row has it rounded, perhaps upward.
+    """
+    return float(floored(max(0.0, measured - 0.5 * 10.0**-DECIMALS)))
 
 
 def verdict(case: AuditCase, bound: EpsilonBound) -> str:

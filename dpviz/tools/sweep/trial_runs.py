@@ -112,7 +112,7 @@ def versions() -> Mapping[str, Value]:
 
 @functools.lru_cache(maxsize=4)
 def prepared(source: TrialSource) -> Dataset:
-    """Return a data set; the last few are remembered, because neighbouring runs read the same."""
+    """Return a data set; the last few are remembered, because neighboring runs read the same."""
     return source.dataset()
 
 

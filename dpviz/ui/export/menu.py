@@ -154,21 +154,33 @@ def _import() -> None:
     """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
     if not takes_files():
         return
-    number = st.session_state.get(_TAKEN, 0)
-    file = st.file_uploader(
-        "Import JSON settings", type=["json"], key=f"config-{number}", max_upload_size=1, help=IMPORT_HELP
+    key = f"config-{st.session_state.get(_TAKEN, 0)}"
+    st.file_uploader(
+        "Import JSON settings",
+        type=["json"],
+        key=key,
+        max_upload_size=1,
+        help=IMPORT_HELP,
+        on_change=_take,
+        args=(key,),
     )
+    if _PENDING in st.session_state:
+        st.rerun()  # the whole app takes them over before anything reads a knob
+    if problem := st.session_state.get(_REFUSED):
+        st.error(state.plain(problem))
+
+
+def _take(key: str) -> None:
+    """Read the file in the box of this key, before anything is drawn; the next box is another one, and empty."""
+    file = st.session_state.get(key)
     if file is None:
-        if problem := st.session_state.get(_REFUSED):
-            st.error(state.plain(problem))
         return
-    st.session_state[_TAKEN] = number + 1
+    st.session_state[_TAKEN] = st.session_state.get(_TAKEN, 0) + 1
     st.session_state[_REFUSED] = ""
     try:
         st.session_state[_PENDING] = config.read(file.getvalue(), st.session_state.get(_PAGE_NAMES, ()))
     except config.ConfigError as error:
         st.session_state[_REFUSED] = str(error)
-    st.rerun(scope="fragment" if st.session_state[_REFUSED] else "app")
 
 
 def _list(names: tuple[str, ...]) -> str:

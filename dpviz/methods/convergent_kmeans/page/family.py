@@ -41,7 +41,7 @@ METHOD = Knob(
     choices=(
         ("repaired", "Convergent, repaired"),
         ("published", "Convergent, as published"),
-        ("both", "Repaired and published, side by side"),
+        ("both", "Both, side by side"),
         *((name, METHODS[name]) for name in FAMILY),
     ),
 )

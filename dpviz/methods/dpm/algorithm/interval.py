@@ -1,4 +1,4 @@
-"""DPM's split interval size, from the gaps between neighbouring coordinates (section 3.5, algorithm 2). See `dpm`.
+"""DPM's split interval size, from the gaps between neighboring coordinates (section 3.5, algorithm 2). See `dpm`.
 
 Notation, paper -> code: q = 65 % -> GAP_QUANTILE, sigma = 2 beta -> spread, beta -> size.
 

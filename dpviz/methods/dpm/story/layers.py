@@ -208,11 +208,12 @@ def _release_layers(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer
         found.append(stage.layer("Cells", Kind.LINES, *seen, last, {"xy": outlines}, size=1.5))
     ways = paths(told)
     ids = tuple(ways[leaf] for leaf in leaves)
-    found.append(stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0, ids=ids))
     exact = box.to_unit(told.last.nonprivate_centers)
     best = told.reference.run(told.k).nonprivate_centers
     final = ground.final_layers(told.final, exact, best, stage, reference_name="k-means, same k, no privacy", ids=ids)
-    return [*found, *final]
+    # In front of the centers: at many records the ring is smaller than a center's mark.
+    ring = stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0, ids=ids)
+    return [*found, *final, ring]
 
 
 def _shading(told: TreeContext, plane: Plane, stage: Stage) -> list[Layer]:

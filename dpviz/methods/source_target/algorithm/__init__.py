@@ -151,7 +151,7 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     ball = _ball(box, params)
     if not held and params.method == "nas":
         raise ValueError(
-            "method was 'nas', but it searches the neighbours of every target among all records, and records that come "
+            "method was 'nas', but it searches the neighbors of every target among all records, and records that come "
             "in chunks are not held. Use 'nna', or load the records."
         )
     if params.targets.shape[1] != box.d:
@@ -220,7 +220,7 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     assert source is not None  # NAS refuses chunks
     found = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
     noisy = frozen(ball.from_unit(_noisy(found.nonprivate_means, scheme, rng)))
-    enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbours
+    enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbors
     delta_t = float(core.weights @ found.nonprivate_distances / core.weights.sum()) if enough else float("nan")
     return SanitiseStep(
         events=events_of(scheme),

@@ -36,8 +36,8 @@ class UsedRecords:
 class NearestMeans:
     """What NAS averages. Curator only."""
 
-    nonprivate_means: Points  # (r, d) missing neighbours count as the ball's center
-    nonprivate_distances: FloatArray  # (r,) Delta_t(x, S), the mean distance to the t neighbours
+    nonprivate_means: Points  # (r, d) missing neighbors count as the ball's center
+    nonprivate_distances: FloatArray  # (r,) Delta_t(x, S), the mean distance to the t neighbors
     nonprivate_neighbors: Labels  # (r, min(t, m)) records
 
 
@@ -167,7 +167,7 @@ def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
 
 
 def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:
-    """Yield (rows, neighbours (rows, t), mean distances), ties by coordinates, for targets whose t-th place is tied.
+    """Yield (rows, neighbors (rows, t), mean distances), ties by coordinates, for targets whose t-th place is tied.
 
     Equal records are one candidate with a count, so that many copies of one record cost no more than one.
     """

@@ -20,7 +20,7 @@ B = TypeVar("B")
 
 CORES = os.cpu_count() or 1
 PARTS = 4  # of the work for each core, so that a core that is held up leaves its work to others
-ALONE = 4096  # neighbours to be found, or points to be sorted, up to which a second core costs more than it gives; ours
+ALONE = 4096  # neighbors to be found, or points to be sorted, up to which a second core costs more than it gives; ours
 FARTHEST = 1e150  # a target's coordinates are cut off here: squares do not overflow, and all records are equally far
 NEAR_TIE = 1e-12  # relative, of squared distances: far above what adding up few axes loses
 DOUBLE = 2.0**-53  # rounding, relative

@@ -15,7 +15,7 @@ class SourceTargetRelease(CentersRelease):
     """
 
     selected: Labels  # (k,) T_k: ascending indices into the targets
-    origins: Labels  # (m',) the target whose neighbours or cell a released point stands for
+    origins: Labels  # (m',) the target whose neighbors or cell a released point stands for
     scale: float  # Laplace's b or Gaussian's sigma, in diameters of the ball (NNA: also in records)
     threshold: float | None  # NNA: the noisy count from which an average is released
 

@@ -116,7 +116,7 @@ def _costs(frame: PageFrame, params: Params, noise: Noise, budget: Knob) -> None
     ]
     jobs = [Job(source_target_tasks.many_runs, (question, n_runs, seed)) for question in asked]
     answers = asking.ask(
-        frame.source, jobs, what=f"budgets, {n_runs} runs each", key="wait-source-target", secret=noise.secret
+        frame.source, jobs, what=f"Budgets, {n_runs} runs each", key="wait-source-target", secret=noise.secret
     )
     if answers.problem:
         st.error(state.plain(answers.problem))

@@ -33,7 +33,7 @@ FRAMES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceChange:
-    """Two neighbouring sources under the same noise; everything is the curator's."""
+    """Two neighboring sources under the same noise; everything is the curator's."""
 
     row: int
     nonprivate_before: Points  # (m, d) data units

@@ -11,7 +11,7 @@ from dpviz.experiments.tables import Report, TablesError, read_tables
 from dpviz.stories.panel import number
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit.cases import AuditCase, cases
-from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION
+from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least
 from dpviz.ui import asking, state
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.server.background import Job
@@ -91,7 +91,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     shown = pd.DataFrame([_cells(row) for row in ordered])
     named = {column.key: column.label for column in COLUMNS}
     labels: dict[str, Any] = {key: st.column_config.Column(named[key]) for key in SHOWN}
-    labels["measured"] = st.column_config.NumberColumn(named["measured"], format="%.2f")
+    labels["measured"] = st.column_config.NumberColumn(named["measured"], format="%.3g")
     labels["runs"] = st.column_config.NumberColumn(named["runs"], format="localized")
     labels["look"] = st.column_config.LinkColumn("Method's page", display_text="open")
     st.dataframe(shown, hide_index=True, column_config=labels, column_order=list(labels), width="stretch")
@@ -99,7 +99,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as it is shown: no claim and no proof in words, and the neighbors where a mode has two pairs."""
-    shown = {key: row[key] for key in SHOWN}
+    shown = {key: row[key] for key in SHOWN} | {"measured": least(row["measured"])}
     for key, words in (("published", NO_CLAIM), ("proved", NO_PROOF)):
         shown[key] = words if row[key] is None else number(row[key])
     case = cases().get(str(row["key"]))

@@ -13,7 +13,7 @@ from dpviz import attacks
 from dpviz.audit import EpsilonBound
 from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.panel import Fact, Sentence, floored, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
 from dpviz.stories.roc import roc_scene
 from dpviz.tools.audit.story.words import event_words, statistic_words
 
@@ -62,7 +62,7 @@ def sentence(audited: Audited) -> Sentence:
     least = f"ε is at least {floored(bound.epsilon_lower)}"
     more = " More runs might show more." if bound.at_ceiling else ""
     if not bound.at_ceiling and math.isfinite(limit) and bound.ceiling <= limit:
-        more = f" So few runs cannot show more than {number(bound.ceiling)}."
+        more = f" So few runs cannot show more than {ceiled(bound.ceiling)}."
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
         said = f"No limit is claimed here, and {least}: {runs}, 95 % confidence.{more}"
@@ -81,7 +81,7 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
     kind = "Proved" if audited.is_proved else "Claimed"
     # Per unit of distance, the limit for real records tells how far a record moved.
     shown.append(Fact(f"{kind} ε", number(audited.limit.epsilon), "For these two data sets.", public))
-    shown.append(Fact("Most that can be shown", number(bound.ceiling), "By so many runs, for any method.", True))
+    shown.append(Fact("Most that can be shown", ceiled(bound.ceiling), "By so many runs, for any method.", True))
     if bound.events:
         event = bound.events[0]
         likely, other = WORLDS if event.first_is_likely else WORLDS[::-1]

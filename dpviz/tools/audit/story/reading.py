@@ -119,6 +119,7 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
             rf"p_- = B^{{-1}}({alpha};\ {event.hits},\ {n - event.hits + 1})" if event.hits else "p_-",
             low,
             source=exact,
+            is_least=True,
         ),
         Formula(
             "Chance of the event in the other world, at most",
@@ -128,6 +129,7 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
             else "p_+",
             high,
             source=exact,
+            is_limit=True,
         ),
         Formula(
             "Measured ε, at least",
@@ -135,6 +137,7 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
             rf"\hat\varepsilon = \max\left(0,\ \ln\frac{{{tex(low)} - {tex(bound.delta)}}}{{{tex(high)}}}\right)",
             bound.epsilon_lower,
             source="Jagielski, Ullman & Oprea 2020",
+            is_least=True,
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""An empirical look at repaired mode's guarantee: neighbours with and without one record in a corner.
+"""An empirical look at repaired mode's guarantee: neighbors with and without one record in a corner.
 
 The rows of a noisy stand are independent, so one call with 20,000 equal clusters is 20,000 runs of k = 1, T = 1.
 """

@@ -25,7 +25,7 @@ from dpviz.methods.dpm.algorithm.interval import (
 )
 from dpviz.methods.dpm.algorithm.records import HeldRecords
 
-COUNT = 40.0  # a released number of records, the same for neighbours
+COUNT = 40.0  # a released number of records, the same for neighbors
 
 
 def generator(seed=0):

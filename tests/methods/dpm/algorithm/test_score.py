@@ -131,7 +131,7 @@ def law(scores, epsilon, half_range):
 
 
 def worst_loss(noisy_count, largest, half_range, epsilon):
-    """The largest log-ratio of any choice between neighbours, over the data sets of `worst_change`; two axes."""
+    """The largest log-ratio of any choice between neighbors, over the data sets of `worst_change`; two axes."""
     worst = 0.0
     for size in range(largest + 1):
         for spots in itertools.combinations_with_replacement(SPOTS, size):

@@ -1,4 +1,4 @@
-"""Exact averages against brute force, their sensitivity by neighbours, and the coreset."""
+"""Exact averages against brute force, their sensitivity by neighbors, and the coreset."""
 
 import numpy as np
 import pytest

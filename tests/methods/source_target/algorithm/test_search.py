@@ -123,7 +123,7 @@ def test_targets_beyond_all_squares_have_neighbours():
 
 
 def test_boxes_that_are_too_far_lose_neighbours(monkeypatch):
-    """The power of the first test: leaves are passed by that hold neighbours."""
+    """The power of the first test: leaves are passed by that hold neighbors."""
     source, targets = drawn("uniform", 0, 5000, 200, 3)
     least = np.sort(distances(targets, source), axis=1)[:, :41]
     assert np.array_equal(nearest_records(source, targets, 40).nonprivate_distances, least)

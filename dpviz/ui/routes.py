@@ -1,0 +1,11 @@
+"""The addresses that the app answers beside Streamlit's."""
+
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+
+from dpviz.ui import asking
+from dpviz.ui.server import ahead
+
+# Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
+HOME = Route("/home", lambda _: RedirectResponse("./"))
+ROUTES = (ahead.ROUTE, asking.ROUTE, HOME)
