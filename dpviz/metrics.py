@@ -190,12 +190,6 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
     return found
 
 
-def relative_center_error(centers: Centers, reference: Centers) -> float:
-    """Return mean |c - c*| / mean |c* - mean of c*| under the matching of least distance; NaN for coinciding c*."""
-    spread = float(np.linalg.norm(reference - reference.mean(axis=0), axis=1).mean())
-    return matched_distance(centers, reference) / spread if spread > 0 else math.nan
-
-
 @dataclass(frozen=True, slots=True)
 class Displacement:
     """How far released records are from the true ones. Curator only. NaN without records."""

@@ -1,5 +1,6 @@
 """What every test shares: drawn inputs that are the same each time, and the marker of browser tests."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,13 @@ settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examp
 def pytest_configure(config: pytest.Config) -> None:
     """Draw few examples where the long tests are left out, and as many as ever beside them."""
     settings.load_profile("dpviz" if config.option.markexpr == "not slow" else "dpviz-long")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Set aside what was imported: it stays, and Python need not look through it again and again for what can go."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -78,6 +78,8 @@ export class Tools extends Hands {
     if (first && select?.region?.length) [this.region, this.regionNumber] = [select.region, select.number];
     if (inspected && inspected.number === this.regionNumber) this.inspect(inspected.lines, { secret: true });
     if (drawing) this.follows(drawing);
+    else delete this.root.dataset.dpvizPoints; // the public is told no numbers of records
+    if (!select) delete this.root.dataset.dpvizRegion;
     this.showTools();
     if (drawing && !this.begun) this.take("spray", { focus: false }); // a drawing begins with what draws most
     this.begun = Boolean(drawing);

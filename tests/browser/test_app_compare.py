@@ -17,9 +17,9 @@ FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key i
 
 
 def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=100&compare_grid=many")
+    page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=30&compare_grid=many")
     page.get_by_role("button", name="Stop", exact=True).click(timeout=SLOW)
-    expect(page.get_by_text(re.compile(r"Stopped: \d+ of 100 parts"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(r"Stopped: \d+ of \d+ parts"))).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=SLOW)
     picture = page.locator(".dpviz-live[data-dpviz-key='picture']")

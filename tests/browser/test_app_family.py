@@ -27,7 +27,9 @@ def all_done(page: Page) -> None:
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=PATIENCE)
 
 
-def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Server) -> None:
+def test_runs_arrive_and_follow_the_slider_and_a_click_on_a_method_shows_its_picture_and_its_link(
+    page: Page, server: Server
+) -> None:
     picture = opened(page, server, f"{SMALL}&tab=methods")
     steps, against = chart(page, "steps"), chart(page, "against")
     all_done(page)
@@ -41,11 +43,6 @@ def test_runs_arrive_by_themselves_and_follow_the_slider(page: Page, server: Ser
     with redrawn(picture):
         slider.press("ArrowRight")
     expect(steps).to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
-
-
-def test_a_click_on_a_method_shows_its_picture_and_its_link_and_tabs_have_links_too(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{SMALL}&tab=methods")
-    steps = chart(page, "steps")
     all_done(page)
     with redrawn(picture):
         steps.get_by_role("button", name="Show DWORK").click()

@@ -25,9 +25,8 @@ def test_every_page_is_in_the_catalogue() -> None:
     assert set(PAGES) <= set(CATALOGUE)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "dpm" else pytest.param(name, marks=pytest.mark.slow) for name in PAGES]
-)
+@pytest.mark.slow  # of one page, test_app_faults asks in every run
+@pytest.mark.parametrize("name", PAGES)
 def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_path: Path, name: str) -> None:
     address, process = start_server(APP, tmp_path / "log")
     try:

@@ -1,9 +1,9 @@
 """Many runs in a real browser: they play and stop, are stepped one by one, and never move by themselves."""
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Server, visitor
+from tests.browser.conftest import Server
 
 pytestmark = pytest.mark.browser
 
@@ -15,8 +15,10 @@ def opened(page: Page, server: Server) -> Locator:
     return picture
 
 
-def test_runs_play_and_stop_and_are_stepped_without_the_server(page: Page, server: Server) -> None:
+def test_runs_play_and_stop_only_when_asked_to_and_without_the_server(page: Page, server: Server) -> None:
     picture = opened(page, server)
+    page.wait_for_timeout(1500)
+    expect(picture.locator(".frame-label")).to_have_text("Run 1 of 30")  # nothing moves by itself
     dots = page.locator(".dpviz-live[data-dpviz-key=outcome-dots]")
     expect(dots).to_have_attribute("data-dpviz-frame", "0", timeout=30_000)
     page.context.set_offline(True)
@@ -33,18 +35,10 @@ def test_runs_play_and_stop_and_are_stepped_without_the_server(page: Page, serve
     expect(dots).to_have_attribute("data-dpviz-frame", after)
     page.keyboard.press("End")
     expect(picture.locator(".frame-label")).to_have_text("Run 30 of 30")
-
-
-def test_nothing_moves_unless_it_is_asked_to(browser: Browser, server: Server) -> None:
-    context = visitor(browser, viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
-    page = context.new_page()
-    picture = opened(page, server)
-    page.wait_for_timeout(1500)
-    expect(picture.locator(".frame-label")).to_have_text("Run 1 of 30")
+    page.emulate_media(reduced_motion="reduce")
+    page.wait_for_timeout(500)
     drawn = int(picture.get_attribute("data-dpviz-frames") or 0)
-    picture.locator("canvas").focus()
-    page.keyboard.press("ArrowRight")
-    expect(picture.locator(".frame-label")).to_have_text("Run 2 of 30")
+    page.keyboard.press("ArrowLeft")
+    expect(picture.locator(".frame-label")).to_have_text("Run 29 of 30")
     page.wait_for_timeout(500)
     assert int(picture.get_attribute("data-dpviz-frames") or 0) <= drawn + 2, "a step is one picture, no glide"
-    context.close()

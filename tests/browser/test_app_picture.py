@@ -5,7 +5,19 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import Server, behind, go_to, opened, press, redrawn, scene_of, switch, tables, unfold
+from tests.browser.test_app import (
+    Server,
+    behind,
+    go_to,
+    opened,
+    picture_of,
+    press,
+    redrawn,
+    scene_of,
+    switch,
+    tables,
+    unfold,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -89,15 +101,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_be_visible()
 
 
-def test_what_the_public_sees_never_depends_on_the_switch_s_history(page: Page, server: Server) -> None:
-    picture = opened(page, server, "mode=published")  # of every page as it opens, tests/pages compare all that is sent
-    audience(page, picture, "Public")
-    switched = scene_of(picture)
-    picture = opened(page, server, "mode=published&audience=public")
-    assert scene_of(picture) == switched
-
-
-def test_steps_play_and_stop_and_the_cost_chart_follows(page: Page, server: Server) -> None:
+def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(page: Page, server: Server) -> None:
     picture = opened(page, server, "mode=published")
     chart = page.locator(".dpviz-live[data-dpviz-key=cost]")
     canvas = picture.locator("canvas")
@@ -121,9 +125,7 @@ def test_steps_play_and_stop_and_the_cost_chart_follows(page: Page, server: Serv
     expect(chart).to_have_attribute("data-dpviz-frame", stopped)
     expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")  # all of it without the server
 
-
-def test_zoom_frame_and_isolation_stay_while_epsilon_moves_and_a_layer_is_hidden(page: Page, server: Server) -> None:
-    picture = opened(page, server, "mode=published")
+    # Zoom, frame and isolation stay while ε moves and a layer is hidden.
     picture.get_by_role("button", name="Zoom in").click()
     picture.get_by_role("button", name="Zoom in").click()
     go_to(picture, SECOND_ZONE, re.compile("Iteration 2 of .*: zone"))
@@ -143,3 +145,10 @@ def test_zoom_frame_and_isolation_stay_while_epsilon_moves_and_a_layer_is_hidden
     assert "Sampling zone" in tables(picture)
     picture.get_by_role("button", name="Sampling zone").click()
     assert "Sampling zone" not in tables(picture)
+
+    # What the public sees never depends on what was done before: tests/pages compare all that is sent.
+    audience(page, picture, "Public")
+    switched, link = scene_of(picture), page.url
+    page.goto("about:blank")
+    page.goto(link)
+    assert scene_of(picture_of(page)) == switched

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
+from tests.browser.test_app import switch
 
 pytestmark = pytest.mark.browser
 
@@ -19,9 +20,15 @@ def opened(page: Page, server: Server, more: str = "") -> Locator:
 
 def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, server: Server) -> None:
     picture = opened(page, server)
+    main = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    before = int(main.get_attribute("data-dpviz-drawn") or 0)
+    page.get_by_role("slider", name="ε").first.press("ArrowRight")  # of the page: nothing is sent again
+    expect(main).to_have_attribute("data-dpviz-drawn", str(before + 1))
+    page.wait_for_timeout(1200)
     chart = page.locator(".dpviz-live[data-dpviz-key=over-cost]")
     label = picture.locator(".frame-label")
     expect(label).to_have_text("ε = 1")
+    expect(picture).to_have_attribute("data-dpviz-drawn", "1")
     page.context.set_offline(True)
     step = picture.get_by_role("slider", name="Step")
     step.press("End")
@@ -38,22 +45,11 @@ def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, s
     expect(picture).to_have_attribute("data-dpviz-drawn", "1")
 
 
-def test_while_the_slider_moves_nothing_is_sent_again(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    main = page.locator(".dpviz-live[data-dpviz-key=picture]")
-    before = int(main.get_attribute("data-dpviz-drawn") or 0)
-    page.get_by_role("slider", name="ε").first.press("ArrowRight")
-    expect(main).to_have_attribute("data-dpviz-drawn", str(before + 1))
-    page.wait_for_timeout(1200)
-    expect(picture).to_have_attribute("data-dpviz-drawn", "1")
-
-
-def test_the_public_sees_no_release_that_nobody_paid_for(page: Page, server: Server) -> None:
-    page.goto(f"{server('app.py')}/convergent_kmeans?n=600&tab=play&audience=public")
-    expect(page.get_by_text("Each ε is a separate release")).to_be_visible(timeout=30_000)
-    expect(page.locator(".dpviz-live[data-dpviz-key=over]")).to_have_count(0)
-
-
-def test_the_published_method_plays_its_steps_budget(page: Page, server: Server) -> None:
+def test_the_published_method_plays_its_steps_budget_and_the_public_sees_no_release_that_nobody_paid_for(
+    page: Page, server: Server
+) -> None:
     picture = opened(page, server, "&mode=published")
     expect(picture.locator(".frame-label")).to_have_text(re.compile(r"^ε = [\d.]+$"))
+    switch(page, "Public")
+    expect(page.get_by_text("Each ε is a separate release")).to_be_visible(timeout=30_000)
+    expect(picture).to_have_count(0)

@@ -90,18 +90,27 @@ TABLES = {
 }
 
 
-def test_nothing_uploaded_is_written_or_logged(page: Page, watched: tuple[str, Path, Watch]) -> None:
+def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
+    page: Page, watched: tuple[str, Path, Watch]
+) -> None:
     address, log, watch = watched
     before = files_of(ROOT)
     page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction")
     picture_of(page)
     choose_data(page, "Upload a file…")
     expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    page.route("**/_stcore/upload_file/**", lambda route: route.abort("connectionreset"))
+    give(page, csv(), f"{MARK}.csv")
+    uploader = page.get_by_test_id("stFileUploader").first
+    expect(uploader.get_by_text(re.compile("error|failed", re.I)).first).to_be_visible(timeout=SLOW)
+    page.unroute_all()
+    uploader.get_by_role("button", name=re.compile("remove|delete", re.I)).click()
     for kind, made in TABLES.items():
         give(page, made(), f"{MARK}.{kind}")
         if kind == next(iter(TABLES)):
             bound(page)  # for the same columns of the other files, too
         picture = picture_of(page)
+        expect(page.get_by_text("Releases of these records in this session")).to_be_visible()
         with redrawn(picture):
             page.get_by_role("button", name="New noise").click()
         kinds = ("svg", "png", "html", "csv", "json", "py") if kind == "csv" else ("csv", "json")

@@ -24,7 +24,9 @@ def image(picture: Locator) -> str:
     return str(picture.locator("canvas").evaluate("canvas => canvas.toDataURL()"))
 
 
-def test_a_drag_turns_at_once_and_then_the_link_and_keys_turn_too(page: Page, server: Server) -> None:
+def test_a_drag_turns_at_once_as_the_server_does_and_then_the_link_and_keys_turn_too(
+    page: Page, server: Server
+) -> None:
     picture = opened(page, server)
     before = image(picture)
     box = picture.locator("canvas").bounding_box()
@@ -43,11 +45,9 @@ def test_a_drag_turns_at_once_and_then_the_link_and_keys_turn_too(page: Page, se
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Shift+ArrowUp")
     page.wait_for_url(re.compile(r"yaw=-15&pitch=50"), timeout=15_000)
+    page.wait_for_timeout(800)
 
-
-def test_the_browser_turns_as_the_server_does(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    picture.locator("canvas").focus()
+    # The browser turns as the server does.
     picture.get_by_role("slider", name="Step").press("Home")
     page.wait_for_timeout(400)
     picture.locator("canvas").focus()

@@ -69,7 +69,9 @@ def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Loc
     return picture_of(page)
 
 
-def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, server: Server) -> None:
+def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link_and_its_columns_are_chosen(
+    page: Page, server: Server
+) -> None:
     content = csv()
     picture = uploaded(page, server, content)
     assert len(tables(picture)["Released center"]) == 5
@@ -101,9 +103,6 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link(page: Page, se
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_have_count(0)
     assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
 
-
-def test_columns_can_be_chosen(page: Page, server: Server) -> None:
-    picture = uploaded(page, server, csv())
     scene = scene_of(picture)
     behind(page, "data")
     page.get_by_role("combobox", name="Features").click()
@@ -169,19 +168,19 @@ def test_a_hostile_link_is_only_text(page: Page, server: Server) -> None:
     expect(page.locator("img[src=x]")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_set_is_taken_from_the_gallery(page: Page, server: Server, width: int) -> None:
+def test_a_set_is_taken_from_the_gallery_on_every_width(page: Page, server: Server) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     picture = opened(page, server)
-    page.set_viewport_size({"width": width, "height": 844})
-    with redrawn(picture):
-        behind(page, "data")
-        page.get_by_role("button", name="Gallery", exact=True).click()
-        pictures = page.locator(".dpviz-gallery img")
-        expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)
-        assert pictures.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.get_by_role("button", name="Use Wine").click()
-    assert parse_qs(urlsplit(page.url).query)["data"] == ["wine"]
+    for width, title, name in ((390, "Wine", "wine"), (1280, "Iris flowers", "iris")):
+        page.set_viewport_size({"width": width, "height": 844})
+        with redrawn(picture):
+            behind(page, "data")
+            page.get_by_role("button", name="Gallery", exact=True).click()
+            pictures = page.locator(".dpviz-gallery img")
+            expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)
+            assert pictures.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.get_by_role("button", name=f"Use {title}").click()
+        assert parse_qs(urlsplit(page.url).query)["data"] == [name]
     assert not [url for url in asked if not url.startswith((server(APP), "data:", "blob:"))]

@@ -68,7 +68,7 @@ def test_two_pictures_are_scrubbed_together(page: Page, server: Server) -> None:
     assert (leader.get_attribute("data-dpviz-drawn"), follower.get_attribute("data-dpviz-drawn")) == ("1", "1")
 
 
-@pytest.mark.parametrize("other", [3, 9])
+@pytest.mark.parametrize("other", [3, pytest.param(9, marks=pytest.mark.slow)])
 def test_a_follower_with_more_or_fewer_frames_stops_at_its_last(page: Page, server: Server, other: int) -> None:
     leader = opened(page, server, "leader", f"case=pair&n=100&frames=6&other={other}")
     follower = page.locator(".dpviz-live[data-dpviz-key=follower]")

@@ -129,8 +129,10 @@ def test_the_table_says_what_the_picture_shows(page: Page, server: Server) -> No
     expect(picture.locator("caption", has_text="A refused step")).to_have_count(1)
 
 
-def test_the_tooltip_names_the_nearest_mark(page: Page, server: Server) -> None:
+def test_the_picture_has_words_and_its_tooltip_names_the_nearest_mark(page: Page, server: Server) -> None:
     picture = opened(page, server)
+    expect(picture.get_by_role("img", name="600 records in five clusters and five released centers.")).to_be_visible()
+    expect(picture.locator("figcaption")).to_have_text("Five clusters. Grey is secret, blue is released.")
     page.mouse.move(*on_canvas(picture, 0.02, 0.02))
     page.mouse.move(*on_canvas(picture, *centers()[1]))
     tip = picture.locator(".tip")
@@ -149,9 +151,3 @@ def test_text_from_data_stays_text(page: Page, server: Server) -> None:
     assert picture.locator("img, script, b").count() == 0
     assert page.evaluate("globalThis.hacked") is None
     assert "<img" in (picture.locator("figcaption").text_content() or "")
-
-
-def test_the_picture_has_words(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    expect(picture.get_by_role("img", name="600 records in five clusters and five released centers.")).to_be_visible()
-    expect(picture.locator("figcaption")).to_have_text("Five clusters. Grey is secret, blue is released.")

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from dpviz.ui.data.drawing import started
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server import background
 from dpviz.ui.server.background import Background, Job
+from tests.ui.server.tasks import broken, dies_until, killed, niceness, slow, total, wrong
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
 
@@ -21,27 +21,6 @@ WAIT = 60.0  # s; a machine under load starts a process slowly
 def source(key="set", *, uploaded=False, n=5):
     points = np.random.default_rng(0).random((n, 2))
     return Source(Dataset(points, None, Box.cube(0, 1, 2), ("a", "b"), "title"), (key,), (), uploaded)
-
-
-def total(points, box, factor):
-    return factor * float(points.sum()), box.d, os.getpid()
-
-
-def slow(points, box, seconds):  # noqa: ARG001 (every task gets the records)
-    time.sleep(seconds)
-    return seconds
-
-
-def broken(points, box, message):  # noqa: ARG001
-    raise ValueError(message)
-
-
-def wrong(points, box):
-    raise RuntimeError(f"{points} {box}")  # not words for a reader: it could carry records
-
-
-def killed(points, box):  # noqa: ARG001
-    os._exit(1)
 
 
 @pytest.fixture(scope="module")
@@ -141,19 +120,6 @@ def test_a_process_that_dies_is_replaced(shared):
 def test_the_process_gives_way_to_everybody(shared):
     (priority,) = finished(shared, source(), [Job(niceness, ())], {}).found
     assert priority == 19
-
-
-def niceness(points, box):  # noqa: ARG001
-    return os.nice(0)
-
-
-def dies_until(points, box, folder, times):  # noqa: ARG001
-    """Die as often as that, then answer: what a full memory does."""
-    done = len(list(Path(folder).iterdir()))
-    if done < times:
-        (Path(folder) / str(done)).touch()
-        os._exit(1)
-    return done
 
 
 def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):

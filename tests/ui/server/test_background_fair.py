@@ -7,15 +7,10 @@ import pytest
 
 from dpviz.ui.server import background
 from dpviz.ui.server.background import MOST_AHEAD, Background, Job
+from tests.ui.server.tasks import timed
 from tests.ui.server.test_background import WAIT, source
 
 MANY, FEW = 500, 40
-SECONDS = 0.002  # of one job
-
-
-def timed(points, box, number):  # noqa: ARG001 (every task gets the records)
-    time.sleep(SECONDS)
-    return time.monotonic()
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dpviz.ui.server import worker
 from dpviz.ui.server.background import Background, Job
-from tests.ui.server.test_background import WAIT, finished, killed, source
+from tests.ui.server.tasks import killed, rested
+from tests.ui.server.test_background import WAIT, finished, source
 
 ROOT = Path(__file__).resolve().parents[3]
 # What `multiprocessing` does in a new process, and what the process then is sent.
@@ -95,11 +96,6 @@ def test_without_a_limit_readers_would_take_all_of_it(monkeypatch):
     assert rest[1] - rest[0] > 110.0
     rests = lived(everywhere, 60.0, monkeypatch)
     assert 25.0 < sum(end - begin for begin, end in rests) < 45.0
-
-
-def rested(points, box, number):  # noqa: ARG001 (every task gets the records)
-    time.sleep(0.2)
-    return worker._pause.rested
 
 
 def test_the_process_rests_when_a_move_is_reported(shared):

@@ -5,7 +5,7 @@ It is about one exact record: all of it is the curator's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import qmc
@@ -145,8 +145,3 @@ def known_of(partitions: FloatArray, others: Points) -> tuple[FloatArray, FloatA
     shape = (len(partitions), k, partitions.shape[2])
     counts = np.array([each.nonprivate_counts for each in found]).reshape(shape[:2])
     return counts, np.array([each.nonprivate_sums for each in found]).reshape(shape)
-
-
-def with_mode(params: Params, mode: str) -> Params:
-    """Return the parameters in another mode; repaired mode has one orientation only."""
-    return replace(params, mode=mode, orientation="past" if mode == "repaired" else params.orientation)

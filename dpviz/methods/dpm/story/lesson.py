@@ -12,7 +12,6 @@ from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 N_RUNS = 20  # noise seeds 0 to 19
 N_CUTS = 40
 FULL, FEW = 5_000, 1_000  # records
-N_HEAPS = 5  # of the set
 N_LEVELS = 8  # of counts, as in the paper: τ = 7 levels of cuts and the root
 
 

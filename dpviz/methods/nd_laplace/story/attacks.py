@@ -20,7 +20,6 @@ from dpviz.stories.view import View
 
 CELLS = {1: (200,), 2: (80, 80)}  # of the public grid that places are looked for on
 N_ROUNDS = 2000  # of the two-place game in each world
-MOST_D = max(CELLS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

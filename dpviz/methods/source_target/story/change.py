@@ -60,11 +60,6 @@ class SourceChange:
         first, second = self.shared
         return float(np.linalg.norm(first - second, axis=1).max(initial=0.0))
 
-    @property
-    def n_flipped(self) -> int:
-        """How many targets have a released point on one side only."""
-        return len(np.setxor1d(self.before.release.origins, self.after.release.origins))
-
 
 def change(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> SourceChange:
     """Take record `row` of the source (m, d) away, or move it to `place` (d,), data units, and run both with one seed.

@@ -16,7 +16,7 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, at_most, attacker, is_right, number
+from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.compare.no_data import NO_DATA, TERM, level_lines, level_of, no_data_fact
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
@@ -220,15 +220,6 @@ def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
     words = f"ε = {number(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
     words += f", δ = {number(delta)}" if delta > 0 else ""
     return f"{'proved' if proved else 'claimed, not proved'}: {words}, {NEIGHBORS[row[f'{part}_adjacency']]}"
-
-
-def odds_words(row: Row, *, bounds_public: bool = True) -> str:
-    """Say what a run's guarantee lets an attacker reach."""
-    if row["proved_epsilon"] is None or not bounds_public:
-        return "No limit is established."
-    odds = at_most(attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"])))
-    where = " between two places one unit apart" if row["proved_per_distance"] else ""
-    return f"With secret noise an attacker {' '.join(is_right(odds))}{where} (coin flip: 50)."
 
 
 def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, Any]]:

@@ -93,6 +93,7 @@ def test_the_command_writes_every_row_and_the_same_again(folder, tmp_path):
     assert runs == {METHODS[name]: 6 if name == KMEANS else 2 for name in METHODS}  # the last set: 3 a draw, 2 draws
 
 
+@pytest.mark.slow  # tests/tools/sweep and source_target's tables are made by two processes in every run
 def test_runs_do_not_depend_on_the_number_of_processes(folder):
     tasks = [((1, 2, run), (1.0,)) for run in range(2)]
     alone, shared = (set_runs(SMALL[2], folder, tasks, jobs=jobs) for jobs in (1, 2))

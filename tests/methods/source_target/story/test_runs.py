@@ -40,7 +40,6 @@ def test_both_runs_have_the_same_noise(method, place):
 
 def test_a_record_moves_an_average_of_t_by_no_more_than_its_share():
     seen = change.change(PAIR.source, PAIR.box, params(method="nas"), 17, None, 3)
-    assert seen.n_flipped == 0
     assert 0 <= seen.farthest <= 2 * PAIR.ball.radius / 50 + 1e-12
 
 
