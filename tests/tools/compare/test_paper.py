@@ -15,6 +15,7 @@ from dpviz.tools.compare import document, story
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.story import paper, ranking
 from dpviz.tools.compare.story.answer import Least, Recommendation
+from dpviz.tools.compare.story.paper_promises import Promise
 from tests.tools.compare.decision import table_after
 from tests.tools.compare.test_document import words_of
 from tests.tools.compare.test_story import row
@@ -52,7 +53,7 @@ def known(epsilon=AT, rows=ROWS):
         claim = Claim(epsilon, 0.0, Adjacency.ADD_REMOVE, f"proof of {key}")
         stated = replace(claim, reference=f"paper of {key}")
         is_proved = rows[key][0]["proved_epsilon"] is not None
-        return paper.Promise(key, NAMES[key], label_of(Guarantee(stated, claim if is_proved else None), contents))
+        return Promise(key, NAMES[key], label_of(Guarantee(stated, claim if is_proved else None), contents))
 
     bounds = (("lon", "0 to 30 km"), ("age", "0 to 120 years"))
     promises = tuple(promise(key) for key in rows)
@@ -167,7 +168,7 @@ def test_a_distance_is_said_with_its_odds():
     claim = Claim(1.0, 0.0, Adjacency.REPLACE, "law", per_distance=True)
     for words, said in (("28,000 m", "28,000 m apart"), ("range of a feature", "one range of a feature apart")):
         contents = Contents("Where one person is.", (), ("Records",), distances=((1.0, words),))
-        promise = paper.Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
+        promise = Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
         text = document.markdown(paper.public_paper(replace(known(), promises=(promise,))))
         assert f"ε = 1 per {words}" in text
         assert f"at most 74 in 100, between two places {said}" in text

@@ -24,7 +24,8 @@ from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pi
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story import Rows, paper, ranking
 from dpviz.tools.compare.story.answer import Recommendation
-from dpviz.tools.compare.story.paper import Found, Promise, PublicFacts
+from dpviz.tools.compare.story.paper import Found, PublicFacts
+from dpviz.tools.compare.story.paper_promises import Promise
 from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import state
