@@ -42,7 +42,7 @@ def size_differs(n_public: int | None, adjacency: Adjacency) -> str:
     """Say, as part of a sentence, what a run does otherwise than a source that takes n as known; "" for nothing."""
     if n_public is not None or adjacency is Adjacency.REPLACE:
         return ""
-    return f"{100.0 * SIZE_SHARE:g} % of ε counts the records, whose number the paper takes as known"
+    return f"{100.0 * SIZE_SHARE:g} % of ε counts the records"
 
 
 def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ BATCH = 20_000  # rows that are unpacked at a time
 MAX_PAGES = 100_000  # ours; a file has a few for each column
 MAX_DEPTH = 8  # of structures in the head of a page
 WAY_OUT = "Save the table again as Parquet or CSV."
+GEO = b"geo"  # the name under which a GeoParquet file describes its columns of shapes
+PLACES = "To use the places in it, save the points as GeoJSON, or as two columns of latitude and longitude."
 
 # Kinds of value in Thrift's compact protocol, in which heads of pages are written.
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
@@ -33,9 +35,9 @@ def read_parquet(data: bytes) -> Columns:
         file = _opened(data)
         flat = [i for i, kind in enumerate(file.schema_arrow.types) if _is_number(kind) or _is_text(kind)]
         names, notes = column_names(file.schema_arrow.names)
-        skipped = [name for i, name in enumerate(names) if i not in flat]
+        left_out = [_left_out(name, file.schema_arrow, i) for i, name in enumerate(names) if i not in flat]
         if not flat:
-            raise TableError(f"No column held numbers or texts, but at least one must. {WAY_OUT}")
+            raise TableError(f"No column held numbers or texts, but at least one must. {left_out[0]} {WAY_OUT}")
         chunks = list(_batches(file, flat))
         n_rows = sum(batch.num_rows for batch in chunks)
         numbers, texts = _collected(chunks, [names[i] for i in flat])
@@ -44,8 +46,17 @@ def read_parquet(data: bytes) -> Columns:
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
         # What pyarrow says can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
-    left_out = tuple(f"Column {shown(name)} holds neither numbers nor text and was left out." for name in skipped)
     return _columns(tuple(names[i] for i in flat), n_rows, numbers, texts, (*notes, *left_out))
+
+
+def _left_out(name: str, schema: Any, place: int) -> str:
+    """Say that a column is not read, and how what is in it can be; shapes are binary, or points in two numbers."""
+    kind = schema.types[place]
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    has_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_struct(kind)
+    if has_bytes and GEO in (schema.metadata or {}):
+        return f"Column {shown(name)} holds shapes (GeoParquet) and was left out. {PLACES}"
+    return f"Column {shown(name)} holds neither numbers nor text and was left out."
 
 
 def _opened(data: bytes) -> Any:

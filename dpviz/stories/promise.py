@@ -38,7 +38,7 @@ def delta_words(claim: Claim) -> str:
     if claim.mean_delta is None:
         return f", δ = {ceiled(claim.delta)}"
     mean, own = ceiled(claim.mean_delta), ceiled(claim.delta)
-    return f", δ = {mean} on average over the noisy count" + (f", {own} for this one" if own != mean else "")
+    return f", δ = {mean} on average over the noisy count" + (f", {own} in this run" if own != mean else "")
 
 
 def _words(claim: Claim) -> str:

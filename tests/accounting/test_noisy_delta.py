@@ -52,7 +52,7 @@ def test_a_card_states_it_before_the_number_s_own(name):
     assert claim.a_priori_delta == claim.mean_delta
     assert claim.delta <= LEAST_RECORDS**-1.5
     words = numbers_of(claim)
-    assert words.index("on average over the noisy count") < words.index("for this one")
+    assert words.index("on average over the noisy count") < words.index("in this run")
 
 
 @pytest.mark.parametrize("name", FOLLOWING)

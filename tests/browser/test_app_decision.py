@@ -5,29 +5,21 @@ Every claim of the paper is held against the file's own rows, scikit-learn, and 
 
 import csv
 import io
-import math
 import re
-from collections.abc import Mapping
-from statistics import median
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pyproj import Geod
-from sklearn.cluster import KMeans
 
 from dpviz.core import Box, FloatArray
 from dpviz.data import Dataset, read_table
-from dpviz.tools.compare import trials
 from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.search import EPSILONS, CostSearch, searched
-from dpviz.tools.compare.trials import TrialPart
 from tests.browser.conftest import visitor
 from tests.browser.test_app import APP, SLOW, Server, picture_of
 from tests.browser.test_app_uploads import give
-from tests.tools.compare.test_paper import table_after
+from tests.tools.compare.decision import Decision, check, decided, plain_of, table_after
 
 pytestmark = pytest.mark.browser
 
@@ -39,9 +31,16 @@ KEYS = ("su", "eugkm")
 KNOBS: dict[str, object] = {f"with_{key}": int(key in KEYS) for key in ENTRIES}
 KNOBS |= {"n_clusters": N_CLUSTERS, "compare_runs": N_RUNS, "aim_share": "0.5"}
 LINK = "&".join(f"{name}={value}" for name, value in KNOBS.items())
-FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}  # of Compare's shorter grid
-# Of every page, tests/pages see to it that a link with the choices needs the file alone.
-PAGES = ("Home", "Morse processing", "Audit", "Compare")
+PAGES = (
+    "Home",
+    "Convergent k-means",
+    "DPM",
+    "Morse processing",
+    "nD-Laplace",
+    "Source-target clustering",
+    "Audit",
+    "Compare",
+)
 
 
 def city() -> bytes:
@@ -58,7 +57,7 @@ def city() -> bytes:
     return ("lat,lon,age,income\n" + "\n".join(map(",".join, cells))).encode()
 
 
-def told(content: bytes) -> tuple[FloatArray, int, Dataset]:
+def table_of(content: bytes) -> tuple[FloatArray, int, Dataset]:
     """Return the complete rows (n, 2) of the file, how many others there are, and the data set that is expected."""
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     whole = np.array([[float(row["lat"]), float(row["lon"])] for row in rows if row["lat"] and row["lon"]])
@@ -83,7 +82,7 @@ def mended(page: Page, content: bytes) -> None:
         page.keyboard.type(str(high))
         page.keyboard.press("Enter")
         page.wait_for_timeout(300)  # the run that takes the value
-    whole, n_left_out, _ = told(content)
+    whole, n_left_out, _ = table_of(content)
     assert min(len(whole), n_left_out) > 50
     page.get_by_role("button", name=f"Drop these {n_left_out} rows").click(timeout=SLOW)
 
@@ -98,9 +97,9 @@ def pinned(page: Page) -> None:
     expect(page.get_by_text(re.compile("^Chosen: EUGkM")).first).to_be_visible(timeout=SLOW)
 
 
-def check(text: str, answer: str, content: bytes) -> None:
+def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
     """Hold what the paper says against the file's rows, geodesics, scikit-learn, and runs that are made here."""
-    whole, n_left_out, data = told(content)
+    whole, n_left_out, _ = table_of(content)
     outside = ((whole < [SOUTH, WEST]) | (whole > [NORTH, EAST])).any(axis=1).sum()
     plain = text.replace("\\", "")
     assert outside > 5
@@ -112,50 +111,14 @@ def check(text: str, answer: str, content: bytes) -> None:
     sides = sphere.inv(WEST, SOUTH, EAST, SOUTH)[2], sphere.inv(WEST, SOUTH, WEST, NORTH)[2]
     assert 0.5 * max(sides) <= reach <= 1.05 * 0.5 * max(sides), "the box, rounded outward to two digits"
 
-    floor = KMeans(N_CLUSTERS, n_init=20, random_state=0).fit(data.points).inertia_
-    (epsilon,) = {float(each) for each in re.findall(r"ε = ([\d.]+\d|\d+) throughout", plain)}
-    made = {
-        (key, at): trials.rows(data.points, data.box, None, TrialPart(key, at, N_CLUSTERS, 5, 0, N_RUNS, data.n))
-        for key in KEYS
-        for at in sorted({*FIRST_EPSILONS, epsilon})
-    }
-    costs = {at: median(row["inertia"] for row in rows) / floor for at, rows in made.items()}
-    head, *lines = table_after(text, "ε against cost")
-    names = {ENTRIES[key].name: key for key in KEYS}
-    first, second = (names[cell.removesuffix(": cost")] for cell in head[1::2])
-    lines = [line for line in lines if len(line) == len(head)][: len(FIRST_EPSILONS | {epsilon})]
-    assert [float(line[0]) for line in lines] == sorted(FIRST_EPSILONS | {epsilon})
-    for line in lines:
-        at = float(line[0])
-        for key, cost, odds in ((first, *line[1:3]), (second, *line[3:])):
-            # Three digits of the paper, and a reference that is the best of fewer starts.
-            assert float(cost.split()[0]) == pytest.approx(costs[key, at], abs=0.0051, rel=0.006), (key, line)
-            assert odds.split(" in ")[0] == str(math.ceil(100 * math.exp(at) / (1 + math.exp(at))))
-
-    best = recommended(data, made)
-    assert best == (first, epsilon)
-    assert f"Release with {ENTRIES[first].name} at ε = {epsilon:g}." in plain
+    first, epsilon = told.first, told.epsilon
     assert f"cost in half of the runs: {epsilon:g}, with {ENTRIES[first].name}" in answer
     assert answer in plain
-    (percent,) = re.findall(r"Its median cost is ([\d.]+) % more than without privacy", plain)
-    assert 1 + float(percent) / 100 == pytest.approx(costs[first, epsilon], abs=0.006)
     told_pins = table_after(text, "Pinned runs")[1:3]
     for key, (run, cost, *_, seed) in zip(KEYS, told_pins, strict=True):
         assert run == f"{ENTRIES[key].name}, ε = 1"
-        (row,) = [row for row in made[key, 1.0] if row["noise_seed"] == int(seed)]
-        assert float(cost) == pytest.approx(row["inertia"] / floor, abs=0.0051, rel=0.006)
-
-
-def recommended(data: Dataset, made: Mapping[tuple[str, float], list[dict[str, Any]]]) -> tuple[str, float]:
-    """Go through the search again, from the same first runs on; return the method and ε that it ends with."""
-    start = {key: [row for at in sorted(FIRST_EPSILONS) for row in made[key, at]] for key in KEYS}
-    floor = min(row["floor_inertia"] for rows in start.values() for row in rows)
-    asked = CostSearch(KEYS, EPSILONS, 1.2, 0.5, 0.95, N_CLUSTERS, 5, 0, data.n, None, floor)
-    kept: dict[TrialPart, list[dict[str, Any]]] = {}
-    while missing := [part for part in searched(asked, start, kept).parts if part not in kept]:
-        kept |= {part: trials.rows(data.points, data.box, None, part) for part in missing}
-    highs = {key: support.high for key, support in searched(asked, start, kept).supports.items()}
-    return min(((key, high) for key, high in highs.items() if high is not None), key=lambda each: each[1])
+        (row,) = [row for row in told.made[key, 1.0] if row["noise_seed"] == int(seed)]
+        assert float(cost) == pytest.approx(row["inertia"] / told.floor, abs=0.0051, rel=0.006)
 
 
 def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser, server: Server) -> None:
@@ -175,10 +138,16 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser
     words = answer.inner_text()
     pinned(page)
     page.get_by_role("tab", name="Report").click()
-    with page.expect_download(timeout=RUNS) as saved:
-        page.get_by_role("button", name="Save as Markdown").click(timeout=RUNS)
-    text = saved.value.path().read_text("utf-8")
-    check(text, words, content)
+    forms = []
+    for form in ("Markdown", "HTML"):
+        with page.expect_download(timeout=RUNS) as saved:
+            page.get_by_role("button", name=f"Save as {form}").click(timeout=RUNS)
+        forms.append(saved.value.path().read_text("utf-8"))
+    data = table_of(content)[2]
+    told = decided(data.points, data.box, KEYS, N_CLUSTERS, N_RUNS)
+    for text in (forms[0], plain_of(forms[1])):
+        check(text, told)
+        check_data(text, words, content, told)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Share", exact=True).click()
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)

@@ -1,6 +1,7 @@
 import datetime
 import decimal
 import io
+import struct
 
 import numpy as np
 import pandas as pd
@@ -151,3 +152,22 @@ def test_any_values_come_back(rows):
     values = np.array([np.nan if row[0] is None else row[0] for row in rows], dtype=float)
     wanted = np.where(np.isfinite(values), values, np.nan)
     np.testing.assert_array_equal(table.nonprivate_columns.nonprivate_numbers["a"], wanted)
+
+
+def test_shapes_are_left_out_with_what_to_do_about_them():
+    point = struct.pack("<BIdd", 1, 1, 13.4, 52.5)  # well-known binary, longitude first
+
+    def geo(columns):
+        made = pa.table(columns)
+        packed = io.BytesIO()
+        pq.write_table(made.replace_schema_metadata({"geo": '{"version": "1.1.0"}'}), packed)
+        return packed.getvalue()
+
+    columns = read_parquet(geo({"age": [30.0, 40.0], "geometry": pa.array([point, point], pa.binary())}))
+    assert columns.names == ("age",)
+    (note,) = columns.notes
+    assert "'geometry' holds shapes (GeoParquet) and was left out" in note
+    assert "GeoJSON, or as two columns of latitude and longitude" in note
+    refused(geo({"geometry": pa.array([point], pa.binary())}), "GeoJSON, or as two columns of latitude and longitude")
+    (other,) = read_parquet(written({"age": [30.0], "picture": pa.array([point], pa.binary())})).notes
+    assert "neither numbers nor text" in other

@@ -5,7 +5,6 @@ import io
 import json
 import re
 from hashlib import sha256
-from statistics import median
 
 import numpy as np
 import pytest
@@ -21,8 +20,8 @@ from dpviz.tools.compare.story import paper as compare_paper
 from dpviz.tools.compare.trials import TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
+from tests.tools.compare.decision import check, decided, falsified, plain_of
 from tests.tools.compare.test_document import words_of
-from tests.tools.compare.test_paper import table_after
 
 QUICK = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "with_eugkm": "1"}
 QUICK |= {"compare_tab": "report", "n_clusters": "3", "aim_share": "0.5", "pinned": "su", "pinned_epsilon": "3.0"}
@@ -76,28 +75,20 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     assert outside > 0
 
     points = np.clip(whole, LOW, HIGH)
-    (epsilon,) = map(float, re.findall(r"ε = ([\d.]+\d|\d+) throughout", text))
-    head, *lines = table_after(text, "ε against cost")
-    lines = [line for line in lines if len(line) == len(head)][: len({0.1, 0.3, 1.0, 3.0, 10.0, epsilon})]
-    names = {ENTRIES[key].name: key for key in ("su", "eugkm")}
-    keys = [names[head[1].removesuffix(": cost")], names[head[3].removesuffix(": cost")]]
     box = page.app.session_state["dpviz:shown"].source.dataset.box
-    assert [float(line[0]) for line in lines] == sorted({0.1, 0.3, 1.0, 3.0, 10.0, epsilon})
-    inertias, floors = {}, []
-    for key in keys:
-        for line in lines:
-            rows = compare_tasks.rows(points, box, None, TrialPart(key, float(line[0]), 3, 5, 0, 10, len(points)))
-            inertias[key, line[0]] = [row["inertia"] for row in rows]
-            floors += [row["floor_inertia"] for row in rows]
-    for line in lines:
-        for key, cell in zip(keys, (line[1], line[3]), strict=True):
-            expected = median(inertias[key, line[0]]) / min(floors)
-            assert float(cell.split()[0]) == pytest.approx(expected, abs=0.0051, rel=0.005), (key, line)
+    told = decided(points, box, ("su", "eugkm"), 3, 10)
+    for form in (text, plain_of(document.html(papers["decision"]))):
+        check(form, told)
+        for what, wrong in falsified(form, told):
+            assert wrong != form.replace("\\", ""), what
+            with pytest.raises(AssertionError):
+                check(wrong, told)
 
-    rows = compare_tasks.rows(points, box, None, TrialPart(keys[0], epsilon, 3, 5, 0, 10, len(points)))
+    epsilon = told.epsilon
+    rows = compare_tasks.rows(points, box, None, TrialPart(told.first, epsilon, 3, 5, 0, 10, len(points)))
     (run,) = [row for row in rows if row["inertia"] == sorted(row["inertia"] for row in rows)[4]]
     (trial,) = compare_tasks.trials(
-        points, box, None, TrialPart(keys[0], epsilon, 3, 5, run["noise_seed"], 1, len(points))
+        points, box, None, TrialPart(told.first, epsilon, 3, 5, run["noise_seed"], 1, len(points))
     )
     fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
     told = [line for line in text.split("## Centers of the picture")[1].split("\n") if re.match(r"\| \d", line)]
@@ -121,10 +112,11 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
     (half,) = set(map_of(Box([48.06, 11.36], [48.25, 11.72]))[1].high.tolist())
     assert list(dataset.box.high) == ([1.0, 1.0] if scaled else [half, half])
     text = document.markdown(papers["public"]).replace("\\", "")
-    assert "2: lat, lon" in text
+    assert "2, public bounds: lat" in text
     typed = "lat 48.06 to 48.25 degrees; lon 11.36 to 11.72 degrees. Typed by the curator."
     square = (
-        f"Used is the square of meters around the middle of the map: east and north -{half:,.0f} to {half:,.0f} m each"
+        f"Used is the square of meters around latitude 48.155, longitude 11.54: east and north -{half:,.0f} to "
+        f"{half:,.0f} m each"
     )
     assert f"{typed} {square}{', scaled to 0 to 1' if scaled else ''}." in text
     assert "you" not in text.split("## The data")[1].split("## ")[0].replace("your", "")

@@ -33,18 +33,20 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
 .sign { display: grid; grid-template-columns: 2fr 1fr 2fr; gap: 1.5rem; margin-top: 1.6rem; }
 .sign div { border-top: 1px solid #1c2430; padding-top: .15rem; font-size: .82rem; }
 @media print {
-  @page { size: A4; margin: 10mm 14mm; }
+  @page { size: A4; margin: 8mm 14mm; }
   body { font-size: 8.3pt; line-height: 1.24; margin: 0; max-width: none; padding: 0; }
-  h1 { font-size: 14pt; } h2 { font-size: 9.5pt; margin: 1.8mm 0 .4mm; }
+  h1 { font-size: 14pt; } h2 { font-size: 9.5pt; margin: 1.5mm 0 .3mm; }
   p, ul { margin: .4mm 0; } .strong { font-size: 10.5pt; }
   table { font-size: 7.7pt; } th, td { padding: .3mm 3mm .3mm 0; }
   .dense table { font-size: 6.6pt; } .dense { font-size: 7.2pt; }
   .note { padding: .4mm 1.5mm; } p { overflow-wrap: anywhere; }
   .dense th, .dense td { padding: .3mm 2mm .3mm 0; }
-  .small, figcaption { font-size: 7.4pt; } .wide { overflow: visible; }
+  .small, figcaption { font-size: 7.4pt; }
+  .dense .small { font-size: 6.2pt; line-height: 1.15; } .wide { overflow: visible; }
   .pictures { grid-template-columns: 1fr 1fr; } .pictures.one { grid-template-columns: 1fr; }
-  .pictures:not(.one) figure svg { max-height: 50mm; } .pictures.one figure svg { max-height: 58mm; }
-  .sign { margin-top: 7mm; }
+  li { font-size: 7.7pt; }
+  .pictures:not(.one) figure svg { max-height: 41mm; } .pictures.one figure svg { max-height: 50mm; }
+  .sign { margin-top: 8mm; }
   figure, tr, .sign, .note { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
   .appendix { break-before: page; }
 }

@@ -15,6 +15,8 @@ from dpviz.tools.compare import document, story
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.story import paper, ranking
 from dpviz.tools.compare.story.answer import Least, Recommendation
+from dpviz.tools.compare.story.paper_promises import Promise
+from tests.tools.compare.decision import table_after
 from tests.tools.compare.test_document import words_of
 from tests.tools.compare.test_story import row
 
@@ -51,7 +53,7 @@ def known(epsilon=AT, rows=ROWS):
         claim = Claim(epsilon, 0.0, Adjacency.ADD_REMOVE, f"proof of {key}")
         stated = replace(claim, reference=f"paper of {key}")
         is_proved = rows[key][0]["proved_epsilon"] is not None
-        return paper.Promise(key, NAMES[key], label_of(Guarantee(stated, claim if is_proved else None), contents))
+        return Promise(key, NAMES[key], label_of(Guarantee(stated, claim if is_proved else None), contents))
 
     bounds = (("lon", "0 to 30 km"), ("age", "0 to 120 years"))
     promises = tuple(promise(key) for key in rows)
@@ -81,17 +83,11 @@ def found(rows=ROWS, epsilon=AT, *, recommended=True):
         ),
         frontier=Picture(svg([frontier]), frontier.title, frontier.caption),
         centers=(("1", "3.5", "40"),),
+        center_columns=("lon (km)", "age (years)"),
         pinned=(("b", ROWS["b"][12]),),
         names=NAMES,
         settings=(("Clusters k", "5"),),
     )
-
-
-def table_after(text, heading):
-    """Return the cells of the first table under a heading, its head first."""
-    lines = text.split(f"## {heading}")[1].split("\n")
-    rows = [line for line in lines if line.startswith("|") and "---" not in line]
-    return [[re.sub(r"\\(.)|\*\*", r"\1", cell).strip() for cell in line.strip("|").split("|")] for line in rows]
 
 
 def by_hand(key, epsilon, rows=ROWS):
@@ -161,18 +157,18 @@ def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
         return document.markdown(paper.public_paper(replace(facts, promises=(promise,))))
 
     assert "Its authors state" not in said(same)
-    theirs = "Its authors state, of this procedure: the same; source: paper of a. |"
+    theirs = "Its authors state the same; source: paper of a. |"
     assert f"Proved: ε = 0.3 for one record added or removed; argument: proof of a. {theirs}" in said(own)
-    apart = "Its authors state, of their own procedure: the same; source: paper of a. This run differs from theirs: its"
+    apart = "Of their own procedure, its authors state the same; source: paper of a. This run differs from theirs: its"
     assert f"Proved for this run: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(other)
-    assert "of this procedure" not in said(other)
+    assert "Its authors state the same" not in said(other)
 
 
 def test_a_distance_is_said_with_its_odds():
     claim = Claim(1.0, 0.0, Adjacency.REPLACE, "law", per_distance=True)
     for words, said in (("28,000 m", "28,000 m apart"), ("range of a feature", "one range of a feature apart")):
         contents = Contents("Where one person is.", (), ("Records",), distances=((1.0, words),))
-        promise = paper.Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
+        promise = Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
         text = document.markdown(paper.public_paper(replace(known(), promises=(promise,))))
         assert f"ε = 1 per {words}" in text
         assert f"at most 74 in 100, between two places {said}" in text

@@ -66,8 +66,7 @@ LINE_CAVEAT = (
     "low end."
 )
 REPAIRS = (
-    "zones stand on noisy counts and means, and centers are drawn around these; what the paper states of its own "
-    "procedure, theorem 5, is not established"
+    "zones stand on noisy counts and means; what the paper states of its own procedure, theorem 5, is not established"
 )
 REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",

@@ -9,22 +9,23 @@ import streamlit as st
 from dpviz.core import Box, Guarantee
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
-from dpviz.plots import small_svg, svg
+from dpviz.plots import svg
 from dpviz.stories.label import label_of
-from dpviz.stories.panel import beside, number
+from dpviz.stories.panel import number
 from dpviz.tools.compare import document, story
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.no_data import no_data_ratio
 from dpviz.tools.compare.page import cards as compare_cards
+from dpviz.tools.compare.page import pictured
 from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.page.runs import compared_without, gathered, looked, pieces
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story import Rows, paper, ranking
 from dpviz.tools.compare.story.answer import Recommendation
-from dpviz.tools.compare.story.paper import Found, Promise, PublicFacts
-from dpviz.tools.compare.story.run import run_scene
+from dpviz.tools.compare.story.paper import Found, PublicFacts
+from dpviz.tools.compare.story.paper_promises import Promise
 from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
 from dpviz.tools.sweep.trial_runs import versions
 from dpviz.ui import state
@@ -32,12 +33,9 @@ from dpviz.ui.data import groups
 from dpviz.ui.export.files import named
 from dpviz.ui.export.shown import latest
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.runs import Noise, honest, words_of
+from dpviz.ui.runs import Noise, honest
 
-SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
-MARKS = "Large marks in both: centers."
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
-MOST_CENTERS = 20
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 
@@ -162,15 +160,11 @@ def _on_map(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
     units = dict.fromkeys(form.place, DEGREES)
     typed = tuple((name, _ends(*form.bounds_of(name), units.get(name, form.unit(name)))) for name in form.features)
     low, high = zip(*(form.bounds_of(name) for name in form.place), strict=True)
-    square = _ends(*_side(Box(low, high)), METER)
+    form_place, side = map_of(Box(low, high))
+    square = _ends(float(side.low[0]), float(side.high[0]), METER)
     scaled = ", scaled to 0 to 1" if form.scaling == "unit" else ""
-    return typed, f"Used is the square of meters around the middle of the map: east and north {square} each{scaled}."
-
-
-def _side(degrees: Box) -> tuple[float, float]:
-    """Return the ends of the square that a map of these (latitude, longitude) is, in meters."""
-    square = map_of(degrees)[1]
-    return float(square.low[0]), float(square.high[0])
+    middle = f"latitude {form_place.latitude:.5g}, longitude {form_place.longitude:.6g}"
+    return typed, f"Used is the square of meters around {middle}: east and north {square} each{scaled}."
 
 
 def _ends(low: float, high: float, unit: str) -> str:
@@ -244,37 +238,14 @@ def _found(
         best=best,
         answer=answer,
         rows=rows,
-        pictures=_pictures(frame, rows, known.epsilon, first, runs.get(first), exact),
+        pictures=pictured.pictures(frame, first, _median(rows, first, known.epsilon), runs.get(first), exact),
         frontier=Picture(svg([replace(frontier, title="", caption="")]), frontier.title, frontier.caption),
-        centers=_centers(runs.get(first)),
+        centers=pictured.centers(dataset, runs.get(first)),
+        center_columns=pictured.center_columns(dataset),
         pinned=_pinned(rows),
         names={key: entry.name for key, entry in ENTRIES.items()},
-        settings=_settings(question, groups.origin(frame.source, CLUSTERS, question.n_clusters)[0]),
+        settings=_settings(question, best, groups.origin(frame.source, CLUSTERS, question.n_clusters)[0]),
     )
-
-
-def _pictures(
-    frame: PageFrame, rows: Rows, epsilon: float, first: str, run: RepeatedRun | None, exact: Exact
-) -> tuple[Picture, ...]:
-    """Return the run that the paper shows, nearest to the median of its method, and the clustering without privacy."""
-    box, words = frame.source.dataset.box, words_of(frame.source)
-    unit = box.to_unit(frame.source.dataset.points)
-    found = []
-    row = _median(rows, first, epsilon)
-    if run is not None and row is not None:
-        title = f"{ENTRIES[first].name}, ε = {number(epsilon)}"
-        scene = run_scene(title, unit, box.to_unit(run.centers), run.nonprivate_labels, words)
-        said = f"The run nearest to the median: {beside(float(row['inertia_ratio']))} without privacy."
-        found.append(Picture(small_svg(scene, SMALL, "run"), title, said))
-    title = "Without privacy"
-    scene = run_scene(title, unit, box.to_unit(exact.nonprivate_centers), exact.nonprivate_labels, words)
-    found.append(Picture(small_svg(scene, SMALL, "exact"), title, f"k-means, the best of five starts. {MARKS}"))
-    return tuple(found)
-
-
-def _centers(run: RepeatedRun | None) -> tuple[tuple[str, ...], ...]:
-    centers = [] if run is None else run.centers[:MOST_CENTERS].tolist()
-    return tuple((str(i + 1), *map(number, center)) for i, center in enumerate(centers))
 
 
 def _pinned(rows: Rows) -> tuple[tuple[str, story.Row], ...]:
@@ -285,14 +256,17 @@ def _pinned(rows: Rows) -> tuple[tuple[str, story.Row], ...]:
     return tuple((key, row) for key, row in found if row is not None)
 
 
-def _settings(question: CompareQuestion, origin: str) -> tuple[tuple[str, str], ...]:
+def _settings(question: CompareQuestion, best: Recommendation | None, origin: str) -> tuple[tuple[str, str], ...]:
     last = question.seed + question.n_runs - 1
+    found = "" if best is None or best.best.value in question.epsilons else f", and {number(best.best.value)}"
+    more = "" if best is None else f"; the search for ε went on to {best.best.n_runs} runs of {best.best.name}"
     own = [(ENTRIES[key].name, dict(ENTRIES[key].entry.fields)) for key in question.entries]
     return (
         ("Clusters", origin),
-        ("Values of ε", ", ".join(map(number, question.epsilons))),
-        ("Runs", f"{question.n_runs} of each method at each ε; noise seeds {question.seed} to {last}"),
+        ("Values of ε", f"{', '.join(map(number, question.epsilons))}{found}"),
+        ("Runs", f"{question.n_runs} of each method at each ε; noise seeds {question.seed} to {last}{more}"),
         ("Start seed", str(question.start_seed)),
         ("Neighbors", story.NEIGHBORS[question.adjacency]),
         *((name, ", ".join(f"{field} = {value}" for field, value in fields.items())) for name, fields in own if fields),
+        ("All else", "each method's defaults in this version of dpviz"),
     )

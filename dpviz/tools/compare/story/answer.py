@@ -50,17 +50,29 @@ class Recommendation:
     def sentence(self) -> str:
         """Say it in one line."""
         low, high = number(self.best.low), number(self.best.value)
-        range_ = f"the runs support {low} to {high}" if self.best.low < self.best.value else "no other value is left"
+        range_ = (
+            f"the runs support {low} to {high}"
+            if self.best.low < self.best.value
+            else "the runs rule out every smaller one"
+        )
         return f"{_aim(self.limit, self.probability, people=self.people)}: {high}, with {self.best.name}; {range_}."
 
     @property
     def second(self) -> str:
         """Say what comes next, and whether the runs tell both apart; "" where nothing does."""
+        return "" if self.runner_up is None else f"Next: {self.runner_up.name}. {self.needed}"
+
+    @property
+    def needed(self) -> str:
+        """Say what the next method needs, and whether the runs tell both apart; "" where there is none."""
         if self.runner_up is None:
             return ""
-        other = self.runner_up
+        other, axis = self.runner_up, "people" if self.people else AXES[False][1]
         apart = "" if other.low > self.best.value else " The runs do not tell which of the two needs less."
-        return f"Next: {other.name}, {number(other.low)} to {number(other.value)}.{apart}"
+        range_ = number(other.value)
+        if other.low < other.value:
+            range_ = f"{number(other.low)} to {range_}"
+        return f"For the same limit it needs {f'{range_} {axis}' if self.people else f'{axis} = {range_}'}.{apart}"
 
 
 def recommendation(
@@ -95,7 +107,7 @@ def none_found(search: CostSearch) -> str:
     """Say that no method was shown to keep the limit."""
     _, axis = AXES[search.epsilon is not None]
     aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
-    return f"{aim}: not shown for any proved method up to {axis} = {number(search.values[-1])}."
+    return f"{aim}: none up to {axis} = {number(search.values[-1])} was shown to do, for any proved method."
 
 
 def where(found: Searched) -> str:

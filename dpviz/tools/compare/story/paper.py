@@ -5,15 +5,13 @@ records, and is the curator's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from dpviz.stories.label import Label, Statement
-from dpviz.stories.panel import attacker, number
+from dpviz.stories.panel import attacker, beside, number
 from dpviz.tools.compare.document import (
     Block,
     Document,
     Heading,
-    Items,
     Note,
     Pairs,
     Picture,
@@ -23,8 +21,10 @@ from dpviz.tools.compare.document import (
     Text,
 )
 from dpviz.tools.compare.story import NEIGHBORS, Row, Rows
+from dpviz.tools.compare.story import paper_promises as promises
 from dpviz.tools.compare.story import paper_tables as tables
 from dpviz.tools.compare.story.answer import Recommendation
+from dpviz.tools.compare.story.paper_promises import Promise
 from dpviz.tools.compare.story.ranking import Ranked
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
@@ -41,19 +41,15 @@ NOTHING = "No method is recommended."
 NONE_PROVED = "Nothing is proved here for these neighbors and bounds."
 SIGNATURE = ("Decided by (name and office)", "Date", "Signature")
 REFRAIN = (
-    "The runs behind this paper protect nobody: their noise follows from seeds. The release needs secret noise, is one "
-    "run, and may cost more than the median.",
-    "ε was chosen by exact results; no guarantee here covers that look at the records.",
-    "Other records, another k or another box can turn the order of the methods round.",
+    "The runs behind this paper have noise from seeds and protect nobody. The release needs secret noise, and may cost "
+    "more.",
+    "With other records, another k or another box, the order of the methods may change.",
 )
+CHOSEN = "ε was chosen by exact results; no guarantee here covers that look at the records."
 UNPROTECTED = (
     "What is true of many people stays visible: that is what the released centers say.",
     "A person's second record, and every further release of these records, adds its ε to this one.",
     "The box, k, ε and every other setting are public inputs.",
-)
-BY_WHOM = (
-    "Arguments are dpviz's own unless they name a source: they are written down in its code and checked by its tests, "
-    "not by reviewers from outside."
 )
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
 MOST_COLUMNS = 8  # that are named on the first page
@@ -61,15 +57,6 @@ COST = (
     "Sum of squared distances from each record to its nearest center, as a multiple of the cost of k-means without "
     "privacy on the same records; every method with k centers at most."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What one method promises at the ε that the paper is about."""
-
-    key: str
-    name: str
-    label: Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +100,8 @@ class Found:
     rows: Rows  # of every method, at the paper's ε and at all others
     pictures: tuple[Picture, ...]  # at the paper's ε, and without privacy
     frontier: Picture
-    centers: tuple[tuple[str, ...], ...]  # of the picture, data units
+    centers: tuple[tuple[str, ...], ...]  # of the picture
+    center_columns: tuple[str, ...]  # what their numbers are, with units
     pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
     names: Mapping[str, str]  # of the methods
     settings: tuple[tuple[str, str], ...]
@@ -140,8 +128,7 @@ def first_of(best: Recommendation | None, ranked: Sequence[Ranked]) -> str:
 
 def decision_paper(known: PublicFacts, found: Found) -> Document:
     """Return the curator's paper."""
-    shown = [each for each in known.promises if each.key in (found.first, found.second)]
-    shown.sort(key=lambda each: each.key != found.first)
+    shown = [each for each in known.promises if each.key == found.first]
     pinned = tables.pinned(found.pinned, found.names, bounds_public=known.bounds_public)
     keys = [key for key in (found.first, found.second) if key]
     costs = tables.costs(found.rows, found.names, keys, known.epsilon)
@@ -157,9 +144,9 @@ def decision_paper(known: PublicFacts, found: Found) -> Document:
         Heading("ε against cost"),
         *((costs, Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
-        Pairs(tuple((each.name, _promised(each.label)) for each in shown)),
-        Text(BY_WHOM, small=True),
-        *_protection(shown[:1], (*UNPROTECTED, *REFRAIN)),
+        Pairs(tuple((each.name, promises.promised(each.label)) for each in shown)),
+        Text(" ".join((promises.BY_WHOM, *(each.text for each in promises.own_delta(shown)))), small=True),
+        *promises.protection(shown, (*UNPROTECTED, *REFRAIN, *((CHOSEN,) if found.best is not None else ()))),
         *((Heading("Pinned runs"), pinned) if pinned.rows else ()),
         Signature(SIGNATURE),
     ]
@@ -170,7 +157,7 @@ def decision_paper(known: PublicFacts, found: Found) -> Document:
 def public_paper(known: PublicFacts) -> Document:
     """Return what anybody may read: the question, the public side of the data, and what each method promises."""
     epsilon = number(known.epsilon)
-    odds = tuple((each.name, *_odds(each.label)) for each in known.promises)
+    odds = tuple((each.name, *promises.odds(each.label)) for each in known.promises)
     blocks: list[Block] = [
         Note(OPEN),
         Heading("The question"),
@@ -182,9 +169,9 @@ def public_paper(known: PublicFacts) -> Document:
         TableBlock(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), odds),
         *((Text(LARGEST, small=True),) if any("δ" in promise for _, promise, _ in odds) else ()),
         Heading("What is proved, and by whom"),
-        Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
-        Text(BY_WHOM, small=True),
-        *_protection(known.promises, UNPROTECTED),
+        Pairs(tuple((each.name, promises.promised(each.label)) for each in known.promises)),
+        Text(promises.BY_WHOM, small=True),
+        *promises.protection(known.promises, UNPROTECTED),
         Signature(SIGNATURE),
         *_again(known),
     ]
@@ -197,14 +184,14 @@ def _made(known: PublicFacts) -> str:
 
 def _data(known: PublicFacts) -> tuple[tuple[str, str], ...]:
     given = known.typed or known.bounds
-    names = [name for name, _ in given]
+    names = [name for name, _ in given[:MOST_COLUMNS]]
     shown = [f"{name} {words}" for name, words in given[:MOST_COLUMNS]]
-    more = f" and {len(names) - MOST_COLUMNS} more" if len(names) > MOST_COLUMNS else ""
+    more = f" and {len(given) - MOST_COLUMNS} more" if len(given) > MOST_COLUMNS else ""
     bounds = f"{'; '.join(shown)}{more}. " if known.bounds_public else ""
+    columns = f"{len(given)}, public bounds: {bounds}" if bounds else f"{len(given)}: {', '.join(names)}{more}. "
     return (
-        ("Columns", f"{len(names)}: {', '.join(names[:MOST_COLUMNS])}{more}"),
-        ("Public bounds" if known.bounds_public else "Bounds", f"{bounds}{known.bounds_note} {known.square}".strip()),
-        *((("Number of centers", known.origin),) if known.origin else ()),
+        ("Columns", f"{columns}{known.bounds_note} {known.square}".strip()),
+        *((("Centers", known.origin),) if known.origin else ()),
     )
 
 
@@ -232,64 +219,11 @@ def _recommendation(known: PublicFacts, found: Found) -> list[Block]:
     second = at.get(found.second)
     runner = f"Runner-up: {found.names[found.second]}" if found.second else "There is no runner-up that is proved"
     if second is not None:
-        runner += f". At ε = {epsilon} its median cost is {tables.cost(second)}"
+        runner += f". At ε = {epsilon} its median cost is {beside(second.median)} without privacy"
         if first is not None and second.low <= first.high:
             runner += "; the two bands overlap"
-    more = f" {found.best.second}" if found.best is not None and found.best.second else ""
+    more = f" {found.best.needed}" if found.best is not None and found.best.needed else ""
     return [Text(strong, strong=True), Text(" ".join(said)), Text(f"{runner}.{more}")]
-
-
-def _odds(label: Label) -> tuple[str, str]:
-    """Return the promise that holds, or that nothing does, and its odds."""
-    if label.proved is None:
-        return f"claimed, not proved: {label.stated.numbers}", tables.NO_LIMIT
-    apart = f", between two places {_apart(label.distances[0][0])} apart" if label.distances else ""
-    return f"{label.proved.numbers}, {label.proved.neighbors}", f"{label.proved.odds}{apart}"
-
-
-def _apart(words: str) -> str:
-    """Write a distance after "places": the words of a label have a number in front, or are one of something."""
-    return words if words[:1].isdigit() else f"one {words}"
-
-
-def _promised(label: Label) -> str:
-    """Say what is proved and by which argument, and what the method's authors state of which procedure."""
-    proved, stated, differs = label.proved, label.stated, label.differs
-    whose = "their own procedure" if differs else "this procedure"
-    otherwise = f" This run differs from theirs: {differs}." if differs else ""
-    if proved is None:
-        return (
-            f"Proved: nothing. Its authors state, of {whose}: {_claimed(stated, 'source')} Not established.{otherwise}"
-        )
-    said = f"Proved{' for this run' if differs else ''}: {_claimed(proved, 'argument')}"
-    if proved == replace(stated, title=proved.title):
-        return f"{said}{otherwise or ' Nothing beyond that is claimed for it.'}"
-    alike = (proved.numbers, proved.neighbors) == (stated.numbers, stated.neighbors)
-    theirs = f"the same; source: {stated.reference.rstrip('.')}." if alike else _claimed(stated, "source")
-    return f"{said} Its authors state, of {whose}: {theirs}{otherwise}"
-
-
-def _claimed(said: Statement, what: str) -> str:
-    """Write a claim and its `what`: the argument behind it, or who states it."""
-    return f"{said.numbers} for {said.neighbors}; {what}: {said.reference.rstrip('.')}."
-
-
-def _protection(shown: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
-    """Say what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
-    names: dict[str, list[str]] = {}
-    for each in shown:
-        words = _inside(each.label.contents.protects) if each.label.proved is not None else "nothing is established."
-        names.setdefault(words, []).append(each.name)
-    said = [f"{'; '.join(whose)}: {words}" for words, whose in names.items()]
-    secret = dict.fromkeys(_inside(words) for each in shown for words in each.label.contents.secret)
-    said += [f"Not to be released: {'; '.join(secret)}."] if secret else []
-    protected = (Heading("What it protects"), Items(tuple(said))) if said else ()
-    return (*protected, Heading("What it does not protect"), Items(unprotected))
-
-
-def _inside(words: str) -> str:
-    """Write words that begin a sentence elsewhere as part of another one."""
-    return words[:1].lower() + words[1:]
 
 
 def _appendix(known: PublicFacts, found: Found) -> tuple[Block, ...]:
@@ -298,15 +232,23 @@ def _appendix(known: PublicFacts, found: Found) -> tuple[Block, ...]:
         Pictures((found.frontier,)),
         Heading("All numbers"),
         tables.numbers(found.rows, found.names, known.n_clusters),
-        Heading(f"What each method promises at ε = {number(known.epsilon)}"),
-        Pairs(tuple((each.name, _promised(each.label)) for each in known.promises)),
+        *_others(known, found),
         Heading("Methods, parameters and seeds"),
         Pairs((("Cost", COST), *found.settings)),
     ]
     if found.first and found.centers:
-        columns = ("Center", *(name for name, _ in known.bounds))
+        columns = ("Center", *found.center_columns)
         blocks += [Heading(f"Centers of the picture, {found.names[found.first]}"), TableBlock(columns, found.centers)]
     return (*blocks, *_again(known))
+
+
+def _others(known: PublicFacts, found: Found) -> tuple[Block, ...]:
+    """Say what the methods promise that the first page is not about."""
+    others = [each for each in known.promises if each.key != found.first]
+    if not others:
+        return ()
+    said = Pairs(tuple((each.name, promises.promised(each.label)) for each in others))
+    return Heading(f"What the other methods promise at ε = {number(known.epsilon)}"), said, *promises.own_delta(others)
 
 
 def _again(known: PublicFacts) -> tuple[Block, ...]:

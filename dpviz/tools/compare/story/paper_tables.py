@@ -9,7 +9,7 @@ from dpviz.stories.family_charts import BAND
 from dpviz.stories.panel import at_most, beside, number
 from dpviz.tools.compare.document import TableBlock
 from dpviz.tools.compare.no_data import NO_DATA, no_data_ratio
-from dpviz.tools.compare.story import OK, Row, Rows, guarantee_words, median_row
+from dpviz.tools.compare.story import OK, EpsilonMeaning, Row, Rows, guarantee_words, median_row, per_distance
 from dpviz.tools.compare.story.ranking import Ranked
 
 NO_LIMIT = "no limit"
@@ -33,7 +33,7 @@ def _cells(rows: Rows, key: str, epsilon: float) -> tuple[str, str]:
     row = median_row(runs)
     proved = row is not None and row["proved_epsilon"] is not None
     middle, ends = _spread(runs)
-    odds = at_most(percent(rows, key, epsilon)).removeprefix("at most ") if proved else NO_LIMIT
+    odds = at_most(percent(rows, key, epsilon)).removeprefix("at most ").split(":")[0] if proved else NO_LIMIT
     return f"{middle} ({ends})", odds
 
 
@@ -54,13 +54,14 @@ def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_
 
 
 def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock:
-    """Return the cost of every method at every ε."""
+    """Return the cost of every method at every ε; what counts per distance is named so."""
     epsilons = sorted({float(row["epsilon"]) for every in rows.values() for row in every})
     head = ("Method", *(f"ε = {number(at)}" for at in epsilons))
     lines = []
     for key, every in rows.items():
         runs = ([row for row in every if row["epsilon"] == at] for at in epsilons)
-        lines.append((names[key], *(_number(each, n_clusters) for each in runs)))
+        name = f"{names[key]} ({EpsilonMeaning.DISTANCE.words})" if per_distance(every) else names[key]
+        lines.append((name, *(_number(each, n_clusters) for each in runs)))
     without_data = no_data_ratio(rows)
     if without_data is not None:
         lines.append((NO_DATA, *(_times(without_data) for _ in epsilons)))
@@ -75,7 +76,8 @@ def _number(runs: Sequence[Row], n_clusters: int) -> str:
     counts = sorted({int(row["k_found"]) for row in runs if row["status"] == OK})
     if counts in ([], [n_clusters]):
         return f"{middle} ({ends})"
-    return f"{middle} ({ends}); {counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''} centers found"
+    found = f"{counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''}"
+    return f"{middle} ({ends}); {found} {'center' if found == '1' else 'centers'} found"
 
 
 def cost(ranked: Ranked) -> str:

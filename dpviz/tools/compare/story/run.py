@@ -23,7 +23,7 @@ def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words:
         ground.record_layer(unit, [np.asarray(labels) % N_COLORS], rows, stage),
         stage.marks("Released center", RELEASED, rows, centers[None], size=12.0),
     )
-    return Scene(
+    scene = Scene(
         title=title,
         alt=f"{words.title}: {len(centers)} released centers over the records.",
         caption="",
@@ -34,3 +34,4 @@ def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words:
         axes_public=words.box_public,
         group_names=tuple(f"cluster {i + 1}" for i in range(len(centers))),
     )
+    return ground.on_earth(scene, words, View())
