@@ -62,6 +62,7 @@ class Page:
     draw: Callable[[], None]
     knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
     title: str = ""  # of a tool; a method has its own
+    leads: bool = False  # a tool's: it stands before the methods
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
