@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from dpviz.core import Algorithm, Choices, Knob, Release, Step
 from dpviz.data import Dataset
 from dpviz.experiments.tables import ResultTable
+from dpviz.stories.course.run_chapter import RunChapter
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import AnyStory, RunContext, Story
@@ -74,6 +75,7 @@ class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
     page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
     reading: Reading | None = None
     lesson: Lesson | None = None
+    chapter: RunChapter | None = None  # of the course
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None
     paper: PaperTables | None = None

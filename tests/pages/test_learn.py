@@ -37,8 +37,6 @@ def test_all_chapters_are_walked_through():
         assert page.warnings == []
         assert page.query == {"chapter": name}
         assert chapter.question.explained(answer) not in page.said
-        assert chapter.told(chapter.control.default) not in page.said
-        before = page.hash
         right = chapter.question.right(answer)
         page.press(chapter.question.ranges[right].words)
         assert learn.lesson_panel.RIGHT in page.said
@@ -47,7 +45,6 @@ def test_all_chapters_are_walked_through():
         assert page.query == {"chapter": name, chapter.control.name: chapter.control.format(chapter.control.default)}
         assert learn.SKIP not in page.labels, "only the first guess counts"
         assert page.packed()["picture"][0]["plain"]
-        assert before
         page.press(learn.NEXT)
     assert [title.value for title in page.app.title] == [END_TITLE]
     assert all(chapter.explained in page.said for chapter in CHAPTERS.values())

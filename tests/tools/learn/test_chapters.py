@@ -6,12 +6,30 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
 
+from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
-from dpviz.stories.chapter import MOST_WORDS
+from dpviz.stories.course.chapter import MOST_WORDS
+from dpviz.stories.ledger import ledger_rows
 from dpviz.tools.learn.page import measured
-from dpviz.tools.learn.story import CHAPTERS, END, NAMES, after, after_lesson, average, coin, crowd
+from dpviz.tools.learn.story import (
+    CHAPTERS,
+    END,
+    NAMES,
+    after,
+    after_lesson,
+    audit,
+    average,
+    coin,
+    crowd,
+    decide,
+    groups,
+    leak,
+)
 from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons.panel import measured as lesson_measured
 
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "sending", "helpers", "audit")
 PROMISED += ("decide",)
@@ -21,18 +39,16 @@ def ends(knob):
     """Return the values that a chapter's control can be put to: all choices, or its ends and its default."""
     if knob.kind == "choice":
         return [value for value, _ in knob.choices]
-    return [
-        knob.parse(knob.format(value)) for value in (int(knob.low), knob.default, int(knob.high)) if value >= knob.low
-    ]
+    low, high = (int(end) if knob.kind == "int" else end for end in (knob.low, knob.high))
+    return list(dict.fromkeys((low, knob.default, high)))
 
 
 def test_chapters_stand_in_the_promised_order_and_lead_on():
-    assert tuple(name for name in PROMISED if name in CHAPTERS) == NAMES
+    assert NAMES == PROMISED
     assert [after(name) for name in NAMES] == [*NAMES[1:], END]
     assert {chapter.lesson for chapter in CHAPTERS.values()} - {""} <= set(LESSONS)
-    for name in LESSONS:
-        assert after_lesson(name) in (*NAMES, END)
-    assert after_lesson("epsilon") == "mean"
+    led = {"epsilon": "mean", "kmeans": "cuts", "dpm": "hills", "morse": "sending", "laplace": "helpers"}
+    assert {name: after_lesson(name) for name in LESSONS} == {**led, "target": "audit"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,7 +65,6 @@ def test_a_chapter_is_one_short_idea_and_asks_before_it_tells(name):
     assert asked.ranges[-1].high == math.inf
     assert "{measured}" in asked.explanation
     assert "e^" not in chapter.words + asked.explanation, "odds come first"
-    assert asked.measure() == answer, "measured again it is the same"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -116,3 +131,97 @@ def test_a_crowd_changes_the_error_and_not_the_promise():
         right = 50 * float((here < middle).mean() + (there > middle).mean())
         assert right <= 75
         assert right == pytest.approx(100 - 50 * math.exp(-math.log(3) / 2), abs=6 * 100 * 0.5 / math.sqrt(80_000))
+
+
+# Clusters, against scikit-learn and a Lloyd's algorithm of a few lines.
+
+
+def test_four_clicks_are_two_rounds_of_k_means():
+    points, centers = groups.records(), np.array(groups.START)
+    rounds, before = 0, None
+    while True:
+        labels = cdist(points, centers).argmin(axis=1)
+        if before is not None and (labels == before).all():
+            break
+        rounds, before = rounds + 1, labels
+        centers = np.stack([points[labels == k].mean(axis=0) for k in range(groups.N_GROUPS)])
+    fitted = KMeans(groups.N_GROUPS, init=np.array(groups.START), n_init=1, tol=0).fit(points)
+    assert measured("clusters").value == rounds == 2
+    assert groups.CLICK.high == 2 * rounds
+    for found in (centers, fitted.cluster_centers_):
+        np.testing.assert_allclose(groups.nonprivate_centers(), found, rtol=0, atol=1e-12)
+    assert (groups.nonprivate_labels() == fitted.labels_).all()
+
+
+def test_exact_centers_give_everyone_away_and_noisy_ones_do_not(monkeypatch):
+    for missing in range(1, groups.N + 1):
+        np.testing.assert_allclose(leak.found(missing), groups.records()[missing - 1], rtol=0, atol=1e-12)
+    assert measured("leak").value >= 12
+    noisy = groups.nonprivate_centers() + np.random.default_rng(0).normal(0.0, 0.05, (groups.N_GROUPS, 2))
+    monkeypatch.setattr(leak, "nonprivate_centers", lambda: noisy)
+    assert leak.measured().value < 6.0, "the same question would have another answer"
+
+
+# Methods: the functions of their lessons, whose oracles stand in tests/ui/test_lessons.py; and the shared budget.
+
+
+@pytest.mark.parametrize(
+    ("chapter", "lesson", "step"), [("cuts", "dpm", 1), ("sending", "laplace", 1), ("helpers", "target", 2)]
+)
+def test_a_method_measures_what_its_lesson_does(chapter, lesson, step):
+    assert measured(chapter) == lesson_measured(lesson, step)
+
+
+def test_moons_are_counted_at_both_budgets():
+    found = measured("hills")
+    assert (found.value, found.words["few"]) == (
+        lesson_measured("morse", 1).value,
+        lesson_measured("morse", 2).words["measured"],
+    )
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 30])
+def test_rounds_share_the_budget_equally(rounds):
+    method = CATALOGUE["convergent_kmeans"]
+    dataset, params = method.chapter.made(), method.Params(**method.chapter.params(str(rounds)))
+    run = method.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(0))
+    spent = {}
+    for row in ledger_rows(run):
+        spent[row.column] = spent.get(row.column, 0.0) + row.epsilon
+    assert list(spent.values()) == [pytest.approx(0.5 / rounds)] * rounds
+    assert measured("noise").value > 1.05
+
+
+def test_a_sent_place_moves_by_the_law():
+    assert "**250 m**" in CHAPTERS["sending"].told(4.0)  # 2 / (4 / 500 m)
+    assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
+
+
+# The audit stays below what is true, and catches what is missing.
+
+
+def test_the_audit_catches_missing_noise_and_no_more():
+    for share, true in ((1.0, 1.0), (0.5, 2.0), (0.25, 4.0)):
+        found = audit.bound(share)
+        assert 0.7 * true < found.epsilon_lower <= true
+        assert found.violates(audit.EPSILON) == (share < 1)
+    assert measured("audit").words["measured"] == str(math.floor(100 * audit.bound(0.5).epsilon_lower) / 100)
+    assert "no violation" in CHAPTERS["audit"].told("1")
+    assert "false" in CHAPTERS["audit"].told("0.5")
+
+
+# The decision, against the closed forms.
+
+
+def test_the_price_of_half_a_year():
+    rng = np.random.default_rng(0)
+    for n, epsilon in ((decide.CLINIC, 1.0), (decide.TOWN, 0.01)):
+        assert decide.needed(n) == pytest.approx(epsilon)
+        drawn = np.abs(rng.laplace(0.0, 100 / n / epsilon, 100_000))
+        assert abs(drawn.mean() - decide.WANTED) <= 6 * decide.WANTED / math.sqrt(len(drawn))
+    found = measured("decide")
+    assert found.value == pytest.approx(100 / (1 + math.exp(-1)))
+    assert (found.words["measured"], found.words["town"]) == ("74", "51")
+    for n in (decide.CLINIC, decide.TOWN):
+        (x0, y0), (x1, y1) = decide.curve(n)
+        assert (y1 - y0) / (x1 - x0) == pytest.approx(-1.0), "ten times the budget, a tenth of the error"

@@ -22,6 +22,7 @@ def records(n: int) -> Dataset:
     return load("blobs", n=n, seed=0)
 
 
+@cache
 def found(epsilon: float, n: int = FULL) -> Answer:
     """Count the released clusters in the middle of many runs."""
     data = records(n)

@@ -31,6 +31,7 @@ def run(seed: int, **params: object) -> Result[MorseRelease, Step]:
     return algorithm.fit(data.points, data.box, asked, rng=np.random.default_rng(seed))
 
 
+@cache
 def right_runs(epsilon: float) -> Answer:
     """Count the runs whose two clusters are the two moons."""
     data, right = records(), 0

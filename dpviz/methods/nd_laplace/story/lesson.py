@@ -35,6 +35,7 @@ def draws(n: int, seed: int, east: float = 0.0) -> PointsRelease:
     return PointsRelease(nd_laplace(place, epsilon=EPSILON, rng=np.random.default_rng([SEED, seed])))
 
 
+@cache
 def mean_move() -> Answer:
     """Measure how far a point moves on average."""
     moved = float(np.linalg.norm(draws(N_DRAWS, 0).points, axis=1).mean())

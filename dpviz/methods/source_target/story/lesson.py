@@ -42,6 +42,7 @@ def ignoring() -> Answer:
     return _more(nonprivate_cost(given, chosen) / floor(given, N_CENTERS), 1)
 
 
+@cache
 def private(epsilon: float) -> Answer:
     """Measure how much farther, in 100, in the middle of private runs."""
     given = pair("first_aid")

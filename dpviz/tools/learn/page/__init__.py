@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.stories.center_facts import allowed
-from dpviz.stories.chapter import Chapter
+from dpviz.plots import Scene
+from dpviz.stories.course.chapter import Chapter
 from dpviz.stories.lesson import Answer
 from dpviz.stories.method import Page
 from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
@@ -27,7 +27,7 @@ END_WORDS = "Say each of these aloud, in your own words. What does not come easi
 HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
-DEEPER = "More of this, on the method's own page"
+DEEPER = "Longer lesson"
 LIST_WORDS = {
     "contents": "Contents",
     "of": "{at} of {all}",
@@ -74,8 +74,14 @@ def _chapter(chapter: Chapter) -> None:
             st.markdown(chapter.words)
             value = _ask(chapter) if guess is None else _answer(chapter, guess)
         with picture:
-            scene = chapter.picture(value, answered=guess is not None)
-            live(scene, key="picture", height=HEIGHT, query=_query(chapter), fits=True, plain=True)
+            live(
+                drawn(chapter.name, value, answered=guess is not None),
+                key="picture",
+                height=HEIGHT,
+                query=_query(chapter),
+                fits=True,
+                plain=True,
+            )
 
 
 def _ask(chapter: Chapter) -> Any:
@@ -96,7 +102,7 @@ def _answer(chapter: Chapter, guess: int) -> Any:
     verdict = f":blue[**{lesson_panel.RIGHT}**]" if guess == right else f":red[**{lesson_panel.WRONG}**]"
     st.markdown(f"{'' if guess == _SHOWN else verdict} {chapter.question.explained(answer)}")
     knob = chapter.control
-    value = controls.log_slider(knob, note=allowed, hint="") if knob.log else controls.control(knob)
+    value = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
     st.markdown(chapter.told(value))
     if chapter.lesson:
         lesson = LESSONS[chapter.lesson]
@@ -177,6 +183,12 @@ def _went() -> None:
 def measured(name: str) -> Answer:
     """Run a chapter's simulation, once for all sessions: its records and seeds are public."""
     return CHAPTERS[name].question.measure()
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def drawn(name: str, value: Any, *, answered: bool) -> Scene:
+    """Draw a chapter's picture, once for all sessions."""
+    return CHAPTERS[name].picture(value, answered=answered)
 
 
 PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, leads=True)

@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpviz.core import Knob
-from dpviz.stories.chapter import Chapter
-from dpviz.tools.learn.story import average, coin, crowd
+from dpviz.methods import CATALOGUE
+from dpviz.stories.course.chapter import Chapter
+from dpviz.tools.learn.story import audit, average, coin, crowd, decide, groups, leak
+from dpviz.tools.learn.story.methods import told
 
-_ALL = (average.CHAPTER, coin.CHAPTER, crowd.CHAPTER)
+_FIRST = (average, coin, crowd, groups, leak)
+_LAST = (audit, decide)
+_METHODS = tuple(told(method, method.chapter) for method in CATALOGUE.values() if method.chapter is not None)
+_ALL = (*(each.CHAPTER for each in _FIRST), *_METHODS, *(each.CHAPTER for each in _LAST))
 CHAPTERS: Mapping[str, Chapter] = MappingProxyType({chapter.name: chapter for chapter in _ALL})
 NAMES = tuple(CHAPTERS)
 END, END_TITLE = "end", "What you can now explain"  # the page after the last chapter

@@ -5,7 +5,7 @@ import numpy as np
 from dpviz.attacks import exact_record
 from dpviz.core import FloatArray, Knob
 from dpviz.plots import Axis, Scene
-from dpviz.stories.chapter import Chapter, marks, segments, still
+from dpviz.stories.course.chapter import Chapter, marks, segments, still
 from dpviz.stories.lesson import Answer, Question, ranges
 from dpviz.stories.quantile_dots import stacked
 from dpviz.stories.stage import RELEASED, SECRET

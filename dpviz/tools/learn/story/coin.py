@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.core import Knob, attacker_odds
 from dpviz.mechanisms import randomized_response
 from dpviz.plots import Axis, Scene
-from dpviz.stories.chapter import Chapter, marks, still
+from dpviz.stories.course.chapter import Chapter, marks, still
 from dpviz.stories.lesson import Answer, Question, ranges
 from dpviz.stories.panel import limit
 from dpviz.stories.stage import RELEASED

@@ -8,7 +8,7 @@ from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, FloatArray, Knob, attacker_odds
 from dpviz.mechanisms import laplace
 from dpviz.plots import Axis, Scene
-from dpviz.stories.chapter import Chapter, marks, segments, still
+from dpviz.stories.course.chapter import Chapter, marks, segments, still
 from dpviz.stories.lesson import Answer, Question, ranges
 from dpviz.stories.panel import limit
 from dpviz.stories.quantile_dots import stacked
@@ -39,10 +39,10 @@ def nonprivate_mean(n: int) -> float:
     return float(np.random.default_rng(SEED).gamma(9.0, 8_000.0, n).clip(0.0, TOP).mean())
 
 
-def noise(n: int) -> LaplaceEvent:
-    """Return the noise on an average of n: one person can move it by TOP / n at most, and n is public."""
-    moved = TOP / n
-    return LaplaceEvent("average", moved, moved / EPSILON, calibrated_for=Adjacency.REPLACE)
+def noise(n: int, epsilon: float = EPSILON, *, top: float = TOP) -> LaplaceEvent:
+    """Return the noise on an average of n from 0 to `top`: one person can move it by top / n at most; n is public."""
+    moved = top / n
+    return LaplaceEvent("average", moved, moved / epsilon, calibrated_for=Adjacency.REPLACE)
 
 
 def releases(n: int, runs: int) -> FloatArray:

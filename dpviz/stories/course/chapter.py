@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Knob
-from dpviz.plots import Axis, Kind, Layer, Scene, always
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Question
-from dpviz.stories.stage import Seen
+from dpviz.stories.stage import SECRET, Seen
 
 MOST_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
 
@@ -37,6 +39,7 @@ class Chapter:
     told: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
     explained: str  # what a reader can now explain, as a sentence of their own
     lesson: str = ""  # the name of the longer lesson that goes on from here
+    note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
 
 
 def marks(name: str, seen: Seen, places: FloatArray, **style: Any) -> Layer:
@@ -54,3 +57,19 @@ def segments(name: str, seen: Seen, ends: FloatArray, **style: Any) -> Layer:
 def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:
     """Return a picture without steps."""
     return Scene(title=title, alt=alt, caption="", x=x, y=y, layers=layers, equal=equal, scrubber=False)
+
+
+def people(
+    name: str,
+    places: FloatArray,
+    groups: NDArray[np.integer[Any]] | None,
+    *,
+    symbol: str = "circle",
+    size: float = 11.0,
+) -> Layer:
+    """Return people at `places` (m, 2) in the colors of their groups (m,), gray where they have none: the curator's."""
+    if groups is None:
+        return marks(name, SECRET, places, symbol=symbol, size=size)
+    arrays = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
+    options: dict[str, Any] = {"symbol": symbol, "size": size, "isolate": False}
+    return Layer(name, Kind.MARKS, Role.CLUSTER, Audience.CURATOR, arrays, always(1), **options)
