@@ -70,6 +70,6 @@ def people(
     """Return people at `places` (m, 2) in the colors of their groups (m,), gray where they have none: the curator's."""
     if groups is None:
         return marks(name, SECRET, places, symbol=symbol, size=size)
-    arrays = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
+    arrays: dict[str, NDArray[Any]] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
     options: dict[str, Any] = {"symbol": symbol, "size": size, "isolate": False}
     return Layer(name, Kind.MARKS, Role.CLUSTER, Audience.CURATOR, arrays, always(1), **options)

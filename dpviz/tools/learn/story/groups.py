@@ -84,10 +84,11 @@ def moved(click: int) -> FloatArray:
 
 def told(click: int) -> str:
     """Say what the click has done."""
-    if click == 0:
+    labels = states()[click][1]
+    if labels is None:
         return "Three centers in the wrong places. Move Click to 1: each person joins the nearest."
     if click % 2:
-        sizes = np.bincount(states()[click][1], minlength=N_GROUPS)
+        sizes = np.bincount(labels, minlength=N_GROUPS)
         return f"Everyone has joined the nearest center: {sizes[0]}, {sizes[1]} and {sizes[2]} people."
     last = " Nobody would join another center now: done." if click == len(states()) - 1 else ""
     return f"{int((moved(click) > 0).sum())} centers have moved to the middle of their people: an average.{last}"
