@@ -25,6 +25,7 @@ PLACES = """() => {
   return { hidden: main.scrollHeight - main.clientHeight, scrolled: main.scrollTop, below: learn.bottom - bar.top,
     bar: innerHeight - bar.bottom, wide: main.scrollWidth - main.clientWidth, room: canvas.height };
 }"""
+OURS = ".st-key-dpviz-learn"  # what differs between chapters
 LEAST_PICTURE = 120  # CSS pixels
 
 
@@ -70,7 +71,7 @@ def test_all_chapters_by_keyboard(page: Page, server: Server) -> None:
         page.keyboard.press("Enter")
         expect(page.get_by_role("button", name=learn.SKIP)).to_have_count(0, timeout=SLOW)
         on_one_screen(page)
-        assert violations(page) == []
+        assert violations(page, None if index == 0 else OURS) == []
         assert kept(page) == list(NAMES[: index + 1])
         expect(page.locator(".dpviz-course .ticks .done")).to_have_count(index + 1)
         page.get_by_role("button", name=learn.NEXT, exact=True).focus()
@@ -103,7 +104,7 @@ def test_all_chapters_by_touch_on_a_phone(browser: Browser, server: Server) -> N
         page.get_by_role("button", name=CHAPTERS[name].question.ranges[-1].words, exact=True).tap()
         expect(page.get_by_role("button", name=learn.SKIP)).to_have_count(0, timeout=SLOW)
         on_one_screen(page)
-        assert violations(page, runOnly={"type": "rule", "values": COLORS}) == []
+        assert violations(page, OURS, runOnly={"type": "rule", "values": COLORS}) == []
         page.get_by_role("button", name=learn.NEXT, exact=True).tap()
     expect(heading).to_have_text(END_TITLE, timeout=SLOW)
     context.close()

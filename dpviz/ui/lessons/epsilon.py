@@ -76,7 +76,8 @@ LESSON = Lesson(
         ),
         LessonStep(
             "More accuracy",
-            "Now raise ε to 5. Noise shrinks to a fifth, and the centers come closer to the truth.",
+            "Now raise ε to 5. For the same 2,000 records noise shrinks to a fifth, and the centers come closer to the "
+            "truth.",
             {"epsilon": "1.0"},
             Question(
                 "How often is the attacker right at most, in 100?",

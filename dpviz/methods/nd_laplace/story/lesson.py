@@ -145,7 +145,7 @@ LESSON = Lesson(
             "places: 1 is the same, 0 is chance (adjusted Rand index).",
             {"epsilon": "1.0"},
             Question(
-                "How alike are they?",
+                "How alike are they, for 600 people?",
                 ranges("Below 0.3", "0.3 to 0.6", "0.6 to 0.9", "Above 0.9", at=(0.3, 0.6, 0.9)),
                 agreement,
                 "**{measured}**, the middle of {runs} runs. Moves of a kilometer hide a person in a town of ten, but "
@@ -162,8 +162,7 @@ LESSON = Lesson(
         ),
         LessonStep(
             "What the public sees",
-            "Only sent places are left. Move ε and watch the town dissolve: here more privacy is visible for "
-            "everybody.",
+            "Only sent places are left. Move ε and watch the town dissolve: here everyone can see privacy grow.",
             {"epsilon": "1.0", "audience": "public"},
         ),
     ),
