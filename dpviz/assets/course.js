@@ -1,8 +1,9 @@
 // The course's contents: a list that opens, ticks for the chapters that were answered, and where the reader is.
 // What was answered is kept in this browser's storage and is sent nowhere.
 
+import { component } from "./component.js";
+
 const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
-const instances = new WeakMap(); // parentElement -> Course
 
 /** Which chapters were answered here; a browser that keeps nothing has no ticks. */
 function done() {
@@ -103,16 +104,4 @@ class Course {
   }
 }
 
-export default function mount(component) {
-  const { parentElement } = component;
-  if (!component.data) return undefined;
-  if (!instances.has(parentElement)) instances.set(parentElement, new Course(parentElement));
-  const course = instances.get(parentElement);
-  course.update(component);
-  return () => {
-    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
-    if (parentElement.isConnected) return;
-    course.destroy();
-    instances.delete(parentElement);
-  };
-}
+export default component((parent) => new Course(parent));

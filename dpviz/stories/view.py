@@ -56,12 +56,6 @@ class Words:
         return cls(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
 
 
-def words_about(dataset: Dataset) -> Words:
-    """Return what the public knows of a data set."""
-    public_box = not dataset.bounds_from_data
-    return Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """A map from box units (..., d) to a picture's plane (..., 2). Balls stay round: its columns are orthonormal."""

@@ -13,7 +13,7 @@ from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Question
 from dpviz.stories.panel import Sentence
 from dpviz.stories.story import AnyStory
-from dpviz.stories.view import View, words_about
+from dpviz.stories.view import View, Words
 
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
@@ -44,7 +44,7 @@ def last_step(
 ) -> tuple[Sentence, Scene]:
     """Run the method at a value of the control; return what is said of it, and its last step."""
     dataset, params = chapter.made(), algorithm.Params(**chapter.params(value))
-    words = words_about(dataset)
+    words = Words.of(dataset)
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
     reference = story.reference(dataset.points, words, result, params)
     told = story.context(result, params, dataset.points, words, reference)

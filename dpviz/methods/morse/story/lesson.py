@@ -78,7 +78,8 @@ LESSON = Lesson(
         lesson.LessonStep(
             "Read the picture",
             "22 small Gaussians, made with noise, are a landscape: high where many records are. Stars are its peaks; "
-            "blue lines join peaks over the passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, and regions part.",
+            "blue lines join peaks over the passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, "
+            "and regions part.",
         ),
         lesson.LessonStep(
             "Two moons",

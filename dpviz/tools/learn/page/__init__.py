@@ -37,7 +37,7 @@ LIST_WORDS = {
     "print": "Print",
 }
 KEY = "course"
-_COURSE = served("course")
+_COURSE = served("course", "component")
 _GUESSES = "dpviz:chapter-guesses"
 _SHOWN = -1  # instead of a guess: the reader would rather be told
 
