@@ -32,7 +32,10 @@ def run() -> None:
     shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
     shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    page = st.navigation([_page(HOME, "Home", home.show, default=True), *shown.values()], position="top")
+    leading = [name for name, page in ACROSS.items() if page.leads]
+    order = [*leading, *(name for name in shown if name not in leading)]
+    front = _page(HOME, "Home", home.show, default=True)
+    page = st.navigation([front, *map(shown.__getitem__, order)], position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")
     home.remember(shown)
