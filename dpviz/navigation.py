@@ -13,7 +13,7 @@ from dpviz.methods import BROKEN, CATALOGUE, OWN, WRONG
 from dpviz.stories.method import AnyMethod
 from dpviz.tools import pages
 from dpviz.tools.plain import page as plain
-from dpviz.ui import hiding, home, state, tour
+from dpviz.ui import hiding, home, panel, state, tour
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
@@ -32,7 +32,10 @@ def run() -> None:
     shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
     shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    page = st.navigation([_page(HOME, "Home", home.show, default=True), *shown.values()], position="top")
+    menu = {"": [_page(HOME, "Home", home.show, default=True)]}
+    for name, each in shown.items():
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)
+    page = st.navigation(menu, position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")
     home.remember(shown)
@@ -51,6 +54,7 @@ def run() -> None:
     st.session_state[_OPENED] = True
     for problem in BROKEN:
         st.error(problem)
+    panel.meanings()
     above = st.container()
     page.run()
     if page.url_path in CATALOGUE:

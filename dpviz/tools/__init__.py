@@ -7,5 +7,6 @@ def pages() -> dict[str, Page]:
     """Return the tools with a page of their own, by its name; others are parts of the methods' pages."""
     from dpviz.tools.audit.page import PAGE as AUDIT
     from dpviz.tools.compare.page import PAGE as COMPARE
+    from dpviz.tools.glossary.page import PAGE as GLOSSARY
 
-    return {"compare": COMPARE, "audit": AUDIT}
+    return {"compare": COMPARE, "audit": AUDIT, "glossary": GLOSSARY}

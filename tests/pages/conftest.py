@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
-from dpviz.navigation import HOME
+from dpviz.navigation import ACROSS, HOME
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 
@@ -81,7 +81,8 @@ def clicking(monkeypatch, module, key):
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
-LINKED = [name for name in FILES if name != HOME]  # those that show what a link says
+WORDS = [name for name in FILES if name in ACROSS and ACROSS[name].group]  # those without a picture on a stage
+LINKED = [name for name in FILES if name not in (HOME, *WORDS)]  # those that show what a link says
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
@@ -161,9 +162,9 @@ class Page:
 
     @property
     def texts(self):
-        """Return the text of every piece of HTML, but for the glossary, which every page has."""
+        """Return the text of every piece of HTML; a term that opens its meaning is a word like any other."""
         bodies = [
-            re.sub(r'<details class="dpviz-all-terms">.*?</details>', "", body, flags=re.DOTALL) for body in self.bodies
+            re.sub(r'<button[^>]*popovertarget="dpviz-term-[^>]*>(.*?)</button>', r"\1", body) for body in self.bodies
         ]
         return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies]
 
