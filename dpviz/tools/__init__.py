@@ -8,5 +8,7 @@ def pages() -> dict[str, Page]:
     from dpviz.tools.audit.page import PAGE as AUDIT
     from dpviz.tools.compare.page import PAGE as COMPARE
     from dpviz.tools.glossary.page import PAGE as GLOSSARY
+    from dpviz.tools.quiz.page import PAGE as QUIZ
+    from dpviz.tools.teach.page import PAGE as TEACH
 
-    return {"compare": COMPARE, "audit": AUDIT, "glossary": GLOSSARY}
+    return {"compare": COMPARE, "audit": AUDIT, "glossary": GLOSSARY, "quiz": QUIZ, "teach": TEACH}

@@ -21,6 +21,7 @@ MOST_TEXT = 1000  # characters of the whole list
 _HIDDEN = "dpviz:hidden"
 
 GROUPS = {  # name -> what it takes away
+    "answers": "right answers of the quiz, and solutions",
     "audience": "the public switch",
     "data": "the choice of data, its gallery, size and shape",
     "draw": "drawing data by hand",

@@ -9,15 +9,17 @@ import streamlit as st
 
 from dpviz.core import Choices
 from dpviz.methods import CATALOGUE
-from dpviz.plots import Scene
+from dpviz.plots import Scene, svg
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.plots.thumbnail import thumbnail
 from dpviz.stories import View
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
+from dpviz.stories.promise import promise
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, tell
 
+STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
@@ -43,6 +45,13 @@ def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
     layers = tuple(replace(layer, rows=layer.rows[at : at + 1]) for layer in scene.layers)
     still = replace(scene, layers=layers, frames=scene.frames[at : at + 1], start_frame=0, scrubber=False)
     return CATALOGUE[name].story.sentence(told), still
+
+
+@st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))
+def still(name: str) -> str:
+    """Return the end of the thumbnail's run as one large drawing for a slide, SVG with axes, legend and guarantee."""
+    told, scene = _drawn(CATALOGUE[name], {})
+    return svg([scene], notes=(promise(told.result.guarantee), STILL))
 
 
 def draw(method: AnyMethod, *, dark: bool = False) -> str:
