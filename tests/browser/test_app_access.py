@@ -233,9 +233,9 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     place = term.bounding_box()
     assert place
     touch = page.context.new_cdp_session(page)
-    touch.send(
-        "Input.synthesizeTapGesture", {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
-    )
+    finger = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(meaning.get_by_role("link")).to_have_attribute("href", "glossary?term=record")
     expect(meaning).to_be_visible()
     touch.detach()

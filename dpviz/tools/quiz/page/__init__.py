@@ -65,9 +65,9 @@ def _go(half: str, at: int) -> None:
 def _keep(half: str, at: int, key: str) -> None:
     """Keep an answer; a browser can send anything."""
     chosen, sheet = st.session_state.get(key), _sheet()
-    if chosen in range(N_CHOICES[at]):
+    if isinstance(chosen, int) and chosen in range(N_CHOICES[at]):
         answers = list(getattr(sheet, half))
-        answers[at] = int(chosen)
+        answers[at] = chosen
         st.session_state[_SHEET] = replace(sheet, **{half: tuple(answers)})
 
 

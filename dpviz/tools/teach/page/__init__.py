@@ -73,13 +73,17 @@ def draw() -> None:
         "exercises": _exercises,
         "class": class_tab,
         "stills": _stills,
-        "room": lambda: st.markdown(ROOM),
+        "room": _room,
     }
     with words_page(TITLE, LEAD):
         with st.container(horizontal=True):
             controls.control(BIG, width="content")
             controls.control(BARE, width="content")
         controls.fill(TAB, contents)
+
+
+def _room() -> None:
+    st.markdown(ROOM)
 
 
 def _link(link: TeachLink) -> str:
