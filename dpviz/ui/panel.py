@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape
 
 import streamlit as st
@@ -18,6 +19,7 @@ LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # dra
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _EXPONENT = re.compile(r"\d[\d.]*e[+-]?\d+")  # a number in which a browser would end a line
 _SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
+KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -130,7 +132,12 @@ def marked(text: str) -> str:
 
 def explained(text: str) -> str:
     """Write a text without marks such that the first mention of each term opens its meaning."""
-    return _said(noticed(text))
+    return escape(text) if hiding.hides("terms") else _explained(text)
+
+
+@lru_cache(maxsize=KEPT)
+def _explained(text: str) -> str:
+    return "".join(_word(words, GLOSSARY[name]) if name else escape(words) for words, name in noticed(text))
 
 
 def _said(parts: Iterable[tuple[str, str]]) -> str:

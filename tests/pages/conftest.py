@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
-from dpviz.navigation import ACROSS, HOME
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 
@@ -81,8 +80,7 @@ def clicking(monkeypatch, module, key):
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
-WORDS = [name for name in FILES if name in ACROSS and ACROSS[name].group]  # those without a picture on a stage
-LINKED = [name for name in FILES if name not in (HOME, *WORDS)]  # those that show what a link says
+LINKED = [name for name in FILES if name in (*PAGES, "audit", "compare")]  # those with records of one's choice
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved

@@ -4,13 +4,11 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 from dpviz.assets import FOLDER as ASSETS
 
 PLACE_OF_ALL = "glossary"  # the page that has every word
-KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,6 @@ def plainly(text: str) -> str:
     return "".join(words for words, _ in pieces(text))
 
 
-@lru_cache(maxsize=KEPT)
 def noticed(text: str) -> tuple[tuple[str, str], ...]:
     """Return an unmarked text in pieces as `pieces` does: the first mention of each term stands for it."""
     end, seen, made = 0, set(), []
