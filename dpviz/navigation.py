@@ -13,7 +13,7 @@ from dpviz.methods import BROKEN, CATALOGUE, OWN, WRONG
 from dpviz.stories.method import AnyMethod
 from dpviz.tools import pages
 from dpviz.tools.plain import page as plain
-from dpviz.ui import hiding, home, state, tour
+from dpviz.ui import hiding, home, panel, state, tour
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
@@ -32,10 +32,11 @@ def run() -> None:
     shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
     shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
+    menu = {"": [_page(HOME, "Home", home.show, default=True)]}
     leading = [name for name, page in ACROSS.items() if page.leads]
-    order = [*leading, *(name for name in shown if name not in leading)]
-    front = _page(HOME, "Home", home.show, default=True)
-    page = st.navigation([front, *map(shown.__getitem__, order)], position="top")
+    for name in (*leading, *(each for each in shown if each not in leading)):
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(shown[name])
+    page = st.navigation(menu, position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")
     home.remember(shown)
@@ -54,6 +55,7 @@ def run() -> None:
     st.session_state[_OPENED] = True
     for problem in BROKEN:
         st.error(problem)
+    panel.meanings()
     above = st.container()
     page.run()
     if page.url_path in CATALOGUE:

@@ -127,7 +127,9 @@ def slug(term: str) -> str:
 
 def glossary() -> str:
     """Return the page of all words."""
-    rows = "\n".join(f'<dt id="{slug(term)}">{escape(term)}</dt><dd>{escape(it)}</dd>' for term, it in GLOSSARY.items())
+    rows = "\n".join(
+        f'<dt id="{slug(term)}">{escape(term)}</dt><dd>{escape(it.meaning)}</dd>' for term, it in GLOSSARY.items()
+    )
     return f"# Words\n\n<dl>\n{rows}\n</dl>\n"
 
 

@@ -1,7 +1,7 @@
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
+import { rasterized, save, split } from "./saving.js";
 
-const SCALE = 2; // pixels of a PNG for each of the SVG's
 const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
 const instances = new WeakMap(); // parentElement -> Export
 const done = new Set(); // imports that were answered
@@ -28,37 +28,6 @@ function whenFollowed(key, then, end = Date.now() + PATIENCE_MS) {
   const ahead = "dpvizAhead" in (findPicture(key)?.dataset ?? {});
   if (ahead && Date.now() < end) setTimeout(() => whenFollowed(key, then, end), 50);
   else then();
-}
-
-function split(bytes) {
-  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
-  return { options: JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))), body: bytes.slice(4 + length) };
-}
-
-function save(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
-
-/** The pixels of an SVG file. */
-async function rasterized(body) {
-  const address = URL.createObjectURL(new Blob([body], { type: "image/svg+xml" }));
-  try {
-    const image = new Image();
-    image.src = address;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [image.naturalWidth * SCALE, image.naturalHeight * SCALE];
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((made, failed) => {
-      canvas.toBlob((blob) => (blob ? made(blob) : failed(new Error("the image is too large"))), "image/png");
-    });
-  } finally {
-    URL.revokeObjectURL(address);
-  }
 }
 
 /** Bring an imported picture's step and switches back, as a reader would, once it is drawn, and say what has come. */

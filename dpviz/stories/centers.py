@@ -16,6 +16,7 @@ from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers_context import CentersContext, drawable
+from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Clock, Stage, StepsScene
@@ -25,8 +26,7 @@ from dpviz.stories.view import View, Words, project
 AnyCentersContext: TypeAlias = CentersContext[CentersRelease, Step]
 
 TERMS = (
-    ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
-    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    *meant("center", "box"),
     ("Lloyd's", "k-means without privacy, with as many centers: what the method is compared with."),
 )
 FRAMES = (Frame("Records", "What the curator has."), Frame("Release", "What the world sees."))

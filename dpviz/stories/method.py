@@ -14,6 +14,7 @@ from dpviz.stories.reading import Reading
 from dpviz.stories.story import AnyStory, RunContext, Story
 from dpviz.stories.worlds import Worlds
 
+LEARN = "Learn"  # a group of the menu
 P = TypeVar("P")
 R = TypeVar("R", bound=Release)
 S = TypeVar("S", bound=Step)
@@ -64,6 +65,7 @@ class Page:
     knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
     title: str = ""  # of a tool; a method has its own
     leads: bool = False  # a tool's: it stands before the methods
+    group: str = ""  # of the menu; a page in a group is made of words, and has no picture on a stage
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

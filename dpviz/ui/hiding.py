@@ -21,6 +21,7 @@ MOST_TEXT = 1000  # characters of the whole list
 _HIDDEN = "dpviz:hidden"
 
 GROUPS = {  # name -> what it takes away
+    "answers": "right answers of the quiz, and solutions",
     "audience": "the public switch",
     "data": "the choice of data, its gallery, size and shape",
     "draw": "drawing data by hand",
@@ -30,7 +31,7 @@ GROUPS = {  # name -> what it takes away
     "share": "the Share menu",
     "sidebar": "the sidebar and the method's knobs",
     "tabs": "everything under the picture",
-    "terms": "“How to read it”",
+    "terms": "“How to read it”, and the meanings of words",
     "tour": "the tour of a first visit",
     "upload": "uploading a table, importing settings",
     "axes": "the choice of axes",
@@ -52,10 +53,7 @@ STYLES: Mapping[str, str] = {
 
 
 def begin() -> None:
-    """Read the list of the link that this session began with, once, and hide what is hidden by style alone."""
-    if _HIDDEN not in st.session_state:
-        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""))
-        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+    """Hide what is hidden by style alone."""
     style = "".join(text for group, text in STYLES.items() if hides(group))
     if style:
         st.html(f"<style>{style}</style>")
@@ -63,12 +61,21 @@ def begin() -> None:
 
 def hides(name: str) -> bool:
     """Say whether a knob, a group or a tab is taken away."""
-    hidden: frozenset[str] = st.session_state.get(_HIDDEN, frozenset())
+    hidden = _hidden()
     if name in hidden:
         return True
     groups = [group for group, members in MEMBERS.items() if name in members]
     groups += ["data"] if name.startswith("data_") else []
     return any(group in hidden for group in groups)
+
+
+def _hidden() -> frozenset[str]:
+    """Return what the link that this session began with takes away: it is read once."""
+    if _HIDDEN not in st.session_state:
+        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""))
+        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+    hidden: frozenset[str] = st.session_state[_HIDDEN]
+    return hidden
 
 
 def tabs_left(names: Sequence[str]) -> list[str]:

@@ -1,21 +1,25 @@
 """Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the guarantee's label."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape
 
 import streamlit as st
 
 from dpviz.stories import Fact, Sentence
-from dpviz.stories.glossary import GLOSSARY
+from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, noticed, pieces
+from dpviz.stories.glossary.pictures import address
 from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import is_right
+from dpviz.ui import hiding
 
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _EXPONENT = re.compile(r"\d[\d.]*e[+-]?\d+")  # a number in which a browser would end a line
-_SHORT = re.compile(rf"\b(?:{'|'.join(name for name in GLOSSARY if re.search('[A-Z].*[A-Z]', name))})\b")
+_SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
+KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -26,17 +30,8 @@ def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
     """
     text = said.public if public else said.curator
     text = f"{name}. {text}" if name else text
-    meanings: dict[str, str] = {}
-
-    def opening(found: re.Match[str]) -> str:
-        if (short := found[0]) in meanings:
-            return short
-        words, meanings[short] = term(short, short, GLOSSARY[short], f"dpviz-short-{short}")
-        return words
-
-    marked = _SHORT.sub(opening, escape(text))
-    # The browser has the sentence read out at rest, and its meanings only when they are opened.
-    st.html(f'<p class="dpviz-sentence dpviz-headline">{marked}</p>{"".join(meanings.values())}')
+    short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
+    st.html(f'<p class="dpviz-sentence dpviz-headline">{_said(short)}</p>')  # the browser has it read out at rest
 
 
 def side(*parts: str) -> None:
@@ -78,15 +73,15 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
     told = label.proved is None or label.differs
     why = [each for each in label.caveats if each not in notices][:1] if told else []
-    said = "".join(f"<li>{escape(each)}</li>" for each in dict.fromkeys((*notices, *why)))
+    said = "".join(f"<li>{explained(each)}</li>" for each in dict.fromkeys((*notices, *why)))
     style = ' class="dpviz-overspent"' if label.is_overspent else ""
     account = f"<p{style}>{escape(label.account)}</p>" if label.account else ""
     return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
-        f'<p class="dpviz-kind">{escape(label.kind)}</p>'
-        f"<p><b>Protects:</b> {escape(label.contents.protects)}</p>"
-        f"<p><b>Trusted:</b> {escape(label.contents.trusted)}</p>"
-        f"{_claims(label)}{account}<p>{COIN}</p>{table}<ul>{said}</ul></section>"
+        f'<p class="dpviz-kind">{explained(label.kind)}</p>'
+        f"<p><b>Protects:</b> {explained(label.contents.protects)}</p>"
+        f"<p><b>Trusted:</b> {explained(label.contents.trusted)}</p>"
+        f"{_claims(label)}{account}<p>{explained(COIN)}</p>{table}<ul>{said}</ul></section>"
     )
 
 
@@ -104,7 +99,7 @@ def details(label: Label, name: str = "") -> str:
         ("What to know", label.caveats),
     )
     rows = "".join(
-        f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{escape(each)}</li>' for each in said)}</ul>"
+        f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{explained(each)}</li>' for each in said)}</ul>"
         for title, said in parts
         if said
     )
@@ -112,19 +107,63 @@ def details(label: Label, name: str = "") -> str:
     return f'<details class="dpviz-label"><summary>{title}</summary>{rows}</details>'
 
 
+def meanings() -> None:
+    """Draw what every term of the glossary opens, once for the whole page; nothing of it is seen before."""
+    if not hiding.hides("terms"):
+        st.html(f'<div class="dpviz-meanings">{"".join(map(_opened, GLOSSARY.values()))}</div>')
+
+
+def _opened(term: Term) -> str:
+    return (
+        f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'
+        f'<img class="dpviz-drawing" src="{address(term.name)}" alt=""><b>{escape(term.name)}</b> '
+        f'{escape(term.meaning)} <a href="{PLACE_OF_ALL}?term={term.slug}" target="_blank">In the glossary</a></span>'
+    )
+
+
+def _place(term: Term) -> str:
+    return f"dpviz-term-{term.slug}"
+
+
+def marked(text: str) -> str:
+    """Write a text whose [[terms]] are buttons that open their meanings."""
+    return _said(pieces(text))
+
+
+def explained(text: str) -> str:
+    """Write a text without marks such that the first mention of each term opens its meaning."""
+    return escape(text) if hiding.hides("terms") else _explained(text)
+
+
+@lru_cache(maxsize=KEPT)
+def _explained(text: str) -> str:
+    return "".join(_word(words, GLOSSARY[name]) if name else escape(words) for words, name in noticed(text))
+
+
+def _said(parts: Iterable[tuple[str, str]]) -> str:
+    hidden = hiding.hides("terms")
+    return "".join(_word(words, GLOSSARY[name]) if name and not hidden else escape(words) for words, name in parts)
+
+
+def _word(words: str, term: Term) -> str:
+    return (
+        f'<button type="button" class="dpviz-word" popovertarget="{_place(term)}" title="{escape(term.meaning)}">'
+        f"{escape(words)}</button>"
+    )
+
+
 def glossary(terms: Sequence[tuple[str, str]]) -> None:
-    """Offer the picture's terms, one plain sentence each, and below them the whole glossary, behind a button."""
+    """Offer the picture's terms, one plain sentence each, and the way to all words, behind a button."""
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in terms)
     with st.popover("How to read it"):
         st.html(f'<dl class="dpviz-terms">{rows}</dl>{all_terms()}')
 
 
 def all_terms() -> str:
-    """Write the whole glossary as a list that opens."""
-    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in GLOSSARY.items())
+    """Write the link to the page of all words."""
     return (
-        f'<details class="dpviz-all-terms"><summary>All {len(GLOSSARY)} terms of the app</summary>'
-        f'<dl class="dpviz-terms">{rows}</dl></details>'
+        f'<p class="dpviz-all-terms"><a href="{PLACE_OF_ALL}" target="_blank">All {len(GLOSSARY)} words of the app, '
+        "each with a picture</a></p>"
     )
 
 
@@ -144,7 +183,7 @@ def _statement(said: Statement, heading: str, style: str = "") -> str:
     numbers = _EXPONENT.sub(r"<b>\g<0></b>", escape(said.numbers))
     return (
         f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
-        f'<p class="dpviz-number">{numbers}</p><p>{escape(said.neighbors)}</p>'
+        f'<p class="dpviz-number">{numbers}</p><p>{explained(said.neighbors)}</p>'
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(said.reference)}</p></div>'
     )

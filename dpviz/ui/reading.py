@@ -9,10 +9,9 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.formulas import used
-from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.reading import Formula, Misreading, Paper, known
 from dpviz.stories.recipe import excerpt
-from dpviz.ui import controls, panel, state
+from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.export.files import recipe
 from dpviz.ui.export.shown import Shown, latest
 from dpviz.ui.wait import wait
@@ -72,23 +71,15 @@ def article(
         st.caption(about_code)
         st.code(code, language="python", wrap_lines=True)
     _papers(papers)
-    st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
-
-
-def marked(text: str, place: str) -> str:
-    """Write a text with its terms as buttons that open their definitions; `place` makes their names unique."""
-    written: list[str] = []
-    for i, (words, name) in enumerate(pieces(text)):
-        meant = panel.term(words, name, GLOSSARY[name], f"dpviz-term-{place}-{i}") if name else (escape(words),)
-        written += meant
-    return "".join(written)
+    if not hiding.hides("terms"):
+        st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
 
 def _misreadings(found: Iterable[Misreading]) -> None:
     rows = "".join(
-        f"<li><p><b>{escape(each.said)}</b></p><p>{marked(each.why, f'why{i}')}</p>"
-        f"<p><i>Look at:</i> {marked(each.look, f'look{i}')}</p></li>"
-        for i, each in enumerate(found)
+        f"<li><p><b>{escape(each.said)}</b></p><p>{panel.marked(each.why)}</p>"
+        f"<p><i>Look at:</i> {panel.marked(each.look)}</p></li>"
+        for each in found
     )
     st.html(
         '<section class="dpviz-misread"><h3 class="dpviz-heading">Five ways to misread this picture</h3>'

@@ -27,7 +27,7 @@ _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _STAYING = "dpviz:staying"
 _ASKED = "dpviz:asked"
-READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", "embed_options"})  # by no knob
+READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"})  # by no knob
 
 
 def opening_query() -> dict[str, str]:

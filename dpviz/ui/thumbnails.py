@@ -8,16 +8,18 @@ import streamlit as st
 
 from dpviz.core import Choices
 from dpviz.methods import CATALOGUE
-from dpviz.plots import Scene
+from dpviz.plots import Scene, svg
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.plots.thumbnail import thumbnail
 from dpviz.stories import View
 from dpviz.stories.course.run_chapter import still_of
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
+from dpviz.stories.promise import promise
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, tell
 
+STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
@@ -40,6 +42,13 @@ def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
     """Return the end of the thumbnail's run at another ε: what is said of it, and its picture without a scrubber."""
     told, scene = _drawn(CATALOGUE[name], {"epsilon": epsilon})
     return CATALOGUE[name].story.sentence(told), still_of(scene)
+
+
+@st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))
+def still(name: str) -> str:
+    """Return the end of the thumbnail's run as one large drawing for a slide, SVG with axes, legend and guarantee."""
+    told, scene = _drawn(CATALOGUE[name], {})
+    return svg([scene], notes=(promise(told.result.guarantee), STILL))
 
 
 def draw(method: AnyMethod, *, dark: bool = False) -> str:

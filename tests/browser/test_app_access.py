@@ -221,6 +221,26 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     word = page.locator(".dpviz-facts .dpviz-word").first
     word.click()
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
+    term, meaning = (
+        page.locator(".dpviz-side [popovertarget=dpviz-term-record]").first,
+        page.locator("#dpviz-term-record"),
+    )
+    page.keyboard.press("Escape")
+    expect(meaning).to_be_hidden()
+    term.focus()
+    page.keyboard.press("Enter")
+    expect(meaning).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(meaning).to_be_hidden()
+    place = term.bounding_box()
+    assert place
+    touch = page.context.new_cdp_session(page)
+    finger = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(meaning.get_by_role("link")).to_have_attribute("href", "glossary?term=record")
+    expect(meaning).to_be_visible()
+    touch.detach()
 
 
 def drawn_pixels(element: Locator) -> int:

@@ -160,9 +160,9 @@ class Page:
 
     @property
     def texts(self):
-        """Return the text of every piece of HTML, but for the glossary, which every page has."""
+        """Return the text of every piece of HTML; a term that opens its meaning is a word like any other."""
         bodies = [
-            re.sub(r'<details class="dpviz-all-terms">.*?</details>', "", body, flags=re.DOTALL) for body in self.bodies
+            re.sub(r'<button[^>]*popovertarget="dpviz-term-[^>]*>(.*?)</button>', r"\1", body) for body in self.bodies
         ]
         return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies]
 

@@ -26,7 +26,7 @@ def opened():
 
 def images(app):
     bodies = "".join(element.proto.body for element in app.get("html"))
-    return [html.unescape(tag) for tag in re.findall(r"<img[^>]*>", bodies)]
+    return [html.unescape(tag) for tag in re.findall(r"<img class=.dpviz-thumbnail[^>]*>", bodies)]
 
 
 def test_a_bare_address_shows_it_with_five_pictures(opened):

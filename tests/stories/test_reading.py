@@ -14,7 +14,7 @@ from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
-from dpviz.stories.glossary import GLOSSARY, pieces, plainly
+from dpviz.stories.glossary import pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.tools.compare.story import reading as compare_reading
@@ -62,27 +62,6 @@ def test_a_page_has_five_short_misreadings_and_cites_to_the_place(name):
     for paper in papers:
         assert paper.places
         assert all(place and what for place, what in paper.places)
-
-
-def test_the_glossary_is_short_plain_and_in_order():
-    assert len(GLOSSARY) >= 35
-    assert list(GLOSSARY) == sorted(GLOSSARY, key=str.lower)
-    for meaning in GLOSSARY.values():
-        assert 5 <= len(meaning.split()) <= 35, meaning
-        assert meaning.endswith(".")
-        assert "[[" not in meaning
-
-
-def test_terms_stand_for_themselves_and_unknown_ones_are_refused():
-    assert list(pieces("a [[zone]], [[zone|zones]].")) == [
-        ("a ", ""),
-        ("zone", "zone"),
-        (", ", ""),
-        ("zones", "zone"),
-        (".", ""),
-    ]
-    with pytest.raises(KeyError, match="zoo is not in the glossary"):
-        plainly("the [[zoo]]")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import allowed, contents, not_established, outcome
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.charts import CostLine
+from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, odds
 from dpviz.stories.stage import Clock, Stage, Stops
@@ -47,20 +48,16 @@ TERMS = (
         "Colors",
         "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
     ),
-    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
-    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    *meant("epsilon", "box"),
     ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
-    ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
+    *meant("center"),
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
-    (
-        "Convergent zone",
-        "The ball around the mean that reaches the old center. If the mean is exact, any point inside lowers the cost.",
-    ),
+    *meant("convergent zone"),
     (
         "Controller",
         "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
     ),
-    ("Sampling zone", "A smaller ball between mean and controller. The next center is drawn inside it."),
+    *meant("sampling zone"),
     ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     (

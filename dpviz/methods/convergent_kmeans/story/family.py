@@ -22,6 +22,7 @@ from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories.center_facts import allowed, contents, not_established, outcome
 from dpviz.stories.centers_context import CentersContext, drawable
 from dpviz.stories.charts import CostLine
+from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.stage import ExactScene, Stops
@@ -55,10 +56,9 @@ COMMON_TERMS = (
         "Colors",
         "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a broken claim.",
     ),
-    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
-    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
+    *meant("epsilon", "box"),
     ("Lloyd's", "k-means without privacy: what the method is compared with."),
-    ("Center", "The point that stands for a cluster. Each record belongs to its nearest center."),
+    *meant("center"),
 )
 TERMS = (
     *COMMON_TERMS,

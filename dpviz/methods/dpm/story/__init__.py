@@ -18,6 +18,7 @@ from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
 from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_established
 from dpviz.stories.centers_context import drawable
+from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, counted, number, rarely
 from dpviz.stories.plane import Plane
@@ -50,13 +51,9 @@ TERMS = (
         "Colors",
         "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
     ),
-    ("ε", "How much one record may change what is released. Smaller is more private, larger is more accurate."),
-    ("δ", "How often, at worst, the noise of the centers may keep less than ε promises. Much less than one in n."),
-    ("Box", "Public bounds of the data. Records outside are moved onto its wall before anything is computed."),
-    ("Cut", "One place along one feature. It divides a subset of the records in two; what is left uncut is a cluster."),
+    *meant("epsilon", "delta", "box", "cut"),
     ("Candidate", "A place where a cut is allowed: the middle of a split interval, all of one size on a feature."),
-    ("Emptiness", "1 where no record lies within half an interval of the place, 0 where all of the subset do."),
-    ("Centreness", "1 at the middle record of the subset, t where the outer part begins, 0 at its ends."),
+    *meant("emptiness", "centreness"),
     ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
     (
         "Likely cut",

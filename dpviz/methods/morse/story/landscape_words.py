@@ -6,6 +6,7 @@ from dpviz.core import FloatArray
 from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.methods.morse.story.landscape_surface import AXIS, Surface
+from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import counted, number
 from dpviz.stories.view import Projection
@@ -16,7 +17,7 @@ TERMS = (
         "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused. "
         "Other colors: clusters.",
     ),
-    ("ε, δ", "How much one record may change what is released, and how often that may fail."),
+    *meant("epsilon", "delta"),
     (
         "Mixture",
         "Many small Gaussians, the components, made from noisy counts, sums and squares. It is all that costs.",
@@ -25,12 +26,8 @@ TERMS = (
         "Landscape",
         "The mixture's density p. The paper turns it upside down: its f is −ln p, and peaks are minima of f.",
     ),
-    ("Peak", "A place that points flow to. All places that flow to one peak are its basin."),
-    (
-        "Transition point",
-        "The lowest pass between two basins: flat, and falling on two sides only. Also called a TEV. Click one to see "
-        "its search.",
-    ),
+    ("Peak", "A place that points flow to: the top of a basin."),
+    *meant("basin", "transition point", "TEV"),
     ("Dendrogram", "Which basins join at which density. Cut it anywhere: that many clusters, of any shape."),
     ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),

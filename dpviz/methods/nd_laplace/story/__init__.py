@@ -18,6 +18,7 @@ from dpviz.methods.nd_laplace.story.told import Measure, PointsContext, PointsLo
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import not_established
+from dpviz.stories.glossary import meant
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, attacker, number, odds
@@ -48,8 +49,7 @@ PAIRED = 300  # records whose pairs are averaged: their number grows with the sq
 INSIDER = "Each person"  # sees what the public does not: there is no curator
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
-    ("ε per distance", "Two places that far apart change the chance of any release by a factor of e^ε at most."),
-    ("Perturbation area", "Where one record's released point is to be expected: a circle of the mean radius n/ε."),
+    *meant("local model", "geo-indistinguishability", "perturbation area"),
     ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record. The legend switches them on."),
     ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
     ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),

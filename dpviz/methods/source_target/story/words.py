@@ -12,6 +12,7 @@ from dpviz.methods.source_target.story.told import (
     vacuous,
 )
 from dpviz.stories import center_facts
+from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.panel import EQUAL, Fact, Sentence, ceiled, number
 from dpviz.stories.view import Projection, Words
@@ -33,9 +34,9 @@ TERMS = (
     ("NNA", "Each record goes to its nearest target. A target's cell with enough records gives one noisy mean."),
     ("NAS", "Each target gives the noisy mean of the t records nearest to it."),
     ("Threshold", "A cell whose noisy count is below it is refused: a mean of few records would be all noise."),
-    ("Coreset", "Targets within C of each other share one average: fewer averages, less noise."),
+    *meant("coreset"),
     ("Cost", "The mean distance from a target to the nearest of the source and the new centers."),
-    ("ε, δ, ρ", "How much one record may change what is released. ρ (zCDP) is another scale than ε."),
+    *meant("epsilon", "delta", "rho"),
 )
 
 

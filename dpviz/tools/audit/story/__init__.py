@@ -13,6 +13,7 @@ from dpviz import attacks
 from dpviz.audit import EpsilonBound
 from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
 from dpviz.stories.roc import roc_scene
 from dpviz.tools.audit.story.words import event_words, statistic_words
@@ -28,7 +29,7 @@ TERMS = (
     ("Statistic", "A number made of what is published. Half of the runs choose the most telling one."),
     ("Event", "The statistic lies beyond a threshold. The other half of the runs count how often, in each world."),
     ("Measured ε", "The least ε that fits the counts, with 95 % confidence. The true one may be any larger."),
-    ("Violation", "The measured ε is above what is allowed, with 99.99 % confidence."),
+    *meant("violation"),
     ("Ceiling", "The most that so many runs can show. Worlds that never look alike reach it."),
 )
 

@@ -1,0 +1,1 @@
+"""The glossary: every word of the app with a small drawing, to be searched."""

@@ -1,0 +1,152 @@
+"""The quiz's page: one question at a time, before and after; the answers live in this tab's session alone."""
+
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+
+from dpviz.stories.method import LEARN, Page
+from dpviz.tools.quiz.story import QUESTIONS
+from dpviz.tools.quiz.story.class_answers import N_CHOICES
+from dpviz.tools.quiz.story.codes import CodeError, Sheet, read, write
+from dpviz.ui import hiding, state
+from dpviz.ui.words_page import words_page
+
+TITLE = "Quiz"
+LEAD = (
+    "Ten questions, before a class and after it. Guess where you do not know. Nobody asks for your name, and nothing "
+    "is written down: your answers last as long as this tab is open."
+)
+BEFORE, AFTER = "before", "after"
+HALVES = {BEFORE: "Before", AFTER: "After"}
+EMPTY = (None,) * len(QUESTIONS)
+TURN = (
+    "That was the first half. Keep this code: it is all of your answers, and nothing else. Now take the class, or the "
+    "lessons. Then come back for the same questions; in another tab, begin with your code."
+)
+DONE = "Thank you. This code sums up your answers, without your name. Give it to your teacher."
+KEPT = "Answers that are right are told at the end, so that the second half measures what you have learned."
+GO_ON = "Begin the second half"
+CODE = "Your code from the first half"
+BACK, NEXT, LAST = "Back", "Next", "Finish"
+_SHEET, _HALF, _AT, _WRONG = "dpviz:quiz-sheet", "dpviz:quiz-half", "dpviz:quiz-at", "dpviz:quiz-wrong"
+_CODE = "quiz:code"
+
+
+def draw() -> None:
+    """Draw the page."""
+    with words_page(TITLE, LEAD):
+        half, at = _half(), _at()
+        if at < len(QUESTIONS):
+            _ask(half, at)
+        elif half == BEFORE:
+            _between()
+        else:
+            _end()
+
+
+def _sheet() -> Sheet:
+    sheet: Sheet = st.session_state.setdefault(_SHEET, Sheet(EMPTY, EMPTY))
+    return sheet
+
+
+def _half() -> str:
+    return str(st.session_state.get(_HALF, BEFORE))
+
+
+def _at() -> int:
+    return int(st.session_state.get(_AT, 0))
+
+
+def _go(half: str, at: int) -> None:
+    st.session_state[_HALF], st.session_state[_AT] = half, at
+
+
+def _keep(half: str, at: int, key: str) -> None:
+    """Keep an answer; a browser can send anything."""
+    chosen, sheet = st.session_state.get(key), _sheet()
+    if isinstance(chosen, int) and chosen in range(N_CHOICES[at]):
+        answers = list(getattr(sheet, half))
+        answers[at] = chosen
+        st.session_state[_SHEET] = replace(sheet, **{half: tuple(answers)})
+
+
+def _ask(half: str, at: int) -> None:
+    question, key = QUESTIONS[at], f"quiz:{half}:{at}"
+    st.caption(f"{HALVES[half]}. Question {at + 1} of {len(QUESTIONS)}")
+    st.progress((at + 1) / len(QUESTIONS))
+    st.radio(
+        question.words,
+        range(len(question.choices)),
+        format_func=question.choices.__getitem__,
+        index=getattr(_sheet(), half)[at],
+        key=key,
+        on_change=_keep,
+        args=(half, at, key),
+    )
+    with st.container(horizontal=True):
+        st.button(BACK, disabled=at == 0, on_click=_go, args=(half, at - 1))
+        words = NEXT if at + 1 < len(QUESTIONS) else LAST
+        st.button(words, type="primary", on_click=_go, args=(half, at + 1))
+    st.caption(KEPT)
+    if half == BEFORE and at == 0:
+        _bring()
+
+
+def _bring() -> None:
+    """Let somebody go on with the code of the first half."""
+    with st.expander("You have done the first half already?"):
+        st.text_input(CODE, key=_CODE, max_chars=state.MOST_TEXT, autocomplete="off")
+        st.button(GO_ON, key="quiz:bring", on_click=_take)
+        if wrong := st.session_state.pop(_WRONG, ""):
+            st.error(state.plain(wrong))
+
+
+def _take() -> None:
+    try:
+        sheet = read(str(st.session_state.get(_CODE, "")), N_CHOICES)
+    except CodeError as error:
+        st.session_state[_WRONG] = str(error)
+        return
+    st.session_state[_SHEET] = replace(sheet, after=EMPTY)
+    _go(AFTER, 0)
+
+
+def _between() -> None:
+    st.markdown(TURN)
+    st.code(write(_sheet()), language=None)
+    with st.container(horizontal=True):
+        st.button(BACK, on_click=_go, args=(BEFORE, len(QUESTIONS) - 1))
+        st.button(GO_ON, type="primary", on_click=_go, args=(AFTER, 0))
+
+
+def _end() -> None:
+    st.markdown(DONE)
+    st.code(write(_sheet()), language=None)
+    st.button(BACK, on_click=_go, args=(AFTER, len(QUESTIONS) - 1))
+    if hiding.hides("answers"):
+        return
+    sheet = _sheet()
+    n_right = {
+        half: sum(answer == question.right for answer, question in zip(getattr(sheet, half), QUESTIONS, strict=True))
+        for half in HALVES
+    }
+    st.subheader(f"{n_right[BEFORE]} of {len(QUESTIONS)} right before, {n_right[AFTER]} after", anchor=False)
+    st.html(f'<div class="dpviz-words">{"".join(map(_answered, range(len(QUESTIONS))))}</div>')
+
+
+def _answered(at: int) -> str:
+    question, sheet = QUESTIONS[at], _sheet()
+    said = [
+        f"{words}: {'no answer' if answer is None else 'right' if answer == question.right else 'not right'}"
+        for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
+    ]
+    words, address = question.link
+    return (
+        f"<article><h2>{at + 1}. {escape(question.choices[question.right])}</h2><p>{escape(question.words)}</p>"
+        f'<p>{escape(question.why)}</p><p class="dpviz-others">{escape(", ".join(said))}.</p>'
+        f'<p><a href="{escape(address)}" target="_blank">{escape(words)}</a></p></article>'
+    )
+
+
+PAGE = Page(draw, title=TITLE, group=LEARN)

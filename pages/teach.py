@@ -1,0 +1,5 @@
+"""For teachers: plans with links, wrong ideas, exercises, what a class answered, stills for slides."""
+
+from dpviz.tools.teach.page import draw
+
+draw()

@@ -1,0 +1,38 @@
+"""Stills for slides, in a real browser: one ZIP with an SVG and a PNG of every method, made on the reader's side."""
+
+from io import BytesIO
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from dpviz.tools.teach.page import FILE, SAVE
+from dpviz.ui.thumbnails import THUMBNAILS, still
+from tests.browser.conftest import Server
+from tests.browser.test_app import APP, SLOW
+
+pytestmark = pytest.mark.browser
+
+
+def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: Path) -> None:
+    page.goto(f"{server(APP)}/teach?teach_tab=stills")
+    button = page.get_by_role("button", name=SAVE)
+    expect(button).to_be_visible(timeout=SLOW)
+    with page.expect_download(timeout=SLOW) as saving:
+        button.click()
+    assert saving.value.suggested_filename == FILE
+    saving.value.save_as(tmp_path / FILE)
+    with ZipFile(tmp_path / FILE) as zipped:
+        assert zipped.testzip() is None
+        assert zipped.namelist() == [f"dpviz_{name}.{kind}" for name in THUMBNAILS for kind in ("svg", "png")]
+        for name in THUMBNAILS:
+            drawing = zipped.read(f"dpviz_{name}.svg")
+            assert drawing == still(name).encode()
+            root = ElementTree.fromstring(drawing)
+            image = Image.open(BytesIO(zipped.read(f"dpviz_{name}.png")))
+            assert image.size == tuple(2 * int(root.attrib[each]) for each in ("width", "height"))
+            assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 50, "something is drawn"
+    expect(page.get_by_text(f"{FILE} is saved.")).to_be_visible()
