@@ -10,7 +10,7 @@ from dpviz.tools.learn import page as learn
 from dpviz.tools.learn.story import CHAPTERS, END_TITLE, NAMES
 from tests.browser.conftest import Server, visitor
 from tests.browser.test_app import APP, SLOW
-from tests.browser.test_app_access import AXE, COLORS, violations
+from tests.browser.test_app_access import AXE, COLORS, NARROW_TARGET, PARTS, SMALL, violations
 
 pytestmark = pytest.mark.browser
 
@@ -105,6 +105,7 @@ def test_all_chapters_by_touch_on_a_phone(browser: Browser, server: Server) -> N
         expect(page.get_by_role("button", name=learn.SKIP)).to_have_count(0, timeout=SLOW)
         on_one_screen(page)
         assert violations(page, OURS, runOnly={"type": "rule", "values": COLORS}) == []
+        assert page.evaluate(SMALL, [NARROW_TARGET, PARTS]) == [], "large enough for a finger"
         page.get_by_role("button", name=learn.NEXT, exact=True).tap()
     expect(heading).to_have_text(END_TITLE, timeout=SLOW)
     context.close()
