@@ -32,9 +32,10 @@ def run() -> None:
     shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
     shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
+    leading = [name for name, page in ACROSS.items() if page.leads]
     menu = {"": [_page(HOME, "Home", home.show, default=True)]}
-    for name, each in shown.items():
-        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)
+    for name in [*leading, *(name for name in shown if name not in leading)]:
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(shown[name])
     page = st.navigation(menu, position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")

@@ -10,6 +10,7 @@
 //   height               CSS pixels; with `fits` as high as the window leaves room, `scroller` and `stage` being what
 //                        scrolls and what stands around it
 //   named                false where the page says the title itself
+//   plain                without tools and table, with a legend that says what the marks are and switches nothing
 //   frame                the step it opens with, from 0; else the scene's own
 //   follow               key of the picture whose steps this one shows
 //   selected, picks      the cluster seen alone, and the number of the last pick, of a picture that was here before
@@ -46,6 +47,7 @@ const BESIDE_PX = 420; // width of the narrowest picture with its legend beside 
 const BELOW_PX = 8; // under the picture and its steps
 const SAID_PX = 6; // above what a tool says
 const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
+const LEAST_PLAIN_PX = 120; // the same of a plain picture, which shows one thing
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
 const MOST_GROUPS = 24;
 const MOST_LINES = 7; // of a legend; the others are behind a button
@@ -198,6 +200,7 @@ class Picture extends Tools {
     const before = this.options;
     if (options) this.options = options;
     this.root.dataset.dpvizKey = this.options.key ?? "";
+    this.root.classList.toggle("plain", Boolean(this.options.plain));
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
     this.theme = readTheme(this.root);
@@ -435,8 +438,10 @@ class Picture extends Tools {
     const steps = stepsHeights.get(this.options.follow) ?? own;
     const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
     const said = this.inspector.hidden ? 0 : this.inspector.offsetHeight + SAID_PX;
-    const legend = beside || docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
-    return Math.max(LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - docked - BELOW_PX));
+    const { plain } = this.options; // all of its legend is in view
+    const below = plain ? this.side.offsetHeight : docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
+    const legend = beside ? 0 : below;
+    return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - docked - BELOW_PX));
   }
 
   resize() {
@@ -495,14 +500,16 @@ class Picture extends Tools {
   }
 
   chip(layer) {
-    const chip = make("button", "chip", "", { type: "button", "aria-pressed": String(!this.hidden.has(layer.name)),
-      title: layer.audience === "curator"
+    const { plain } = this.options;
+    const chip = plain ? make("span", "chip") : make("button", "chip", "", {
+      type: "button", "aria-pressed": String(!this.hidden.has(layer.name)), title: layer.audience === "curator"
         ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
     const words = make("span", "", layer.name);
     if (layer.audience === "curator") words.append(...locked(words));
     chip.append(legendSymbol(layer, this.theme), words);
+    if (plain) return chip;
     chip.addEventListener("click", () => {
       if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
       this.buildLegend();

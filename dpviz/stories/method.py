@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from dpviz.core import Algorithm, Choices, Knob, Release, Step
 from dpviz.data import Dataset
 from dpviz.experiments.tables import ResultTable
+from dpviz.stories.course.run_chapter import RunChapter
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import AnyStory, RunContext, Story
@@ -64,6 +65,7 @@ class Page:
     knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
     title: str = ""  # of a tool; a method has its own
     group: str = ""  # of the menu; a page in a group is made of words, and has no picture on a stage
+    leads: bool = False  # a tool's: it stands before the methods
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -75,6 +77,7 @@ class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
     page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
     reading: Reading | None = None
     lesson: Lesson | None = None
+    chapter: RunChapter | None = None  # of the course
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None
     paper: PaperTables | None = None

@@ -8,7 +8,8 @@ def pages() -> dict[str, Page]:
     from dpviz.tools.audit.page import PAGE as AUDIT
     from dpviz.tools.compare.page import PAGE as COMPARE
     from dpviz.tools.glossary.page import PAGE as GLOSSARY
+    from dpviz.tools.learn.page import PAGE as LEARN
     from dpviz.tools.quiz.page import PAGE as QUIZ
     from dpviz.tools.teach.page import PAGE as TEACH
 
-    return {"compare": COMPARE, "audit": AUDIT, "glossary": GLOSSARY, "quiz": QUIZ, "teach": TEACH}
+    return {"learn": LEARN, "compare": COMPARE, "audit": AUDIT, "glossary": GLOSSARY, "quiz": QUIZ, "teach": TEACH}

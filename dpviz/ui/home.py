@@ -40,8 +40,8 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-LEARN, LEARN_WORDS = "Learn", "Never heard of it? Guess first, then measure: what ε promises you, in ten minutes."
-START = "Start the first lesson →"
+LEARN, LEARN_WORDS = "Learn", "Never heard of it? Guess, then measure: short chapters, one idea and one minute each."
+START = "Start here →"
 EXPLORE, EXPLORE_WORDS = "Explore", "Five methods, step by step. Every control answers at once."
 DECIDE, DECIDE_WORDS = "Decide", "Which method and which ε suit your data? Compare them, then show your colleagues."
 SEE, SEE_WORDS = (
@@ -116,7 +116,7 @@ def _doors(pages: Mapping[str, Any]) -> None:
     """Draw one next step for whoever wants to learn, to explore or to decide."""
     with st.container(border=True, key="door-learn", gap="xxsmall"):
         _door(LEARN, LEARN_WORDS)
-        st.button(START, key="home:start", type="tertiary", on_click=lesson_panel.go, args=(next(iter(LESSONS)), 0))
+        st.page_link(pages["learn"], label=START)
     with st.container(border=True, key="door-explore", gap="xxsmall"):
         _door(EXPLORE, EXPLORE_WORDS)
         st.page_link(pages[SHOWN], label=f"Open {CATALOGUE[SHOWN].title} →")

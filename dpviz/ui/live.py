@@ -51,6 +51,7 @@ def live(
     packed: bytes | None = None,
     fits: bool = False,
     named: bool = True,
+    plain: bool = False,
 ) -> LiveState:
     """Draw a scene and return what the reader selected in it.
 
@@ -60,12 +61,13 @@ def live(
     (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
     lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
     `dpviz.ui.data.drawing`). With `fits` the browser makes it as high as the window leaves room. Without `named` it has
-    no title: the page says it. `packed` is what the audience sees of the scene, if that is there already.
+    no title: the page says it. A `plain` picture is to be looked at: no tools, no table, a legend without switches; the
+    words beside it hold its numbers. `packed` is what the audience sees of the scene, if that is there already.
     """
     shown = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), shown)
     options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
-    options |= {"fits": fits, "named": named}
+    options |= {"fits": fits, "named": named and not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
         options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
     options |= {"selected": before.selected, "picks": before.pick_count}

@@ -1,7 +1,6 @@
 """The methods as small moving pictures: real runs on few synthetic records with public seeds, made once for all."""
 
 from base64 import b64encode
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dpviz.plots import Scene, svg
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.plots.thumbnail import thumbnail
 from dpviz.stories import View
+from dpviz.stories.course.run_chapter import still_of
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
 from dpviz.stories.promise import promise
@@ -41,10 +41,7 @@ def _address(name: str, dark: bool) -> str:
 def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
     """Return the end of the thumbnail's run at another ε: what is said of it, and its picture without a scrubber."""
     told, scene = _drawn(CATALOGUE[name], {"epsilon": epsilon})
-    at = scene.start_frame
-    layers = tuple(replace(layer, rows=layer.rows[at : at + 1]) for layer in scene.layers)
-    still = replace(scene, layers=layers, frames=scene.frames[at : at + 1], start_frame=0, scrubber=False)
-    return CATALOGUE[name].story.sentence(told), still
+    return CATALOGUE[name].story.sentence(told), still_of(scene)
 
 
 @st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))

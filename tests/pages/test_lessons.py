@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.tools.learn.story import CHAPTER, after_lesson
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import panel as lesson_panel
 from tests.pages.conftest import ROOT, Page
@@ -69,7 +70,8 @@ def test_a_lesson_is_walked_through(name):
         if index + 1 < len(lesson.steps):
             press(page, lesson_panel.NEXT)
     press(page, lesson_panel.FINISH)
-    assert "lesson" not in page.query
+    assert page.app.title[0].value == dict(CHAPTER.choices)[after_lesson(name)]
+    assert page.query == {CHAPTER.name: after_lesson(name)}
     assert not any(": step " in caption.value for caption in page.app.caption)
 
 

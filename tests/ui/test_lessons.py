@@ -18,8 +18,8 @@ from dpviz.methods.morse.story import lesson as lesson_morse
 from dpviz.methods.nd_laplace.story import lesson as lesson_laplace
 from dpviz.methods.source_target.story import lesson as lesson_target
 from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
+from dpviz.tools.learn.story.coin import N_ROUNDS
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import epsilon as lesson_epsilon
 from dpviz.ui.lessons.panel import SLIDERS, measured
 
 QUESTIONS = [(name, index) for name, lesson in LESSONS.items() for index in lesson.questions]
@@ -96,7 +96,7 @@ def test_a_thousand_coins_follow_their_law():
 def test_the_odds_are_those_of_the_closed_form(index, epsilon):
     law = math.exp(epsilon) / (1.0 + math.exp(epsilon))
     found = answer("epsilon", index)
-    error = 100.0 * math.sqrt(law * (1 - law) / lesson_epsilon.N_ROUNDS)
+    error = 100.0 * math.sqrt(law * (1 - law) / N_ROUNDS)
     assert abs(found.value - 100.0 * law) <= 6 * error
     step = 1.0 if 100.0 * law <= 99.0 else 0.1
     shown = float(found.words["limit"])

@@ -16,6 +16,7 @@ from dpviz.methods.convergent_kmeans.algorithm import (
 )
 from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family, reading
+from dpviz.methods.convergent_kmeans.story.chapter import CHAPTER
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
 from dpviz.stories import center_facts
@@ -109,6 +110,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    chapter=CHAPTER,
     attack=Attack("Find one record in exact centers →", ("tab", "attack"), "attack"),
 )
 

@@ -23,6 +23,7 @@ from dpviz.methods.dpm.algorithm import (
     steps,
 )
 from dpviz.methods.dpm.story import reading
+from dpviz.methods.dpm.story.chapter import CHAPTER
 from dpviz.methods.dpm.story.lesson import LESSON
 from dpviz.methods.dpm.story.worlds import WORLDS
 from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
@@ -93,6 +94,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    chapter=CHAPTER,
 )
 
 __all__ = [

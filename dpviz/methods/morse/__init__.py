@@ -22,6 +22,7 @@ from dpviz.methods.morse.algorithm import (
 )
 from dpviz.methods.morse.algorithm.clusters import clustered
 from dpviz.methods.morse.story import reading
+from dpviz.methods.morse.story.chapter import CHAPTER
 from dpviz.methods.morse.story.lesson import LESSON
 from dpviz.methods.morse.story.worlds import WORLDS
 from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
@@ -104,6 +105,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    chapter=CHAPTER,
 )
 
 __all__ = [

@@ -20,6 +20,7 @@ from dpviz.methods.nd_laplace.algorithm import (
     steps,
 )
 from dpviz.methods.nd_laplace.story import reading
+from dpviz.methods.nd_laplace.story.chapter import CHAPTER
 from dpviz.methods.nd_laplace.story.lesson import LESSON
 from dpviz.methods.nd_laplace.story.worlds import WORLDS
 from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
@@ -100,6 +101,7 @@ METHOD = Method(
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    chapter=CHAPTER,
     attack=Attack("Guess who lives where →", ("under", "play"), "game"),
 )
 

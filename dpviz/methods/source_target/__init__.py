@@ -23,6 +23,7 @@ from dpviz.methods.source_target.algorithm import (
     steps,
 )
 from dpviz.methods.source_target.story import reading
+from dpviz.methods.source_target.story.chapter import CHAPTER
 from dpviz.methods.source_target.story.lesson import LESSON
 from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
@@ -103,6 +104,7 @@ METHOD = Method(
     page=_page,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
+    chapter=CHAPTER,
 )
 
 __all__ = [

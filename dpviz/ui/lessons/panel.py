@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.stories.lesson import Answer, Lesson, Question
+from dpviz.tools.learn.story import CHAPTER, after_lesson
 from dpviz.ui import state
 from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.export import menu as exports
@@ -25,7 +26,7 @@ EXACT = "Not a release: the answer needs exact records."
 HIDDEN = "The answer needs exact records, which the public never sees. Look as the curator to answer."
 CHECK, RIGHT, WRONG = "Check", "Right.", "Not this time:"
 LATER = "Guess first; the answer is measured then, by runs made here."
-BACK, NEXT, FINISH, LEAVE = "Back", "Next", "Finish", "Leave the lesson"
+BACK, NEXT, FINISH, LEAVE = "Back", "Next", "Finish: next chapter", "Leave the lesson"
 _AT = "dpviz:lesson"
 _READ = "dpviz:lesson-link"
 _PAGE = "dpviz:lesson-page"
@@ -98,6 +99,12 @@ def leave() -> None:
     st.session_state.pop(_AT, None)
 
 
+def finish(name: str) -> None:
+    """End the lesson, and go on with the course's next chapter."""
+    leave()
+    exports.leap("learn", {CHAPTER.name: after_lesson(name)})
+
+
 def at_step() -> Place | None:
     """Return where the reader is, on whatever page."""
     place: Place | None = st.session_state.get(_AT)
@@ -151,7 +158,7 @@ def _panel(place: Place, public: bool) -> None:
                 moved |= _button(NEXT, go, lesson.name, index + 1, kind="primary")
                 moved |= _button(LEAVE, leave, kind="tertiary")
             else:
-                moved |= _button(FINISH, leave, kind="primary")
+                moved |= _button(FINISH, finish, lesson.name, kind="primary")
     if moved:
         st.rerun(scope="app")
 

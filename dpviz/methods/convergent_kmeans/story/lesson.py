@@ -75,8 +75,8 @@ LESSON = Lesson(
     (
         LessonStep(
             "Read the picture",
-            "Press play under the picture. Records take the color of their nearest center. Gray rings are exact "
-            "means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
+            "2,000 records, 5 clusters. Press play: records take the color of their nearest center. Gray rings are "
+            "exact means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
             "inside them.",
             {"epsilon": "1.0"},
         ),
@@ -86,7 +86,7 @@ LESSON = Lesson(
             "algorithm, which is k-means without privacy, has 1 times its own cost.",
             {"epsilon": "1.0"},
             Question(
-                "What does the middle of 25 runs cost?",
+                "What does the middle of 25 runs cost, with 2,000 records and k = 5?",
                 COSTS,
                 lambda: cost(0.1),
                 "**{measured} times** Lloyd's, the middle of {runs} runs with noise seeds 0 to 24. Each pass may spend "
@@ -100,7 +100,7 @@ LESSON = Lesson(
             "Now raise ε to 5. One record moves the sum of a cluster as far as before, but less noise covers it.",
             {"epsilon": "0.1"},
             Question(
-                "What does the middle of 25 runs cost now?",
+                "What does the middle of 25 runs cost now, with the same records and k = 5?",
                 COSTS,
                 lambda: cost(5.0),
                 "**{measured} times** Lloyd's, the middle of {runs} runs. Noise has a fixed size and 400 records a "
@@ -115,7 +115,7 @@ LESSON = Lesson(
             "per step from end to end before you answer.",
             {"mode": "published", "epsilon_per_iteration": "0.5"},
             Question(
-                "From ε = 0.05 to 20 per step, how much does the cost change?",
+                "From ε = 0.05 to 20 per step, how much does the cost of the 2,000 records change?",
                 ranges("Less than 5 in 100", "5 to 50 in 100", "More than 50 in 100", at=(5, 50)),
                 published_change,
                 "By **{measured} in 100**, in the middle of {runs} runs each. The records place the zones, not ε. A "
@@ -125,8 +125,8 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Who is protected?",
-            "An attacker has every record but one, and this published release. Zones and final centers were made from "
-            "exact means; noise fell on counts only.",
+            "An attacker has all of the 2,000 records but one, and this published release. Zones and final centers "
+            "were made from exact means; noise fell on counts only.",
             {"mode": "published", "epsilon_per_iteration": "0.5"},
             Question(
                 "How many digits of the missing place does he get right?",

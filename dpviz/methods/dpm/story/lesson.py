@@ -22,6 +22,7 @@ def records(n: int) -> Dataset:
     return load("blobs", n=n, seed=0)
 
 
+@cache
 def found(epsilon: float, n: int = FULL) -> Answer:
     """Count the released clusters in the middle of many runs."""
     data = records(n)
@@ -70,7 +71,7 @@ LESSON = Lesson(
             "Nobody said how many",
             "The records lie in five heaps. DPM is not told that. There are 5,000 records; say ε is 1.",
             question=Question(
-                "How many clusters does it find, in the middle of 20 runs?",
+                "How many clusters does it find in 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0),
                 "**{measured}**, with {least} to {most} in {runs} runs (noise seeds 0 to 19). Empty gaps between heaps "
@@ -83,7 +84,7 @@ LESSON = Lesson(
             "Now lower ε to 0.1. A cut is refused where a side's noisy count is too small to be trusted.",
             {"epsilon": "1.0"},
             Question(
-                "How many clusters now, in the middle of 20 runs?",
+                "How many clusters in the same 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(0.1),
                 "**{measured}**, with {least} to {most} in {runs} runs. Counts need enough records to stand out of "
@@ -96,7 +97,7 @@ LESSON = Lesson(
             "ε is 1 again. Now let most people go: 1,000 records stay, 200 in each heap.",
             {"epsilon": "1.0"},
             Question(
-                "How many clusters, in the middle of 20 runs?",
+                "How many clusters in 1,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0, FEW),
                 "**{measured}**, with {least} to {most} in {runs} runs. Noise does not shrink with the crowd: a fifth "
@@ -110,7 +111,7 @@ LESSON = Lesson(
             "cut shows scores and chances.",
             {"tab": "inside", "epsilon": "1.0"},
             Question(
-                "At ε = 1, how often is the first cut the very best one, in 100?",
+                "5,000 records, ε = 1: how often is the first cut the very best one, in 100?",
                 ranges("Fewer than 5", "5 to 24", "25 to 59", "60 or more", at=(5, 25, 60)),
                 best_cuts,
                 "**{measured}** in 100: {hits} of {runs} runs. Its neighbors score nearly as much and split the rest "

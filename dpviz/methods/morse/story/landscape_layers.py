@@ -151,7 +151,7 @@ def critical_layers(told: LandscapeContext, stage: Stage, groups: Colors, *, joi
     refused = [c for c, outcome in enumerate(found.candidates.outcomes) if outcome != TRANSITION]
     if refused:
         words = tuple(
-            "both descents end at one peak" if found.candidates.outcomes[c] == ONE_BASIN else "not of index one"
+            "both ways up end at one peak" if found.candidates.outcomes[c] == ONE_BASIN else "not of index one"
             for c in refused
         )
         xy = {"xy": place(found.candidates.locations[refused])[None]}

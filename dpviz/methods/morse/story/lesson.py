@@ -31,6 +31,7 @@ def run(seed: int, **params: object) -> Result[MorseRelease, Step]:
     return algorithm.fit(data.points, data.box, asked, rng=np.random.default_rng(seed))
 
 
+@cache
 def right_runs(epsilon: float) -> Answer:
     """Count the runs whose two clusters are the two moons."""
     data, right = records(), 0
@@ -76,12 +77,14 @@ LESSON = Lesson(
     (
         lesson.LessonStep(
             "Read the picture",
-            "22 small Gaussians, made with noise, are a landscape. Stars are its peaks; blue lines join peaks over the "
-            "passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, and regions part.",
+            "22 small Gaussians, made with noise, are a landscape: high where many records are. Stars are its peaks; "
+            "blue lines join peaks over the passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, "
+            "and regions part.",
         ),
         lesson.LessonStep(
             "Two moons",
-            "No straight line separates the two moons, so two centers never find them. Chains of peaks can. ε is 5.",
+            "No straight line separates these two moons of 5,000 records, so two centers never find them. Chains of "
+            "peaks can. ε is 5, K is 2.",
             question=Question(
                 "In how many of 10 runs are the two clusters the two moons?",
                 MOONS,
@@ -96,7 +99,7 @@ LESSON = Lesson(
             "Say ε falls to 1. Means and shapes of the hills get noisier: one hill between the moons joins them, one "
             "missing hill breaks a chain.",
             question=Question(
-                "In how many of 10 runs are the moons found?",
+                "In how many of 10 runs are the moons of 5,000 records found, with K = 2?",
                 MOONS,
                 lambda: right_runs(1.0),
                 "In **{measured} of {runs}**. A chain holds or it breaks, so that runs are right or wrong, hardly in "
@@ -140,7 +143,7 @@ LESSON = Lesson(
         ),
         lesson.LessonStep(
             "What the public sees",
-            "Records are gone, the landscape stays: the public can cut, sink and label as well as the curator. Move ε "
+            "Records are gone, the landscape stays: the public can cut and label it as well as the curator. Move ε "
             "and watch hills grow and drift.",
             {"audience": "public"},
         ),

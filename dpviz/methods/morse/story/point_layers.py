@@ -1,4 +1,4 @@
-"""The layers of single points in a landscape: components, exact means, records, and new points on their way down."""
+"""The layers of single points in a landscape: components, exact means, records, and new points on their way up."""
 
 from typing import Any
 
@@ -137,7 +137,7 @@ def path_layers(told: LandscapeContext, stage: Stage, groups: Colors) -> list[La
             shown=False,
         ),
         Layer(
-            "New points flow down",
+            "New points climb",
             Kind.LINES,
             Role.CLUSTER,
             RELEASED,
@@ -148,7 +148,7 @@ def path_layers(told: LandscapeContext, stage: Stage, groups: Colors) -> list[La
             shown=False,
         ),
         Layer(
-            "New points flow down",
+            "New points climb",
             Kind.MARKS,
             Role.CLUSTER,
             RELEASED,

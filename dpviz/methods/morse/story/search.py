@@ -75,7 +75,7 @@ def search_layers(told: LandscapeContext, stage: Stage, found: Search) -> list[L
     if found.descents is not None:
         layers.append(
             layer(
-                "Descents",
+                "Ways up",
                 Kind.LINES,
                 Role.RELEASED if kept else Role.VIOLATION,
                 {n - 1: 0},

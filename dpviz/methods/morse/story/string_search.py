@@ -14,8 +14,8 @@ from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, 
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's
 REASONS = {
-    TRANSITION: "One curvature is negative, and the two descents end at different peaks: a transition point.",
-    ONE_BASIN: "Refused: both descents end at the same peak.",
+    TRANSITION: "One curvature is negative, and its two ways up end at different peaks: a transition point.",
+    ONE_BASIN: "Refused: both ways up end at the same peak.",
     WRONG_INDEX: "Refused: not exactly one curvature is negative.",
     DEGENERATE: "Refused: a curvature is zero, so that no index can be told.",
 }
@@ -90,7 +90,7 @@ def frames(search: Search) -> tuple[Frame, ...]:
     if search.solution is None:
         return (*stops, Frame("No solution", f"{pair}{NOTHING}"))
     solved = Frame("Solution", f"{pair}From the strings, Newton's method walks to where the gradient is zero.")
-    return (*stops, solved, Frame("Descents", f"{pair}{REASONS[search.outcome]}"))
+    return (*stops, solved, Frame("Ways up", f"{pair}{REASONS[search.outcome]}"))
 
 
 def _search(told: LandscapeContext, land: Landscape, row: int, note: str) -> Search:

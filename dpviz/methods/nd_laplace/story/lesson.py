@@ -35,6 +35,7 @@ def draws(n: int, seed: int, east: float = 0.0) -> PointsRelease:
     return PointsRelease(nd_laplace(place, epsilon=EPSILON, rng=np.random.default_rng([SEED, seed])))
 
 
+@cache
 def mean_move() -> Answer:
     """Measure how far a point moves on average."""
     moved = float(np.linalg.norm(draws(N_DRAWS, 0).points, axis=1).mean())
@@ -144,7 +145,7 @@ LESSON = Lesson(
             "places: 1 is the same, 0 is chance (adjusted Rand index).",
             {"epsilon": "1.0"},
             Question(
-                "How alike are they?",
+                "How alike are they, for 600 people?",
                 ranges("Below 0.3", "0.3 to 0.6", "0.6 to 0.9", "Above 0.9", at=(0.3, 0.6, 0.9)),
                 agreement,
                 "**{measured}**, the middle of {runs} runs. Moves of a kilometer hide a person in a town of ten, but "
@@ -161,8 +162,7 @@ LESSON = Lesson(
         ),
         LessonStep(
             "What the public sees",
-            "Only sent places are left. Move ε and watch the town dissolve: here more privacy is visible for "
-            "everybody.",
+            "Only sent places are left. Move ε and watch the town dissolve: here everyone can see privacy grow.",
             {"epsilon": "1.0", "audience": "public"},
         ),
     ),

@@ -42,6 +42,7 @@ def ignoring() -> Answer:
     return _more(nonprivate_cost(given, chosen) / floor(given, N_CENTERS), 1)
 
 
+@cache
 def private(epsilon: float) -> Answer:
     """Measure how much farther, in 100, in the middle of private runs."""
     given = pair("first_aid")
@@ -86,7 +87,7 @@ LESSON = Lesson(
             "You could ignore the paramedics and place five points for the public places alone. The best that is "
             "possible is to know them all.",
             question=Question(
-                "How much farther do people then walk than with the best choice, in 100?",
+                "How much farther do people then walk than with the best five points, in 100?",
                 FARTHER,
                 ignoring,
                 "**{measured}** in 100 farther. Points end up where paramedics live anyway. That gap is what a private "
@@ -99,7 +100,7 @@ LESSON = Lesson(
             "S′ is released in place of the paramedics: for each cell a noisy mean, if its noisy count is large "
             "enough. Selection sees S′ and nothing else. Say ε is 1.",
             question=Question(
-                "How much farther than with the best choice, in 100?",
+                "2,000 paramedics, five points: how much farther than with the best choice, in 100?",
                 FARTHER,
                 lambda: private(1.0),
                 "**{measured}** in 100 farther, the middle of {runs} runs (noise seeds 0 to 14). Rough places are "
@@ -113,7 +114,7 @@ LESSON = Lesson(
             "Now lower ε to 0.1. Stand-ins scatter over the town and pretend to help where nobody lives.",
             {"epsilon": "1.0"},
             Question(
-                "How much farther than with the best choice, in 100?",
+                "The same 2,000 paramedics and five points: how much farther, in 100?",
                 FARTHER,
                 lambda: private(0.1),
                 "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Cost of every "

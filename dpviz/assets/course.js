@@ -1,0 +1,107 @@
+// The course's contents: a list that opens, ticks for the chapters that were answered, and where the reader is.
+// What was answered is kept in this browser's storage and is sent nowhere.
+
+import { component } from "./component.js";
+
+const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
+
+/** Which chapters were answered here; a browser that keeps nothing has no ticks. */
+function done() {
+  try {
+    const names = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+    return new Set(Array.isArray(names) ? names : []);
+  } catch {
+    return new Set();
+  }
+}
+
+function keep(names) {
+  try {
+    if (names.size) localStorage.setItem(KEPT, JSON.stringify([...names]));
+    else localStorage.removeItem(KEPT);
+  } catch { /* then there are no ticks */ }
+}
+
+function make(tag, name, text = "", attributes = {}) {
+  const element = document.createElement(tag);
+  element.className = name;
+  element.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+class Course {
+  constructor(parent) {
+    this.went = 0; // number of the last way that was taken here
+    this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
+    this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
+    this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
+    this.ticks = make("div", "ticks", "", { "aria-hidden": "true" });
+    this.print = make("button", "contents", "", { type: "button" });
+    this.print.addEventListener("click", () => window.print());
+    this.root.append(this.button, this.ticks, this.print, this.list);
+    parent.append(this.root);
+  }
+
+  update({ data, setStateValue }) {
+    const moved = this.data && this.data.at !== data.at;
+    this.data = data;
+    this.tell = setStateValue;
+    const names = done();
+    if (data.done) keep(names.add(data.chapters[data.at].name));
+    this.build(names);
+    if (moved) this.begin();
+  }
+
+  build(names) {
+    const { chapters, at, words, prints } = this.data;
+    const all = chapters.length - 1; // the last one is the end
+    const place = words.of.replace("{at}", at + 1).replace("{all}", all);
+    this.button.replaceChildren(make("span", "", at < all ? `${words.contents}: ${place}` : words.contents));
+    this.ticks.replaceChildren(...chapters.slice(0, all).map(({ name }, i) =>
+      make("span", [names.has(name) ? "done" : "", i === at ? "here" : ""].join(" ").trim())));
+    this.print.hidden = !prints;
+    this.print.textContent = words.print;
+    const lines = chapters.map(({ name, title, link }, i) => {
+      const line = make("a", "chapter", "", { href: link });
+      if (i === at) line.setAttribute("aria-current", "page");
+      line.append(make("span", "number", i < all ? `${i + 1}` : ""), make("span", "title", title));
+      if (names.has(name)) line.append(make("span", "tick", "✓", { role: "img", "aria-label": words.done }));
+      line.addEventListener("click", (event) => this.go(event, name));
+      return line;
+    });
+    const forget = make("button", "forget", words.forget, { type: "button" });
+    forget.addEventListener("click", () => {
+      keep(new Set());
+      this.build(new Set());
+      this.list.querySelector("a")?.focus();
+    });
+    const foot = make("div", "kept", words.kept);
+    if (names.size) foot.append(forget);
+    this.list.replaceChildren(...lines, foot);
+  }
+
+  /** Take a way here without loading the page; a click that wants another tab gets it. */
+  go(event, name) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    this.list.hidePopover();
+    this.went = Math.max(this.went + 1, Date.now());
+    this.tell("go", [name, this.went]);
+  }
+
+  /** Another chapter begins at its title, read out, and at the top of the page. */
+  begin() {
+    document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+    const title = document.querySelector('[data-testid="stMain"] h1');
+    if (!title) return;
+    title.tabIndex = -1;
+    title.focus({ preventScroll: true });
+  }
+
+  destroy() {
+    this.root.remove();
+  }
+}
+
+export default component((parent) => new Course(parent));

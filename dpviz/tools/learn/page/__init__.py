@@ -1,0 +1,194 @@
+"""The course's furniture: a chapter's words, its question, what was measured, its picture, and the way on.
+
+Guesses live in the session. Which chapters somebody has been through, the browser alone knows.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.plots import Scene
+from dpviz.stories.course.chapter import Chapter
+from dpviz.stories.lesson import Answer
+from dpviz.stories.method import Page
+from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
+from dpviz.ui import controls, frame, hiding, state
+from dpviz.ui.export import share
+from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons import panel as lesson_panel
+from dpviz.ui.live import live
+from dpviz.ui.server.served import served
+
+STYLE = ASSETS / "learn.css"
+TITLE = "Start here"
+END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
+HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
+SKIP = "Just show me"
+BACK, NEXT = "Back", "Next"
+DEEPER = "Longer lesson"
+LIST_WORDS = {
+    "contents": "Contents",
+    "of": "{at} of {all}",
+    "done": "done",
+    "forget": "Forget my progress",
+    "kept": "Ticks are kept in this browser only.",
+    "print": "Print",
+}
+KEY = "course"
+_COURSE = served("course", "component")
+_GUESSES = "dpviz:chapter-guesses"
+_SHOWN = -1  # instead of a guess: the reader would rather be told
+
+
+def draw() -> None:
+    """Draw the page."""
+    state.begin()
+    st.html(frame.STYLE)
+    st.html(STYLE)
+    hiding.begin()
+    share.fit()
+    problems = st.container()
+    _page()
+    frame.show_problems(problems)
+
+
+@st.fragment
+def _page() -> None:
+    """Draw the chapter and the bar below it; a guess, a move and Next change nothing else."""
+    name = str(state.value(CHAPTER))
+    if name == END:
+        _end()
+    else:
+        _chapter(CHAPTERS[name])
+    _bar(name)
+
+
+def _chapter(chapter: Chapter) -> None:
+    guess = _guess_of(chapter)
+    with st.container(key="dpviz-learn"):
+        words, picture = st.columns([2, 3], gap="medium")
+        with words:
+            st.title(chapter.title, anchor=False)
+            st.markdown(chapter.words)
+            value = _ask(chapter) if guess is None else _answer(chapter, guess)
+        with picture:
+            live(
+                drawn(chapter.name, value, answered=guess is not None),
+                key="picture",
+                height=HEIGHT,
+                query=_query(chapter),
+                fits=True,
+                plain=True,
+            )
+
+
+def _ask(chapter: Chapter) -> Any:
+    """Ask; the picture stays at the control's default, which gives nothing away."""
+    with st.container(key="dpviz-asked-first", gap="xsmall"):
+        st.markdown(f"**{chapter.question.words}**")
+        with st.container(horizontal=True, gap="xsmall"):
+            for index, each in enumerate(chapter.question.ranges):
+                st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
+            st.button(SKIP, key="guess:none", type="tertiary", on_click=_guess, args=(chapter.name, _SHOWN))
+    return chapter.control.default
+
+
+def _answer(chapter: Chapter, guess: int) -> Any:
+    """Say what was measured, draw the control, and return its value."""
+    answer = measured(chapter.name)
+    right = chapter.question.right(answer)
+    verdict = f":blue[**{lesson_panel.RIGHT}**]" if guess == right else f":red[**{lesson_panel.WRONG}**]"
+    st.markdown(f"{'' if guess == _SHOWN else verdict} {chapter.question.explained(answer)}")
+    knob = chapter.control
+    value = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
+    st.markdown(chapter.told(value))
+    if chapter.lesson:
+        lesson = LESSONS[chapter.lesson]
+        st.button(
+            f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary", on_click=_deeper, args=(chapter.lesson,)
+        )
+    return value
+
+
+def _end() -> None:
+    with st.container(key="dpviz-explained"):
+        st.title(END_TITLE, anchor=False)
+        st.markdown(END_WORDS)
+        st.markdown("\n".join(f"{i}. {chapter.explained}" for i, chapter in enumerate(CHAPTERS.values(), 1)))
+
+
+def _bar(name: str) -> None:
+    """Draw the contents, Back and Next, which stay in view."""
+    at = len(NAMES) if name == END else NAMES.index(name)
+    with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
+        data = {
+            "chapters": [
+                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
+            ],
+            "at": at,
+            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) is not None,
+            "prints": name == END,
+            "words": LIST_WORDS,
+        }
+        _COURSE(data=data, key=KEY, on_go_change=_went)
+        back = NAMES[at - 1] if at else ""
+        st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
+        if name != END:
+            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
+
+
+def _query(chapter: Chapter) -> str:
+    """Return the address of the chapter; once it is answered its control stands in it, too."""
+    pairs = [(CHAPTER.name, chapter.name)]
+    if _guess_of(chapter) is not None:
+        pairs.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
+    return state.query(pairs)
+
+
+def _guess_of(chapter: Chapter) -> int | None:
+    """Return the reader's guess; a link that says where the control stands shows the answer without one."""
+    given = _SHOWN if chapter.control.name in state.opening_query() else None
+    return _guesses().get(chapter.name, given)
+
+
+def _guesses() -> dict[str, int]:
+    guesses: dict[str, int] = st.session_state.setdefault(_GUESSES, {})
+    return guesses
+
+
+def _guess(name: str, index: int) -> None:
+    _guesses().setdefault(name, index)
+
+
+def _deeper(lesson: str) -> None:
+    lesson_panel.go(lesson, 0)
+
+
+def _go(name: str) -> None:
+    state.remember(CHAPTER, name)
+
+
+def _went() -> None:
+    """Go where the reader has pointed in the contents; a browser can send anything."""
+    sent = st.session_state.get(KEY)
+    pair = sent.get("go") if isinstance(sent, Mapping) else None
+    name = pair[0] if isinstance(pair, list | tuple) and pair else None
+    if name in dict(CHAPTER.choices):
+        _go(str(name))
+
+
+@st.cache_resource(show_spinner="Measuring", max_entries=64)
+def measured(name: str) -> Answer:
+    """Run a chapter's simulation, once for all sessions: its records and seeds are public."""
+    return CHAPTERS[name].question.measure()
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def drawn(name: str, value: Any, *, answered: bool) -> Scene:
+    """Draw a chapter's picture, once for all sessions."""
+    return CHAPTERS[name].picture(value, answered=answered)
+
+
+PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, leads=True)

@@ -1,0 +1,110 @@
+"""The course in a real browser: every chapter by keyboard on a laptop and by touch on a phone, each on one screen."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpviz.tools.learn import page as learn
+from dpviz.tools.learn.story import CHAPTERS, END_TITLE, NAMES
+from tests.browser.conftest import Server, visitor
+from tests.browser.test_app import APP, SLOW
+from tests.browser.test_app_access import AXE, COLORS, violations
+
+pytestmark = pytest.mark.browser
+
+LAPTOP, PHONE = {"width": 1366, "height": 768}, {"width": 390, "height": 844}
+PLACES = """() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  const place = (one) => one.getBoundingClientRect();
+  const bar = place(document.querySelector(".st-key-dpviz-course"));
+  const learn = place(document.querySelector(".st-key-dpviz-learn"));
+  const canvas = place(document.querySelector("[data-testid=stMain] .st-key-picture")
+    ?? document.querySelector(".dpviz-live") ?? document.querySelector(".st-key-dpviz-learn"));
+  return { hidden: main.scrollHeight - main.clientHeight, scrolled: main.scrollTop, below: learn.bottom - bar.top,
+    bar: innerHeight - bar.bottom, wide: main.scrollWidth - main.clientWidth, room: canvas.height };
+}"""
+OURS = ".st-key-dpviz-learn"  # what differs between chapters
+LEAST_PICTURE = 120  # CSS pixels
+
+
+def quiet(page: Page) -> None:
+    """Wait until the page has answered."""
+    page.wait_for_function(
+        "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
+    )
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    expect(picture).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
+    page.wait_for_timeout(250)  # laid out
+
+
+def on_one_screen(page: Page) -> None:
+    """Check that nothing is below the bar, and nothing has to be scrolled to."""
+    quiet(page)
+    found = page.evaluate(PLACES)
+    assert found["hidden"] <= 0, found
+    assert found["scrolled"] == 0, found
+    assert found["wide"] <= 0, found
+    assert found["below"] <= 0, found
+    assert abs(found["bar"]) <= 1, found
+    assert found["room"] >= LEAST_PICTURE, found
+
+
+def kept(page: Page) -> list[str]:
+    """Return the chapters that the browser remembers."""
+    return list(json.loads(page.evaluate("() => localStorage.getItem('dpviz:course')") or "[]"))
+
+
+def test_all_chapters_by_keyboard(page: Page, server: Server) -> None:
+    page.set_viewport_size(LAPTOP)
+    page.goto(f"{server(APP)}/learn")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text(CHAPTERS[NAMES[0]].title, timeout=SLOW)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for index, name in enumerate(NAMES):
+        expect(heading).to_have_text(CHAPTERS[name].title, timeout=SLOW)
+        expect(page).to_have_url(re.compile(f"learn\\?chapter={name}$"))
+        on_one_screen(page)
+        assert name not in kept(page)
+        page.get_by_role("button", name=CHAPTERS[name].question.ranges[0].words, exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=learn.SKIP)).to_have_count(0, timeout=SLOW)
+        on_one_screen(page)
+        assert violations(page, None if index == 0 else OURS) == []
+        assert kept(page) == list(NAMES[: index + 1])
+        expect(page.locator(".dpviz-course .ticks .done")).to_have_count(index + 1)
+        page.get_by_role("button", name=learn.NEXT, exact=True).focus()
+        page.keyboard.press("Enter")
+        following = CHAPTERS[NAMES[index + 1]].title if index + 1 < len(NAMES) else END_TITLE
+        expect(heading).to_have_text(following, timeout=SLOW)
+        expect(heading).to_be_focused()  # read out, and the next Tab is the chapter's own
+    assert violations(page) == []
+    page.get_by_role("button", name="Contents").focus()
+    page.keyboard.press("Enter")
+    assert violations(page, ".st-key-dpviz-course") == []
+    page.get_by_role("link", name=CHAPTERS[NAMES[1]].title).focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_text(CHAPTERS[NAMES[1]].title, timeout=SLOW)
+    page.get_by_role("button", name="Contents").click()
+    page.get_by_role("button", name="Forget my progress").click()
+    assert kept(page) == []
+
+
+def test_all_chapters_by_touch_on_a_phone(browser: Browser, server: Server) -> None:
+    context = visitor(browser, viewport=PHONE, has_touch=True, color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{server(APP)}/learn?chapter={NAMES[0]}")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text(CHAPTERS[NAMES[0]].title, timeout=SLOW)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for name in NAMES:
+        expect(heading).to_have_text(CHAPTERS[name].title, timeout=SLOW)
+        on_one_screen(page)
+        page.get_by_role("button", name=CHAPTERS[name].question.ranges[-1].words, exact=True).tap()
+        expect(page.get_by_role("button", name=learn.SKIP)).to_have_count(0, timeout=SLOW)
+        on_one_screen(page)
+        assert violations(page, OURS, runOnly={"type": "rule", "values": COLORS}) == []
+        page.get_by_role("button", name=learn.NEXT, exact=True).tap()
+    expect(heading).to_have_text(END_TITLE, timeout=SLOW)
+    context.close()
