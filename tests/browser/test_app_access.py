@@ -62,7 +62,7 @@ SMALL = """([least, parts]) => {
     if (one.shadowRoot) walk(one.shadowRoot);
     if (!one.matches("a[href], button, summary, input[type=range], [role=tab], [role=radio]")) return;
     if (one.closest(parts)) return;
-    if (one.matches(`p .dpviz-word, ${least > 24 ? "p a," : ""} [data-testid=stSkipToContent]`)) return;
+    if (one.matches(`:is(p, li) .dpviz-word, ${least > 24 ? "p a," : ""} [data-testid=stSkipToContent]`)) return;
     if (!one.checkVisibility({ checkVisibilityCSS: true })) return;
     const [width, height] = size(one);
     if (width < least - 0.5 || height < least - 0.5)

@@ -1,4 +1,4 @@
-"""Stills for slides, in a real browser: one ZIP with an SVG and a PNG of every method, made on the reader's side."""
+"""Stills for slides, in a real browser: one ZIP with an SVG and a PNG of each picture, made on the reader's side."""
 
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +9,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from dpviz.tools.learn.story import CHAPTERS
 from dpviz.tools.teach.page import FILE, SAVE
+from dpviz.tools.teach.story.stills import chapter_still
 from dpviz.ui.thumbnails import THUMBNAILS, still
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW
@@ -27,12 +29,14 @@ def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: P
     saving.value.save_as(tmp_path / FILE)
     with ZipFile(tmp_path / FILE) as zipped:
         assert zipped.testzip() is None
-        assert zipped.namelist() == [f"dpviz_{name}.{kind}" for name in THUMBNAILS for kind in ("svg", "png")]
-        for name in THUMBNAILS:
-            drawing = zipped.read(f"dpviz_{name}.svg")
-            assert drawing == still(name).encode()
+        stills = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
+        stills |= {f"method_{name}": still(name) for name in THUMBNAILS}
+        assert zipped.namelist() == [f"{name}.{kind}" for name in stills for kind in ("svg", "png")]
+        for name, text in stills.items():
+            drawing = zipped.read(f"{name}.svg")
+            assert drawing == text.encode()
             root = ElementTree.fromstring(drawing)
-            image = Image.open(BytesIO(zipped.read(f"dpviz_{name}.png")))
+            image = Image.open(BytesIO(zipped.read(f"{name}.png")))
             assert image.size == tuple(2 * int(root.attrib[each]) for each in ("width", "height"))
             assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 50, "something is drawn"
     expect(page.get_by_text(f"{FILE} is saved.")).to_be_visible()

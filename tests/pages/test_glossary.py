@@ -24,6 +24,7 @@ def test_it_has_every_word_and_a_link_puts_one_first(open_page):
     assert "dpviz-wanted" in next(body for body in page.bodies if "<article" in body)
     assert all(term.meaning in page.text for term in GLOSSARY.values())
     assert page.warnings == []
+    assert 'href="learn?chapter=coin"' in next(body for body in page.bodies if "dpviz-wanted" in body)
     page.widget("text_input", "Search").set_value("bell deviation")
     assert cards(page.run()) == ["gaussian-noise"]
     page.widget("text_input", "Search").set_value("zoo")

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.tools.learn.story import CHAPTERS
 from dpviz.tools.quiz import page as quiz
 from dpviz.tools.quiz.story import QUESTIONS
 from dpviz.tools.quiz.story.class_answers import N_CHOICES
@@ -14,6 +15,7 @@ from dpviz.tools.teach import page as teach
 from dpviz.tools.teach.page import class_codes
 from dpviz.tools.teach.story import COIN, PLANS
 from dpviz.tools.teach.story.exercises import EXERCISES, WRONG_IDEAS, links
+from dpviz.tools.teach.story.stills import chapter_still
 from dpviz.ui.thumbnails import THUMBNAILS, still
 from tests.pages.conftest import ROOT, Page
 
@@ -72,6 +74,7 @@ def test_every_part_of_the_page_is_there(open_page, tab):
     elif tab == "stills":
         (sent,) = [each.proto.bytes for each in page.app.get("bidi_component") if "stills" in each.proto.component_name]
         assert all(still(name).encode() in sent for name in THUMBNAILS)
+        assert all(chapter_still(name).encode() in sent for name in CHAPTERS)
 
 
 def test_the_switches_are_in_every_link(open_page):

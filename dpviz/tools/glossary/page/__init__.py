@@ -7,14 +7,13 @@ import streamlit as st
 from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, search
 from dpviz.stories.glossary.pictures import address
 from dpviz.stories.method import LEARN, Page
-from dpviz.tools import pages
+from dpviz.tools.learn.story import CHAPTERS
 from dpviz.ui import state
 from dpviz.ui.words_page import words_page
 
 TITLE = "Glossary"
 LEAD = f"{len(GLOSSARY)} words, in plain language. Each has one meaning, on every page, and a picture that shows it."
 TERM = "term"  # of the link
-COURSE = "learn"  # the page of chapters, where there is one
 NOTHING = "No word here has all of that in its name or meaning. Try fewer letters, or clear the search."
 UNKNOWN = "which is not in the glossary. Search for it, or look through the list."
 _SEARCH = "glossary:search"
@@ -49,8 +48,9 @@ def _card(term: Term) -> str:
     others = f'<p class="dpviz-others">Also: {escape(", ".join(term.others))}</p>' if term.others else ""
     place = PLACES[term.place]
     links = [_link(place.address, place.words)]
-    if term.chapter and COURSE in pages():
-        links.append(_link(f"{COURSE}?chapter={term.chapter}", "Its chapter of the course"))
+    if term.chapter:
+        chapter = CHAPTERS[term.chapter]
+        links.append(_link(f"learn?chapter={chapter.name}", f"Chapter: {chapter.title}"))
     return (
         f'<article id="{term.slug}"><img class="dpviz-drawing" src="{address(term.name)}" alt="">'
         f'<h2><a href="?{TERM}={term.slug}">{escape(term.name)}</a></h2>'

@@ -8,9 +8,11 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.method import LEARN, Page
+from dpviz.tools.learn.story import CHAPTERS
 from dpviz.tools.teach.page.class_codes import class_tab
 from dpviz.tools.teach.story import PLANS, ClassPart, TeachLink
 from dpviz.tools.teach.story.exercises import EXERCISES, WRONG_IDEAS, Exercise, WrongIdea
+from dpviz.tools.teach.story.stills import chapter_still
 from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
@@ -44,7 +46,10 @@ TAB = Knob(
     ),
 )
 SOLUTION = "Solution"
-STILLS = "The end of a run of each method, as an SVG to scale and a PNG for slides, with its guarantee below it."
+STILLS = (
+    "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
+    "and a PNG for slides."
+)
 SAVE, FILE = "Save all as one ZIP", "dpviz_stills.zip"
 ROOM = """
 1. **Before the class** open the first link of the plan on the projector's computer. The first start on a server makes
@@ -141,11 +146,20 @@ def _exercise(number: int, exercise: Exercise) -> str:
 
 def _stills() -> None:
     st.caption(STILLS)
-    drawings = {name: still(name).encode() for name in THUMBNAILS}
-    files = [[f"dpviz_{name}", len(drawing)] for name, drawing in drawings.items()]
+    drawings = _drawings()
+    files = [[name, len(drawing)] for name, drawing in drawings.items()]
     _STILLS(data=wrap({"words": SAVE, "name": FILE, "files": files}, b"".join(drawings.values())), key="stills")
     dark = st.context.theme.type == "dark"
-    _cards([_small(name, dark=dark) for name in drawings])
+    _cards([_small(name, dark=dark) for name in THUMBNAILS])
+    st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
+
+
+@st.cache_resource(show_spinner="Drawing")
+def _drawings() -> dict[str, bytes]:
+    """Return the stills of all chapters, then of all methods, by the names of their files."""
+    chapters = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
+    methods = {f"method_{name}": still(name) for name in THUMBNAILS}
+    return {name: text.encode() for name, text in (chapters | methods).items()}
 
 
 def _small(name: str, *, dark: bool) -> str:

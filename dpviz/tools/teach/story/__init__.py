@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dpviz.tools.learn.story import CHAPTERS
+
 _KMEANS = "convergent_kmeans?data=blobs&n=2000&start_seed=5&noise_seed=112"
 _DPM = "dpm?data=blobs&n=5000&noise_seed=112"
 
@@ -66,6 +68,12 @@ HILLS = TeachLink(
 )
 
 
+def _chapter(name: str) -> TeachLink:
+    """Return the link to a chapter of the course, which begins with its title."""
+    title = CHAPTERS[name].title
+    return TeachLink(title, f"learn?chapter={name}", title)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassPart:
     """A part of a class: how long, what is done, and the links for it."""
@@ -91,7 +99,7 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "A coin that protects you",
             "Let the class answer an embarrassing question by a coin. Guess first what an attacker learns, then let "
             "the lesson measure it.",
-            (COIN,),
+            (_chapter("coin"), COIN),
         ),
         ClassPart(
             public,
@@ -110,14 +118,14 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "Two worlds",
             "Take one [[record]] out. Let the class guess which world a picture is from, then count how often they are "
             "right.",
-            (WORLDS,),
+            (_chapter("mean"), WORLDS),
         ),
         ClassPart(
             attack,
             "Play the attacker",
             "Find one record in exact [[center|centers]]. Then read the card: what does the paper claim, what is "
             "proved?",
-            (ATTACK,),
+            (_chapter("leak"), ATTACK),
         ),
     )
 
@@ -136,22 +144,25 @@ PLANS = {
             10,
             "Clusters by cuts",
             "Nobody tells [[DPM]] how many clusters there are. Why does it find fewer of them with less ε?",
-            (CUTS, FEW_CUTS),
+            (_chapter("cuts"), CUTS, FEW_CUTS),
         ),
         ClassPart(
             10,
             "Noise before sending",
             "Without a curator, everyone moves their own point. Play a few rounds of the game: where do people live?",
-            (SENDING,),
+            (_chapter("sending"), SENDING),
         ),
         ClassPart(
             7,
             "A promise, measured",
             "The [[audit]] runs a method on two worlds and counts. What can it show, and what can it never show?",
-            (AUDIT,),
+            (_chapter("audit"), AUDIT),
         ),
         ClassPart(
-            5, "You decide", "Which method, and which ε, would you take for your town? At what price?", (COMPARE,)
+            5,
+            "You decide",
+            "Which method, and which ε, would you take for your town? At what price?",
+            (_chapter("decide"), COMPARE),
         ),
         AFTER,
     ),
