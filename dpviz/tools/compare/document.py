@@ -35,7 +35,7 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
 @media print {
   @page { size: A4; margin: 8mm 14mm; }
   body { font-size: 8.3pt; line-height: 1.24; margin: 0; max-width: none; padding: 0; }
-  h1 { font-size: 14pt; } h2 { font-size: 9.5pt; margin: 1.5mm 0 .3mm; }
+  h1 { font-size: 14pt; } h2 { font-size: 9.5pt; margin: 1.3mm 0 .3mm; }
   p, ul { margin: .4mm 0; } .strong { font-size: 10.5pt; }
   table { font-size: 7.7pt; } th, td { padding: .3mm 3mm .3mm 0; }
   .dense table { font-size: 6.6pt; } .dense { font-size: 7.2pt; }
@@ -45,7 +45,7 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
   .dense .small { font-size: 6.2pt; line-height: 1.15; } .wide { overflow: visible; }
   .pictures { grid-template-columns: 1fr 1fr; } .pictures.one { grid-template-columns: 1fr; }
   li { font-size: 7.7pt; }
-  .pictures:not(.one) figure svg { max-height: 41mm; } .pictures.one figure svg { max-height: 50mm; }
+  .pictures:not(.one) figure svg { max-height: 39mm; } .pictures.one figure svg { max-height: 50mm; }
   .sign { margin-top: 8mm; }
   figure, tr, .sign, .note { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
   .appendix { break-before: page; }

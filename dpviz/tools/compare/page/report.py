@@ -38,6 +38,7 @@ from dpviz.ui.runs import Noise, honest
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
+DRAWING = "records drawn by hand"
 
 
 def offer(
@@ -136,7 +137,7 @@ def known_of(
         for key, each in guarantees.items()
     )
     return PublicFacts(
-        dataset.title,
+        DRAWING if frame.source.drawn else dataset.title,
         _bounds(frame),
         BY_CURATOR if dataset.bounds_note == TYPED else dataset.bounds_note,
         question.n_clusters,

@@ -134,6 +134,7 @@ def code(
         (
             "from dpviz.tools.compare import story as compare",
             "from dpviz.tools.compare.entries import ENTRIES",
+            "from dpviz.tools.compare.no_data import no_data_ratio",
             "from dpviz.tools.compare.references import referenced",
             "from dpviz.tools.compare.trials import TrialPart, rows",
         ),
@@ -143,11 +144,12 @@ def code(
             f"for key in {tuple(keys)!r}:",
             f"    parts = [{part} for epsilon in {tuple(epsilons)!r}]",
             "    made[key] = [row for part in parts for row in rows(*records, part)]",
+            "made = referenced(made)",
             "lines, public = [], not dataset.bounds_from_data",
-            "for key, found in referenced(made).items():",
+            "for key, found in made.items():",
             "    hue, name = list(ENTRIES).index(key), ENTRIES[key].name",
             f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
             "    lines += [] if one is None or one.per_distance else [one]",
-            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r})]",
+            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r}, without_data=no_data_ratio(made))]",
         ),
     )
