@@ -134,6 +134,7 @@ def code(
         (
             "from dpviz.tools.compare import story as compare",
             "from dpviz.tools.compare.entries import ENTRIES",
+            "from dpviz.tools.compare.no_data import no_data_ratio",
             "from dpviz.tools.compare.references import referenced",
             "from dpviz.tools.compare.trials import TrialPart, rows",
         ),
@@ -148,6 +149,7 @@ def code(
             "    hue, name = list(ENTRIES).index(key), ENTRIES[key].name",
             f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
             "    lines += [] if one is None or one.per_distance else [one]",
-            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r})]",
+            "without_data = no_data_ratio(referenced(made))",
+            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r}, without_data=without_data)]",
         ),
     )
