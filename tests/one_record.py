@@ -5,13 +5,14 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, eugkm, lsh_splits, private_candidates, privgene
+from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
 from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
 from dpviz.methods.source_target.algorithm import averages as _stc_averages
 from dpviz.solvers import Mixture, assign, features, hard_moments, lloyd_in_blocks, nearest_among, records
+from dpviz.solvers.cells import cell_counts
 from dpviz.solvers.moments import responsibilities, score_slopes
 from dpviz.solvers.winners import scores
 
@@ -49,8 +50,8 @@ def covered(unit):
 def cells(unit):
     """Return the cell that holds one record less without the record."""
     side = 6 if unit.shape[1] < 4 else 2
-    whole = eugkm.cell_counts(unit, side)
-    return np.array([(whole - eugkm.cell_counts(np.delete(unit, i, axis=0), side)).argmax() for i in range(len(unit))])
+    whole = cell_counts(unit, side)
+    return np.array([(whole - cell_counts(np.delete(unit, i, axis=0), side)).argmax() for i in range(len(unit))])
 
 
 def bins(unit):
@@ -193,12 +194,13 @@ LLOYD = (
 )
 # Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
 USES = {
-    "convergent_kmeans": LLOYD,
+    "convergent_kmeans": (*LLOYD, "cells"),
     "dpm": ("bins",),
     "morse": ("scaled", "likeliest component", "responsibilities", "nearest center", "halved cubes", "swap costs"),
     "nd_laplace": ("remapped",),
     "source_target": ("ball", "used records", "nearest target"),
-    **dict.fromkeys(("lloyd", "blum", "dwork", "su"), LLOYD),
+    "lloyd": LLOYD,
+    **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "cells")),
     "gupt": ("scaled", "block's centers"),
     "privgene": ("scaled", "terms of scores"),
     "eugkm": ("scaled", "cells"),

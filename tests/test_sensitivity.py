@@ -22,6 +22,7 @@ from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.morse.algorithm.bases import MorseStep
 from dpviz.solvers import assign
+from dpviz.solvers.cells import cell_counts
 from dpviz.solvers.winners import nearness
 from dpviz.tools.audit.cases import params_of
 from tests.one_record import border_pool, by_remainder, components, last_before
@@ -47,9 +48,9 @@ def modes():
     """Yield (method, choices) of every combination of choices that says it proves something; others return early."""
     for method in sorted(set(ALGORITHMS) - set(LOCAL)):
         made, plan = ALGORITHMS[method].Params, ALGORITHMS[method].audit
-        free = [knob for knob in knobs(made) if knob.kind == "choice" and knob.name not in plan.idle | {"start"}]
+        free = [knob for knob in knobs(made) if knob.kind == "choice" and knob.name not in plan.idle]
         longer = {field.name: LONGER[field.name] for field in dataclasses.fields(made) if field.name in LONGER}
-        for values in itertools.product(*([value for value, _ in knob.choices] for knob in free)):
+        for values in itertools.product(*([value for value, _ in knob.choices if value != "records"] for knob in free)):
             choices = {knob.name: value for knob, value in zip(free, values, strict=True)}
             if (method, *values) != OWN_PLACES:
                 yield pytest.param(method, {**longer, **choices}, id=":".join((method, *values)))
@@ -192,6 +193,19 @@ def from_the_corner(monkeypatch):
         monkeypatch.setattr(sys.modules[name], "centered_sums", lambda sums: sums.nonprivate_sums)
     for module in (em_mc, lsh_splits):
         monkeypatch.setattr(module, "centered_sums", lambda sums: sums.nonprivate_sums)
+
+
+def counted_twice(monkeypatch):
+    """Let a record count twice in its cell of a private start."""
+    for name in ("dpviz.baselines._lloyd_start", "dpviz.methods.convergent_kmeans.algorithm.plan"):
+        monkeypatch.setattr(sys.modules[name], "cell_counts", lambda unit, side: 2.0 * cell_counts(unit, side))
+
+
+@pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "su"])
+def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, monkeypatch):
+    counted_twice(monkeypatch)
+    choices = {"n_clusters": 5, "n_iterations": 1, "epsilon": 30.0, "start": "private"}
+    assert any(share > 1.0 + ROUNDING for share in shares(Tape(monkeypatch), method, choices, 2, range(20)))
 
 
 WRONG = {

@@ -9,7 +9,15 @@ from dpviz.accounting.closed_forms import (
     zcdp_rho_for,
 )
 from dpviz.accounting.composition import pure_epsilon, under_replace, zcdp_rho
-from dpviz.accounting.events import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, Purpose, SequenceEvent
+from dpviz.accounting.events import (
+    GaussianEvent,
+    LaplaceEvent,
+    ParallelEvent,
+    PureEvent,
+    Purpose,
+    SequenceEvent,
+    cell_event,
+)
 from dpviz.accounting.noisy_delta import mean_over_laplace
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
 from dpviz.accounting.spending import overspent, spent, spent_epsilon
@@ -21,6 +29,7 @@ __all__ = [
     "PureEvent",
     "Purpose",
     "SequenceEvent",
+    "cell_event",
     "delta_of",
     "epsilon_of",
     "gaussian_sigma",

@@ -21,6 +21,7 @@ class Purpose(Enum):
     """What noise or a choice was for, in words for a reader."""
 
     SIZE = "Number of records"
+    START = "Start"
     COUNTS = "Counts"
     SUMS = "Sums"
     FINAL_COUNTS = "Final counts (claimed)"
@@ -163,6 +164,17 @@ class ParallelEvent(Event):
     def __post_init__(self) -> None:
         """Keep the parts as a tuple."""
         object.__setattr__(self, "parts", tuple(self.parts))
+
+
+def cell_event(label: str, epsilon: float, adjacency: Adjacency, *, purpose: Purpose, step: int = 0) -> LaplaceEvent:
+    """Return the noise on all cells of a grid that spends `epsilon`.
+
+    One record is in one cell; a changed one leaves a cell and enters another.
+    """
+    moved = 2 if adjacency is Adjacency.REPLACE else 1
+    return LaplaceEvent(
+        label, 1.0, moved / epsilon, n_coordinates=moved, calibrated_for=adjacency, purpose=purpose, step=step
+    )
 
 
 Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent

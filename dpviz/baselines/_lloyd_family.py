@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
-from dpviz.baselines._lloyd_pass import LloydProblem, one_pass, posed
-from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, whole
+from dpviz.baselines._lloyd_pass import one_pass, posed
+from dpviz.baselines._lloyd_start import Left, NoisyParams, StartParams, begun, from_records, start_caveats
+from dpviz.baselines._params import adjacency_of
 from dpviz.core import (
     Adjacency,
     Box,
@@ -33,12 +34,12 @@ from dpviz.core import (
     Result,
     Step,
     frozen,
-    knob,
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import (
     BOX_MIDDLE,
+    CellSeeds,
     ClusterSums,
     LloydBudget,
     Partition,
@@ -46,36 +47,12 @@ from dpviz.solvers import (
     cluster_costs,
     means,
     noisy_means,
-    start_from,
 )
 
 N_ITERATIONS = 5  # T of BLUM and DWORK unless set
-RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
 CENTERED = "sums are taken around the middle of the box, which halves their noise"
 REPLACED = "the noise is made for one record replaced"
-GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StartParams(ClusterParams):
-    """Parameters of every Lloyd-type method, all public."""
-
-    start: str = knob(
-        "packing",
-        "Start",
-        "Sphere packing looks at no record. Starting from k records switches every guarantee off.",
-        choices=(("packing", "Sphere packing (public)"), ("records", "k records")),
-    )
-    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
-    n_iterations: int | None = whole(least=1)  # T; None: the method's own
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NoisyParams(StartParams):
-    """Parameters of the private ones; LLOYD has nothing to spend and no neighbors."""
-
-    epsilon: float = epsilon_knob()
-    adjacency: str = adjacency_knob()
+SEEDED = "a fifth of ε buys a start where the records are"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +84,7 @@ class LloydStep(Step):
     nonprivate_cost_after: FloatArray  # (k,) of the same clusters at the released centers
     outcome: str  # "moving"; the last: "planned", or without noise "converged" or "max_iterations"
     events: tuple[Event, ...]
+    seeds: CellSeeds | None = None  # the first step's, of a private start
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -115,6 +93,8 @@ class LloydFamilyRelease(CentersRelease):
 
     start: Centers | None  # (k, d) box units; None when it was made of records or given
     path: FloatArray  # (T, k, d) box units
+    start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
+    start_cell_counts: Counts | None = None  # (m^d,) noisy, C order; of a private start
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +128,16 @@ def noisy_steps(
     points: Points | Chunks,
     box: Box,
     params: NoisyParams,
-    plan: Callable[[int, np.random.Generator], SpendingPlan],
+    plan: Callable[[Left, np.random.Generator], SpendingPlan],
     *,
     rng: np.random.Generator,
+    n_public: int | None = None,
 ) -> Iterator[LloydStep]:
-    """Yield one step for every budget of `plan(n_records, rng)`; its noise depends on the seed and its number only."""
+    """Yield one step for every budget of `plan(left, rng)`; its noise depends on the seed and its number only."""
     start_rng, plan_rng, loop_rng = rng.spawn(3)
     problem = posed(points, box)
-    centers = starts(problem, params, rng=start_rng)
-    planned = plan(problem.n, plan_rng)
+    centers, seeds, left, spent = begun(problem, params, n_public, rng=start_rng)
+    planned = plan(left, plan_rng)
     adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)
     for iteration, epsilon in enumerate(planned.epsilons, start=1):
         seen = one_pass(problem, centers)
@@ -170,7 +151,8 @@ def noisy_steps(
             epsilon=epsilon,
             iteration=iteration,
             outcome="planned" if iteration == n_iterations else "moving",
-            events=(*planned.events, noisy.event) if iteration == 1 else (noisy.event,),
+            events=(*spent, *planned.events, noisy.event) if iteration == 1 else (noisy.event,),
+            seeds=seeds if iteration == 1 else None,
         )
         centers = noisy.centers
 
@@ -218,21 +200,6 @@ def noisy_sums(
     return NoisySums(counts, sums, released, event)
 
 
-def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
-    """Return the centers (k, d), box units, that the first iteration starts from.
-
-    Raises ValueError for given ones that do not fit, and for a start from records that are not held.
-    """
-    if from_records(params) and problem.unit is None:
-        raise ValueError(
-            "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
-            "initial_centers."
-        )
-    unit = np.empty((0, problem.box.d)) if problem.unit is None else problem.unit
-    start, given, seed = params.start, params.initial_centers, params.start_seed
-    return start_from(unit, problem.box, params.n_clusters, start=start, given=given, seed=seed, rng=rng)
-
-
 def lloyd_step(
     seen: Partition,
     centers: Centers,
@@ -243,6 +210,7 @@ def lloyd_step(
     iteration: int,
     outcome: str,
     events: tuple[Event, ...],
+    seeds: CellSeeds | None = None,
 ) -> LloydStep:
     """Collect one iteration, with what its clusters cost before and after."""
     mean = means(seen.sums, centers)
@@ -263,6 +231,7 @@ def lloyd_step(
         nonprivate_cost_after=frozen(cluster_costs(seen.sums, seen.nonprivate_squares, released)),
         outcome=outcome,
         events=events,
+        seeds=seeds,
     )
 
 
@@ -270,12 +239,14 @@ def collected(
     trace: tuple[LloydStep, ...], box: Box, params: StartParams, guarantee: Guarantee
 ) -> Result[LloydFamilyRelease, LloydStep]:
     """Release the last centers and counts, and the centers of every iteration."""
-    public = params.start == "packing" and params.initial_centers is None
+    public, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
     release = LloydFamilyRelease(
         centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))),
         noisy_counts=trace[-1].noisy_counts,
         start=trace[0].previous_centers if public else None,
         path=frozen(np.stack([step.released_centers for step in trace])),
+        start_packing=None if seeds is None else seeds.packing,
+        start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
     )
     return Result(release, trace, tuple(event for step in trace for event in step.events), guarantee)
 
@@ -289,18 +260,7 @@ def noisy_guarantee(
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
-    otherwise = "; ".join((*filter(None, differs), *((REPLACED,) if adjacency is Adjacency.REPLACE else ())))
+    ours = ((adjacency is Adjacency.REPLACE, REPLACED), (params.start == "private", SEEDED))
+    otherwise = "; ".join((*filter(None, differs), *(words for holds, words in ours if holds)))
     said = (*start_caveats(params), *caveats, *always)
     return Guarantee(published, None if from_records(params) else proved, said, otherwise)
-
-
-def from_records(params: StartParams) -> bool:
-    """Say whether the start is made of records; given centers override it."""
-    return params.start == "records" and params.initial_centers is None
-
-
-def start_caveats(params: StartParams) -> tuple[str, ...]:
-    """Say what the start does to the guarantee."""
-    if params.initial_centers is not None:
-        return (GIVEN_START_CAVEAT,)
-    return (RECORDS_CAVEAT,) if from_records(params) else ()

@@ -26,6 +26,16 @@ def adjacency_knob() -> Any:
     return knob("add_remove", "Neighbors", help_text, choices=ADJACENCIES)
 
 
+def start_knob(*, private: bool = False) -> Any:
+    """Declare where a Lloyd-type method starts; `private` for one that has an epsilon to spend on it."""
+    help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
+    choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
+    if private:
+        help_text += " Private seeds spend a fifth of ε on a coarse noisy histogram, with up to 3 features."
+        choices.insert(1, ("private", "Private seeds (a fifth of ε)"))
+    return knob("packing", "Start", help_text, choices=tuple(choices))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterParams:
     """What every baseline asks for."""

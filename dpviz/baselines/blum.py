@@ -19,6 +19,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
+from dpviz.baselines._lloyd_start import Left
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks
 
@@ -46,6 +47,9 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, each with epsilon / T."""
-    plan = SpendingPlan((params.epsilon / params.planned,) * params.planned, joint_split)
-    return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)
+    """Yield one `LloydStep` an iteration, each with 1 / T of what the start leaves of epsilon."""
+
+    def plan(left: Left, _rng: np.random.Generator) -> SpendingPlan:
+        return SpendingPlan((left.epsilon / params.planned,) * params.planned, joint_split)
+
+    return noisy_steps(points, box, params, plan, rng=rng)

@@ -4,6 +4,7 @@ Dwork, "A Firm Foundation for Private Data Analysis", 2011. The noise is that of
 epsilon (1 - 2^-T), and the last ones see little but noise.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
+from dpviz.baselines._lloyd_start import Left
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks
 
@@ -37,15 +39,19 @@ def fit(
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
-    of records. Raises ValueError for bad points or centers.
+    of records; a private start spends its share first. Raises ValueError for bad points or centers.
     """
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
-    spent = params.epsilon * (1.0 - 0.5 ** len(trace))
+    unspent = trace[-1].epsilon if math.isfinite(params.epsilon) else 0.0  # each iteration spends half of what is left
+    spent = params.epsilon - unspent
     return collected(trace, box, params, noisy_guarantee(params, spent, PAPER, differs=(CENTERED,)))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, the t-th with epsilon / 2^t."""
-    plan = SpendingPlan(tuple(params.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
-    return noisy_steps(points, box, params, lambda _n, _rng: plan, rng=rng)
+    """Yield one `LloydStep` an iteration, the t-th with 1 / 2^t of what the start leaves of epsilon."""
+
+    def plan(left: Left, _rng: np.random.Generator) -> SpendingPlan:
+        return SpendingPlan(tuple(left.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
+
+    return noisy_steps(points, box, params, plan, rng=rng)

@@ -45,7 +45,6 @@ from dpviz.baselines._approx import (
 from dpviz.baselines._cover import Cover, covers, public_axes
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
-from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
     Box,
@@ -69,6 +68,7 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT, Indices, exponential, gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, noisy_means, public_start
+from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 TITLE = "EM-MC (max cover)"
 PAPER = "Nguyen, Chaturvedi & Xu, Differentially Private k-Means via Exponential Mechanism and Max Cover (AAAI 2021)"

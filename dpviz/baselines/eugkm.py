@@ -29,17 +29,15 @@ The starts, the weighted k-means, the choice of the best run and the clusters' c
 post-processing. A noisy number of records costs 2 % of epsilon and its rest goes to the cells (composition).
 """
 
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, Purpose
+from dpviz.accounting import Purpose, cell_event
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
-from dpviz.baselines._weighted_kmeans import WeightedPath, exchanged, heaviest, spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
     Box,
@@ -60,14 +58,12 @@ from dpviz.core import (
 from dpviz.data import ArrayChunks, Chunks, as_chunks
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
+from dpviz.solvers.cells import MAX_CELLS, cell_centers, cell_counts, searched_cells
+from dpviz.solvers.weighted import WeightedPath, heaviest, weighted_kmeans
 
 TITLE = "EUGkM (one grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
 CELL_WEIGHT = 10.0  # theta of the paper's rule
-MAX_CELLS = 65_536  # ours, public: the rule diverges at epsilon = infinity
-GRIDS = 8  # whose cells' middles are remembered: the largest budgets share one
-RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
-EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
 
 POSITIVE_CAVEAT = (
     "Every cell with a positive noisy count weighs in the clustering, and half of the empty ones have one: empty space "
@@ -162,7 +158,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         size = known_size(records.n, params.epsilon, params.n_public, adjacency, rng=size_rng)
     side, capped = _side(params, size, box.d)
     shape = (side,) * box.d
-    event = cell_event(size.epsilon, adjacency)
+    event = cell_event("cell counts", size.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
     exact = np.zeros(side**box.d)
     for unit in _unit_blocks(records, box):
         exact += cell_counts(unit, side)
@@ -179,37 +175,6 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 def rule_cells_per_axis(epsilon: float, n_records: float, d: int) -> float:
     """M^(1/d) = (N epsilon / 10)^(2 / (2 + d)), before rounding; `n_records` below 1 counts as 1."""
     return float((max(n_records, 1.0) * epsilon / CELL_WEIGHT) ** (2.0 / (2.0 + d)))
-
-
-def cell_event(epsilon: float, adjacency: Adjacency) -> LaplaceEvent:
-    """Return the noise of the cells: one record is in one cell, a changed one leaves a cell and enters another."""
-    moved = 2 if adjacency is Adjacency.REPLACE else 1
-    return LaplaceEvent(
-        "cell counts",
-        sensitivity=1.0,
-        scale=moved / epsilon,
-        n_coordinates=moved,
-        calibrated_for=adjacency,
-        purpose=Purpose.CELLS,
-        step=1,
-    )
-
-
-def cell_counts(unit: Points, side: int) -> Counts:
-    """Return the exact number of records of [0, 1]^d in each of side^d cells, C order; 1 is in the last cell."""
-    cells = np.minimum((unit * side).astype(np.intp), side - 1)  # (n, d)
-    flat = cells[:, 0]
-    for column in cells.T[1:]:
-        flat = flat * side + column
-    return np.bincount(flat, minlength=side ** unit.shape[1]).astype(np.float64)
-
-
-@functools.lru_cache(maxsize=GRIDS)
-def cell_centers(shape: tuple[int, ...]) -> Points:
-    """Return the middle (m1 ... md, d) of each cell of the unit box, C order, read-only."""
-    sides = np.array(shape)
-    strides = np.cumprod((1, *shape[:0:-1]))[::-1]  # NumPy's own indices stop at 64 axes
-    return frozen(np.asarray((np.arange(math.prod(shape))[:, None] // strides % sides + 0.5) / sides))
 
 
 def _unit_blocks(records: Chunks, box: Box) -> Iterator[Points]:
@@ -254,7 +219,4 @@ def _cluster(
     if not weighs.any():
         return WeightedPath((packing,), (0.0,))
     places, weights = cell_centers(shape)[weighs], weights[weighs]
-    spread = (spread_start(places, weights, packing, rng=spread_rng) for _ in range(RESTARTS))
-    n_tries = EXCHANGES * params.n_clusters
-    starts = tuple(exchanged(places, weights, start, n_tries, rng=spread_rng) for start in spread)
-    return weighted_kmeans(places, weights, (packing, *starts))
+    return searched_cells(places, weights, packing, rng=spread_rng)

@@ -41,7 +41,6 @@ from dpviz.baselines._approx import (
 from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, LshLeaves, LshLevelStep, LshPlan, LshStep, MeanStep
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
-from dpviz.baselines._weighted_kmeans import spread_start, weighted_kmeans
 from dpviz.core import (
     Adjacency,
     Box,
@@ -62,6 +61,7 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, public_start
+from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 TITLE = "LSH-Splits"
 PAPER = "Chang, Ghazi, Kumar & Manurangsi, Locally Private k-Means in One Round (ICML 2021)"

@@ -13,12 +13,12 @@ import numpy as np
 from dpviz.baselines._lloyd_family import (
     LloydFamilyRelease,
     LloydStep,
-    NoisyParams,
     SpendingPlan,
     collected,
     noisy_guarantee,
     noisy_steps,
 )
+from dpviz.baselines._lloyd_start import Left, NoisyParams
 from dpviz.baselines._params import adjacency_of, whole
 from dpviz.baselines._size import known_size, size_caveats, size_differs
 from dpviz.core import Box, Event, Points, Result, check_arguments
@@ -50,7 +50,7 @@ def fit(
     """
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
-    used = params.n_iterations is None  # the number of records, to find T
+    used = params.n_iterations is None or trace[0].seeds is not None  # the number of records
     size = (params.n_public, adjacency_of(params.adjacency))
     caveats = size_caveats(*size) if used else ()
     differs = (size_differs(*size) if used else "",)
@@ -59,14 +59,18 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with the same share of epsilon."""
-    return noisy_steps(points, box, params, functools.partial(_plan, params, box.d), rng=rng)
+    plan = functools.partial(_plan, params, box.d)
+    return noisy_steps(points, box, params, plan, rng=rng, n_public=params.n_public)
 
 
-def _plan(params: Params, d: int, n_records: int, rng: np.random.Generator) -> SpendingPlan:
-    """Fix T and the budgets; without a public number of records a noisy one is paid for first."""
+def _plan(params: Params, d: int, left: Left, rng: np.random.Generator) -> SpendingPlan:
+    """Fix T and the budgets; without a public number of records a noisy one is paid for first, if it is not yet."""
     if params.n_iterations is not None:
-        return _even(params.epsilon, params.n_iterations)
-    size = known_size(n_records, params.epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
+        return _even(left.epsilon, params.n_iterations)
+    if left.size is not None:
+        records = left.size.n_records
+        return _even(left.epsilon, su_iterations(left.epsilon, records, params.n_clusters, d, seeded=left.seeded))
+    size = known_size(left.n_records, left.epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
     n_iterations = su_iterations(size.epsilon, size.n_records, params.n_clusters, d)
     return _even(size.epsilon, n_iterations, *size.events)
 

@@ -2,6 +2,7 @@
 
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
+from dpviz.solvers.cells import SEED_SHARE, CellSeeds, cell_counts, seed_side, seeds_on_cells
 from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.landscapes.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.landscapes.flow import flow_lines
@@ -41,7 +42,7 @@ from dpviz.solvers.noisy_lloyd import (
     su_split,
 )
 from dpviz.solvers.packing import sphere_packing
-from dpviz.solvers.start import dataless_centers, public_start, start_from
+from dpviz.solvers.start import dataless_centers, public_start, start_from, starts_private
 from dpviz.solvers.zone_law import SCORE_SENSITIVITY
 from dpviz.solvers.zones import (
     ZoneDraw,
@@ -63,8 +64,10 @@ __all__ = [
     "BOX_MIDDLE",
     "EMPTY_SCALES",
     "SCORE_SENSITIVITY",
+    "SEED_SHARE",
     "SOLVERS",
     "Candidates",
+    "CellSeeds",
     "ClusterSums",
     "Landscape",
     "LloydBudget",
@@ -85,6 +88,7 @@ __all__ = [
     "assign_clusters",
     "assign_components",
     "basins_by_lattice",
+    "cell_counts",
     "centered_sums",
     "clamped_laplace",
     "cluster_costs",
@@ -117,6 +121,8 @@ __all__ = [
     "records",
     "repaired_covariances",
     "sample_in_zone",
+    "seed_side",
+    "seeds_on_cells",
     "select_centers",
     "select_several",
     "soft_moments",
@@ -124,6 +130,7 @@ __all__ = [
     "spread_in_zone",
     "squared_lengths",
     "start_from",
+    "starts_private",
     "streamed",
     "su_iterations",
     "su_split",

@@ -17,6 +17,7 @@ BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's
 RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error formula
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
+MAX_SEEDED_ITERATIONS = 2  # after a private start: more of them drown it in noise; ours, by measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,18 @@ def su_split(epsilon: float, d: int) -> LloydBudget:
     return LloydBudget(count=weight * epsilon / (d + weight), sum_per_axis=epsilon / (d + weight))
 
 
-def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int) -> int:
+def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int, *, seeded: bool = False) -> int:
     """Return T = clip(floor(eps / eps_m), 2, 7), eps_m = sqrt(500 k^3 / N^2 (d + (4 d rho^2)^(1/3))^3).
 
-    `n_records` must be public or a noisy count; below 1 it counts as 1.
+    `n_records` must be public or a noisy count; below 1 it counts as 1. After a private start, `seeded`, the ends are 1
+    and 2.
     """
+    least, most = (1, MAX_SEEDED_ITERATIONS) if seeded else (MIN_ITERATIONS, MAX_ITERATIONS)
     if math.isinf(epsilon):
-        return MAX_ITERATIONS
+        return most
     records = max(n_records, 1.0)
     epsilon_m = math.sqrt(500.0 * n_clusters**3 / records**2 * (d + _count_weight(d)) ** 3)
-    return int(min(max(math.floor(epsilon / epsilon_m), MIN_ITERATIONS), MAX_ITERATIONS))
+    return int(min(max(math.floor(epsilon / epsilon_m), least), most))
 
 
 def centered_sums(sums: ClusterSums) -> FloatArray:

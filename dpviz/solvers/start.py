@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from dpviz.core import Box, Centers, Points, as_points, frozen
+from dpviz.solvers.cells import SEED_FEATURES
 from dpviz.solvers.packing import sphere_packing
 
 DATALESS_SEEDS = (0, 1, 2)  # public, of the packings that stand for a choice without any record
@@ -22,16 +23,16 @@ def start_from(
 ) -> Centers:
     """Return k centers (k, d) in box units: `given` (data units) if any, else by `start`.
 
-    `unit` (n, d) are the records in box units. start="packing" is public; start="records" returns k distinct records:
-    curator only. With a `seed` that is used instead of `rng`. Raises ValueError for `given` of another shape, and for
-    more clusters than records with start="records".
+    `unit` (n, d) are the records in box units. start="packing" is public, and what "private" begins at; "records"
+    returns k distinct records: curator only. With a `seed` that is used instead of `rng`. Raises ValueError for
+    `given` of another shape, and for more clusters than records with start="records".
     """
     if given is not None:
         centers = as_points(given, n_features=box.d, name="initial_centers")
         if len(centers) != n_clusters:
             raise ValueError(f"initial_centers had {len(centers)} rows, but n_clusters is {n_clusters}.")
         return box.to_unit(box.clip(centers))
-    if start == "packing":
+    if start != "records":
         return public_start(n_clusters, box.d, seed=seed, rng=rng)
     chosen = rng if seed is None else np.random.default_rng(seed)
     if len(unit) < n_clusters:
@@ -40,6 +41,11 @@ def start_from(
             "Lower k, load more data, or start from sphere packing."
         )
     return unit[chosen.choice(len(unit), n_clusters, replace=False)]
+
+
+def starts_private(start: str, given: Centers | None, d: int) -> bool:
+    """Say whether a run's start is a private one, by public inputs alone: a grid of many columns is too coarse."""
+    return start == "private" and given is None and d <= SEED_FEATURES
 
 
 def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Generator) -> Centers:

@@ -104,6 +104,8 @@ def contents(told: CentersContext[CentersRelease, Step]) -> Contents:
     secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
     if getattr(told.params, "start", "packing") == "records":
         secret.append("The start: real records, which are published all the same")
+    elif getattr(told.params, "start", "packing") == "private":
+        public.append("The packing that the start's search begins at, which looks at no record")
     else:
         public.append("The start: a packing of the box, which looks at no record")
     return Contents(RECORD, tuple(public), tuple(secret))

@@ -79,7 +79,7 @@ def _drawn_borders(name: str, seen: Seen, rows: Mapping[int, int], ends: FloatAr
 
 
 def cluster_borders(
-    public_start: Centers | None, start: Centers, path: FloatArray, final: Centers, stage: Stage, seen: Seen = RELEASED
+    of_start: Seen, start: Centers, path: FloatArray, final: Centers, stage: Stage, seen: Seen = RELEASED
 ) -> list[Layer]:
     """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
     if stage.projection.d != 2:
@@ -87,33 +87,48 @@ def cluster_borders(
     clock, phases = stage.clock, stage.clock.phases
     rows = {**clock.during(*phases, offset=-1), clock.release: clock.n_steps - 1}
     opening = {clock.frame(0, phase): 0 for phase in phases}
-    around = PUBLIC if public_start is not None else SECRET
     # Found all at once: many small pictures cost hardly more than one.
     ends = voronoi_borders(stage.projection(np.concatenate([start[None], path[:-1], final[None]])))
     return [
-        _drawn_borders("Borders of the start", around, opening, ends[:1], stage),
+        _drawn_borders("Borders of the start", of_start, opening, ends[:1], stage),
         _drawn_borders("Borders", seen, rows, ends[1:], stage),
     ]
 
 
-def path_layers(
-    public_start: Centers | None, start: Centers, path: FloatArray, stage: Stage, seen: Seen = RELEASED
-) -> list[Layer]:
+def start_seen(start: Centers | None, packing: Centers | None) -> Seen:
+    """Say what a release's start is: public, released where it was found from a public `packing`, or secret."""
+    if start is None:
+        return SECRET
+    return PUBLIC if packing is None else RELEASED
+
+
+def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, seen: Seen = RELEASED) -> list[Layer]:
     """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration."""
-    clock, public = stage.clock, public_start is not None
+    clock, told = stage.clock, of_start is not SECRET
     *waiting, moving = clock.phases
-    whole = np.concatenate([start[None], path]) if public else path
-    shift = 1 if public else 0
+    whole = np.concatenate([start[None], path]) if told else path
+    shift = 1 if told else 0
     rows = {**clock.during(*waiting, offset=shift - 1), **clock.during(moving, offset=shift)}
     rows[clock.release] = len(whole) - 1
     arrays = {"xy": stage.projection(whole)}
     opening = dict.fromkeys(range(len(clock.phases) + 1), 0)
     at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
-    name, around = ("Start (public)", PUBLIC) if public else ("Start: records", SECRET)
+    name = {PUBLIC: "Start (public)", RELEASED: "Start (released)"}.get(of_start, "Start: records")
     return [
         stage.layer("Path of the centers", Kind.TRAILS, seen.role, seen.audience, rows, arrays, size=2.0),
-        stage.marks(name, around, opening, start[None], symbol="square", size=9.0),
+        stage.marks(name, of_start, opening, start[None], symbol="square", size=9.0),
         stage.marks("Center", seen, at, path, size=10.0),
+    ]
+
+
+def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[Layer]:
+    """The search of a private start, before the first iteration: from a public packing, green, to released seeds."""
+    if packing is None:
+        return []
+    opening = {0: 0}
+    return [
+        stage.marks("Packing (public)", PUBLIC, opening, packing[None], symbol="square", size=7.0),
+        stage.arrows("Search on noisy cells", RELEASED, opening, packing[None], start[None], size=1.5),
     ]
 
 

@@ -11,18 +11,10 @@ from sklearn.cluster import KMeans
 from dpviz.accounting import LaplaceEvent, pure_epsilon
 from dpviz.baselines import eugkm
 from dpviz.baselines._size import SIZE_SHARE
-from dpviz.baselines._weighted_kmeans import exchanged, spread_start, weighted_kmeans
-from dpviz.baselines.eugkm import (
-    CAPPED_CAVEAT,
-    MAX_CELLS,
-    Params,
-    cell_centers,
-    cell_counts,
-    fit,
-    rule_cells_per_axis,
-    steps,
-)
+from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, rule_cells_per_axis, steps
 from dpviz.core import Adjacency, Box
+from dpviz.solvers.cells import MAX_CELLS, cell_centers, cell_counts
+from dpviz.solvers.weighted import exchanged, spread_start, weighted_kmeans
 
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 

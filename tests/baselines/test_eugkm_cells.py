@@ -9,19 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.cluster import KMeans
 
-from dpviz.baselines._weighted_kmeans import MARGIN, heaviest
-from dpviz.baselines.eugkm import (
-    LARGEST_CAVEAT,
-    ONE_CELL_CAVEAT,
-    POSITIVE_CAVEAT,
-    Params,
-    cell_centers,
-    cell_counts,
-    fit,
-)
+from dpviz.baselines.eugkm import LARGEST_CAVEAT, ONE_CELL_CAVEAT, POSITIVE_CAVEAT, Params, fit
 from dpviz.core import Box, KnobError
 from dpviz.mechanisms import laplace
 from dpviz.solvers import assign
+from dpviz.solvers.cells import cell_centers, cell_counts
+from dpviz.solvers.weighted import MARGIN, heaviest
 
 
 def generator(seed: int = 0) -> np.random.Generator:

@@ -61,6 +61,7 @@ MODES = {
     "repaired": {"mode": "repaired"},
     "published": {"mode": "published"},
     "future": {"mode": "published", "orientation": "future"},
+    "repaired-private": {"mode": "repaired", "start": "private"},
     "repaired-records": {"mode": "repaired", "start": "records"},
     "published-records": {"mode": "published", "start": "records"},
     "future-records": {"mode": "published", "orientation": "future", "start": "records"},

@@ -95,8 +95,8 @@ METHOD = Method(
         Entry(
             "convergent",
             "Convergent k-means, repaired",
-            (("mode", "repaired"),),
-            (("mode", "repaired"), ("start", "packing")),
+            (("mode", "repaired"), ("start", "private")),
+            (("mode", "repaired"), ("start", "private")),
             on=True,
         ),
     ),

@@ -14,40 +14,41 @@ iteration releases, for every cluster of a partition that earlier releases fix, 
 once. T and the split follow from public parameters and a noisy number of records whose cost is part of epsilon; the
 iterations compose to epsilon. Zones, their samples and the released centers are computed from these noisy statistics
 and independent randomness only: post-processing. Changing one record is one removal and one addition: 2 epsilon.
+
+A private start spends SEED_SHARE of epsilon on the counts of a public grid's cells, as many as the noisy number of
+records asks for: one record moves one count by 1, Laplace noise of scale 1/eps_start. Its seeds are found on the noisy
+counts and a public packing: post-processing. What is left goes to the iterations.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import SupportsIndex
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.core import (
     Adjacency,
     Box,
     Centers,
     CentersRelease,
     Claim,
-    Event,
+    Counts,
     FloatArray,
     Guarantee,
     Points,
     Result,
     check_arguments,
-    check_params,
     frozen,
-    knob,
     unit_records,
 )
-from dpviz.mechanisms import SUMS_CAVEAT, laplace
+from dpviz.mechanisms import SUMS_CAVEAT
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
-from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem, ZoneStep, finish, lengths, zone_step
-from dpviz.solvers import Nearest, Partition, nearest_among, sample_in_zone, start_from, su_iterations
+from dpviz.methods.convergent_kmeans.algorithm.params import Params
+from dpviz.methods.convergent_kmeans.algorithm.plan import zones_problem
+from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep, finish, lengths, zone_step
+from dpviz.solvers import Partition, nearest_among, sample_in_zone, start_from
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
-SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
 PUBLISHED_CAVEATS = (
     "The sampling zone, its support and its center are computed from exact means, so a center that is possible with "
@@ -77,72 +78,6 @@ __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in
 Step = ZoneStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Params:
-    """Parameters, all public."""
-
-    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    mode: str = knob(
-        "repaired",
-        "Mode",
-        "Repaired: the zones stand on noisy means and the guarantee is proved. Published: as in the paper.",
-        choices=(("repaired", "Repaired"), ("published", "As published")),
-    )
-    orientation: str = knob(
-        "past",
-        "Orientation",
-        "Where the zone points: along the last move (past), or towards Lloyd's next mean (future).",
-        choices=(("past", "Past"), ("future", "Future")),
-    )
-    epsilon: float = knob(
-        1.0,
-        "Privacy budget ε",
-        "How much one record may change what is released; repaired mode spends no more. Smaller is more private.",
-        low=0.05,
-        high=20.0,
-        minimum=1e-9,
-        log=True,
-    )
-    epsilon_per_iteration: float = knob(
-        0.5,
-        "ε per step",
-        "Published mode spends this in every step. In repaired mode it is only the temperature inside a zone.",
-        low=0.01,
-        high=100.0,
-        minimum=0.0,
-        log=True,
-    )
-    epsilon_counts: float = knob(
-        0.5, "ε₀ of the final counts", "Published mode's last step.", low=0.01, high=100.0, minimum=1e-9, log=True
-    )
-    start: str = knob(
-        "packing",
-        "Start",
-        "Sphere packing looks at no record. The paper starts from k records, which switches every guarantee off.",
-        choices=(("packing", "Sphere packing (public)"), ("records", "k records (as in the paper)")),
-    )
-    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
-    max_iterations: int = knob(
-        30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
-    )
-    n_iterations: int | None = None  # repaired mode's T; None: Su et al.'s rule from a noisy number of records
-    tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
-    start_seed: int | None = None  # public seed of the start; None: drawn from `rng`
-
-    def __post_init__(self) -> None:
-        """Raise KnobError or ValueError for a value that is not allowed."""
-        check_params(self)
-        _check_whole("n_iterations", self.n_iterations, least=1)
-        _check_whole("start_seed", self.start_seed, least=0)
-        if not self.tolerance >= 0:
-            raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
-        if self.mode == "repaired" and self.orientation == "future":
-            raise ValueError(
-                "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "
-                "repaired mode does not pay for. Use orientation='past', or mode='published'."
-            )
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ZonesRelease(CentersRelease):
     """Centers, and the zones published on the way. Zones are in box units: the box is [0, 1]^d.
@@ -159,6 +94,8 @@ class ZonesRelease(CentersRelease):
     controllers: FloatArray | None  # (T, k, d)
     lam: FloatArray | None  # (T, k)
     noisy_counts_by_iteration: FloatArray | None  # (T, k)
+    start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
+    start_cell_counts: Counts | None = None  # (m^d,) noisy, C order; of a private start
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[ZonesRelease, ZoneStep]:
@@ -180,12 +117,14 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     unit = unit_records(points, box)
     centers = _start(unit, box, params, rng=start_rng)
-    problem = _problem(nearest_among(unit), params, rng=plan_rng)
+    problem, seeds = zones_problem(nearest_among(unit), params, centers, rng=plan_rng)
+    centers = centers if seeds is None else seeds.centers
     clusters = problem.nearest.opening(centers)
     shape, past = centers.shape, problem.orientation == "past"
     drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
     for iteration, chance in enumerate(drawn, start=1):
         step = zone_step(problem, centers, clusters, iteration, chance)
+        step = replace(step, seeds=seeds) if iteration == 1 and seeds is not None else step
         if problem.repaired and iteration == problem.n_iterations:
             yield replace(step, outcome="planned")  # never looks at the records for this
             return
@@ -199,10 +138,10 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 
 def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
-    """Return the centers (k, d) that the first iteration starts from, in box units.
+    """Return the centers (k, d) that the first iteration starts from, in box units; a private start's search, too.
 
-    Public with start="packing"; with start="records" they are k distinct records: curator only. Raises ValueError
-    for `initial_centers` of another shape, and for more clusters than records with start="records".
+    Public with start="packing" and "private"; with start="records" they are k distinct records: curator only. Raises
+    ValueError for `initial_centers` of another shape, and for more clusters than records with start="records".
     """
     return _start(unit_records(points, box), box, params, rng=rng)
 
@@ -219,27 +158,6 @@ def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) 
     )
 
 
-def _problem(nearest: Nearest, params: Params, *, rng: np.random.Generator) -> ZonesProblem:
-    """Fix the number of iterations and their budget; repaired mode takes T from a noisy number of records."""
-    n, d = nearest.points.shape
-
-    def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> ZonesProblem:
-        repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
-        return ZonesProblem(
-            nearest, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
-        )
-
-    if params.mode == "published":
-        return planned(params.max_iterations, params.epsilon_per_iteration)
-    if params.n_iterations is not None:
-        return planned(params.n_iterations, params.epsilon / params.n_iterations)
-    size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
-    noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
-    left = (1.0 - SIZE_SHARE) * params.epsilon
-    n_iterations = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)
-    return planned(n_iterations, left / n_iterations, (size,))
-
-
 def _outcome(step: ZoneStep, clusters: Partition, following: Partition, params: Params) -> str:
     """Say whether published mode goes on after its step from `clusters`."""
     if following.same_members(clusters):
@@ -251,7 +169,7 @@ def _outcome(step: ZoneStep, clusters: Partition, following: Partition, params: 
 
 def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:
     repaired = params.mode == "repaired"
-    public_start = params.start == "packing" and params.initial_centers is None
+    public_start, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
 
     def stack(name: str) -> FloatArray:
         return frozen(np.stack([getattr(step, name) for step in trace]))
@@ -267,6 +185,8 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
         controllers=stack("controller") if repaired else None,
         lam=stack("lam") if repaired else None,
         noisy_counts_by_iteration=stack("noisy_counts") if repaired else None,
+        start_packing=None if seeds is None else seeds.packing,
+        start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
     )
 
 
@@ -287,9 +207,3 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
     )
     theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same ε in all; not established")
     return Guarantee(theirs, None if records else claim, (*start, *REPAIRED_CAVEATS), REPAIRS)
-
-
-def _check_whole(name: str, value: int | None, *, least: int) -> None:
-    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-    if value is not None and not (whole and value >= least):
-        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}, or None.")

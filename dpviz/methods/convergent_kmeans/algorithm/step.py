@@ -12,6 +12,7 @@ from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
 from dpviz.solvers import (
     BOX_MIDDLE,
+    CellSeeds,
     ClusterSums,
     Members,
     Nearest,
@@ -69,6 +70,7 @@ class ZoneStep(Step):
     lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
     outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
     events: tuple[Event, ...]
+    seeds: CellSeeds | None = None  # the first step's, of a private start
     # Published mode's last iteration also has the final sums over noisy counts, and what of them had to be mended.
     final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
     final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1

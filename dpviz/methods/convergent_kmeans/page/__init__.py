@@ -47,7 +47,7 @@ def draw() -> None:
     common["start_seed"] = state.value(frame.START_SEED)
     asked = FamilyQuestion(epsilon=1.0, options=family.options(), **common)
     adapt = two_worlds.adapter(family.TAB)
-    proved = common["start"] == "packing" and not page.source.dataset.bounds_from_data
+    proved = common["start"] != "records" and not page.source.dataset.bounds_from_data
 
     def repaired(epsilon: float) -> AnySetup:
         """Describe convergent k-means with a proved budget for the whole run."""

@@ -48,7 +48,7 @@ class FamilyQuestion:
     epsilon: float
     spend: str = "total"
     n_steps: int | None = None  # iterations expected of the published method; None: `run_many` takes Lloyd's
-    start: str = "packing"  # or "records": every guarantee is off
+    start: str = "packing"  # "private": seeds that a share of epsilon pays for; "records": every guarantee is off
     start_seed: int | None = None
     max_iterations: int = 30  # of the published method
     options: tuple[tuple[str, str, Any], ...] = ()  # (method, parameter, value): what differs from its defaults
@@ -104,7 +104,8 @@ def configure(method: str, question: FamilyQuestion) -> tuple[Any, Any]:
         raise ValueError(f"method was {method!r}, but it must be one of {', '.join(METHODS)}.")
     wanted: dict[str, Any] = {"n_clusters": question.n_clusters, "start_seed": question.start_seed}
     if method not in ("gupt", "privgene", "eugkm"):  # the others have a start in common
-        wanted["start"] = question.start
+        unpaid = question.start == "private" and method == "lloyd"  # it has no epsilon to spend on seeds
+        wanted["start"] = "packing" if unpaid else question.start
     if method in ("past", "future"):
         module: Any = convergent_kmeans
         wanted |= {"mode": "published", "orientation": method, "max_iterations": question.max_iterations}

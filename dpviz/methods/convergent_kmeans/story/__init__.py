@@ -51,6 +51,7 @@ TERMS = (
     *meant("epsilon", "box"),
     ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
     *meant("center"),
+    ("Private seeds", "A start that a fifth of ε pays for: noisy counts of a coarse grid, then k-means on its cells."),
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
     *meant("convergent zone"),
     (
@@ -93,8 +94,13 @@ def reference_key(params: Params) -> tuple[object, ...]:
 def reference(
     points: Points, words: Words, result: Result[ZonesRelease, Step], _params: Params | None = None
 ) -> LloydRun:
-    """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it."""
-    return lloyd(unit_records(points, words.box), result.trace[0].previous_centers)
+    """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it.
+
+    A private start is another one at every epsilon: then from the public packing that it was found from.
+    """
+    packing = result.release.start_packing
+    start = result.trace[0].previous_centers if packing is None else packing
+    return lloyd(unit_records(points, words.box), start)
 
 
 def context(
@@ -110,6 +116,7 @@ def scene(told: ZonesContext, view: View, *, rng: np.random.Generator) -> Scene:
     stage = Stage(project(view, told.words, told.unit), _clock(told))
     clock, stopping = stage.clock, stops(told)
     start = trace[0].previous_centers if release.start is None else release.start
+    of_start = ground.start_seen(release.start, release.start_packing)
     previous = np.concatenate([start[None], release.path[:-1]])
     stands = zone_means(result)
     exact = trace[-1].nonprivate_mean if told.repaired else trace[-1].nonprivate_final_mean
@@ -119,9 +126,10 @@ def scene(told: ZonesContext, view: View, *, rng: np.random.Generator) -> Scene:
     layers = [
         *ground.box_layer(stage, public=told.words.box_public),
         ground.record_layer(told.unit, groups, rows, stage),
-        *ground.cluster_borders(release.start, start, release.path, told.final, stage),
+        *ground.cluster_borders(of_start, start, release.path, told.final, stage),
         *draw.zone_layers(release, stands, told.params.epsilon_per_iteration, previous, stage, rng=rng),
-        *ground.path_layers(release.start, start, release.path, stage),
+        *ground.seed_layers(release.start_packing, start, stage),
+        *ground.path_layers(of_start, start, release.path, stage),
         *draw.noise_layers(trace, release, stands, stage),
         *rays,
         *ground.final_layers(told.final, exact, told.reference.nonprivate_centers, stage),
@@ -144,7 +152,7 @@ def scene(told: ZonesContext, view: View, *, rng: np.random.Generator) -> Scene:
 def stops(told: ZonesContext) -> Stops:
     """Return the stops of the scrubber; the first zones are the widest: the idea at a glance."""
     clock = _clock(told)
-    return Stops(frames(told.params, clock))
+    return Stops(frames(told.params, told.result.release, clock))
 
 
 def _clock(told: ZonesContext) -> Clock:
@@ -181,8 +189,9 @@ def utility(told: ZonesContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
     rounds = len(told.result.release.zone_radii) * (2 if told.params.orientation == "future" else 1)
+    start = center_facts.SAME_START if told.result.release.start_packing is None else center_facts.PACKED_START
     facts = [
-        *center_facts.cost_facts(told, center_facts.SAME_START),
+        *center_facts.cost_facts(told, start),
         Fact("Iterations", str(rounds), _stopped(told), told.repaired),
         center_facts.lloyd_fact(told),
     ]

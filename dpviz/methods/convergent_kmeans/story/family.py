@@ -127,7 +127,8 @@ def reference(points: Points, words: Words, result: Result[CentersRelease, Step]
     unit = unit_records(points, words.box)
     first: Any = result.trace[0]
     if isinstance(result.release, LloydFamilyRelease):
-        return lloyd(unit, first.previous_centers)
+        packing = result.release.start_packing  # a private start is another one at every epsilon
+        return lloyd(unit, first.previous_centers if packing is None else packing)
     if isinstance(result.release, BlocksRelease) and (params is None or params.start_seed is None):
         return lloyd(unit, first.start)
     seed = 0 if params is None or params.start_seed is None else params.start_seed
@@ -199,7 +200,7 @@ def sentence(told: FamilyContext) -> Sentence:
 def utility(told: FamilyContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     kind = kind_of(told.result)
-    same = kind.release in (LloydFamilyRelease, BlocksRelease)
+    same = kind.release in (LloydFamilyRelease, BlocksRelease) and getattr(told.params, "start", "") != "private"
     start = center_facts.SAME_START if same else center_facts.PACKED_START
     return (*center_facts.cost_facts(told, start), *kind.facts(told), center_facts.lloyd_fact(told))
 

@@ -16,6 +16,8 @@ from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Clock, Stag
 from dpviz.stories.view import Projection
 
 PHASES = ("assign", "mean", "noise")
+SEEDS = "From a public packing to where noisy counts of a coarse grid say that records are: k-means on its cells."
+OTHER_START = "k of the records, or given."
 DETAILS = {
     "assign": "Every record joins its nearest center.",
     "mean": "The exact mean of each cluster stays secret.",
@@ -25,6 +27,7 @@ EXACT_DETAILS = {**DETAILS, "mean": "Every center moves to the exact mean of its
 TERMS = (
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
     ("Noise", "From the exact mean to the released center: what noise on counts and sums does to it."),
+    ("Private seeds", "A start that a fifth of ε pays for: noisy counts of a coarse grid, then k-means on its cells."),
     ("Likely error", "How far the noise of the sums usually throws a center. Small clusters are thrown farther."),
 )
 EXACT_TERMS = (("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),)
@@ -43,19 +46,25 @@ def clock_of(told: LloydContext) -> Clock:
     return Clock(len(release.path), PHASES[:2] if is_exact(release) else PHASES)
 
 
+def start_words(release: LloydFamilyRelease) -> str:
+    """Say where a run starts, in public words."""
+    if release.start_packing is not None:
+        return SEEDS
+    return "Spread over the box without looking at any record." if release.start is not None else OTHER_START
+
+
 def stops(told: LloydContext) -> Stops:
     """Name every stop of the scrubber, in public words."""
     clock, exact = clock_of(told), is_exact(told.result.release)
     details = EXACT_DETAILS if exact else DETAILS
-    public = told.result.release.start is not None
-    start = "Spread over the box without looking at any record." if public else "k of the records, or given."
+    release = told.result.release
     named = [
         Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
         for t in range(clock.n_steps)
         for phase in clock.phases
     ]
     end = "The exact means are the result: nothing of it is private." if exact else "The last noisy means are released."
-    return Stops((Frame("Start", start), *named, Frame("Release", end)))
+    return Stops((Frame("Start", start_words(release)), *named, Frame("Release", end)))
 
 
 def layers(told: LloydContext, plane: Projection) -> tuple[Layer, ...]:
@@ -65,15 +74,17 @@ def layers(told: LloydContext, plane: Projection) -> tuple[Layer, ...]:
     stage = Stage(plane, clock_of(told))
     clock, seen = stage.clock, SECRET if exact else RELEASED
     start = trace[0].previous_centers if release.start is None else release.start
+    of_start = ground.start_seen(release.start, release.start_packing)
     groups = (None, *(step.nonprivate_labels for step in trace), told.nonprivate_members)
     rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
     last_mean = None if exact else trace[-1].nonprivate_mean
     return (
         *ground.box_layer(stage, public=told.words.box_public),
         ground.record_layer(told.unit, groups, rows, stage),
-        *ground.cluster_borders(release.start, start, release.path, told.final, stage, seen),
+        *ground.cluster_borders(of_start, start, release.path, told.final, stage, seen),
         *([] if exact else _error_layers(told, stage)),
-        *ground.path_layers(release.start, start, release.path, stage, seen),
+        *ground.seed_layers(release.start_packing, start, stage),
+        *ground.path_layers(of_start, start, release.path, stage, seen),
         *_move_layers(trace, release.path, stage, noisy=not exact),
         *ground.final_layers(told.final, last_mean, told.reference.nonprivate_centers, stage, seen=seen),
     )

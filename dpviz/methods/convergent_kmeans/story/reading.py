@@ -6,8 +6,10 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, pure_epsilon
 from dpviz.core import Adjacency
-from dpviz.methods.convergent_kmeans.algorithm import SIZE_SHARE, Params, ZonesRelease
+from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
+from dpviz.methods.convergent_kmeans.algorithm.plan import SIZE_SHARE
 from dpviz.methods.convergent_kmeans.story import ZONE_EXPONENT
+from dpviz.solvers import SEED_SHARE
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
@@ -93,7 +95,9 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     steps = [event for event in it.events if isinstance(event, ParallelEvent)]
     count, sums = (leaf for leaf in list(leaves(steps[0]))[:2] if isinstance(leaf, LaplaceEvent))
     each, t, epsilon = pure_epsilon((steps[0],), Adjacency.ADD_REMOVE), len(steps), it.params.epsilon
-    left = 1.0 - (SIZE_SHARE if len(steps) < len(it.events) else 0.0)
+    seeded = release.start_packing is not None
+    left = (1.0 - (SIZE_SHARE if len(steps) < len(it.events) else 0.0)) * (1.0 - (SEED_SHARE if seeded else 0.0))
+    paid = "ours; 2 % pay for the noisy number of records" + (", a fifth of the rest for the start" if seeded else "")
     share, times = (rf"{tex(left)}\,", rf"{tex(left)} \cdot ") if left < 1 else ("", "")
     along = sums.epsilon_per_coordinate
     return (
@@ -102,7 +106,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             rf"\varepsilon_t = {share}\varepsilon / T",
             rf"\varepsilon_t = {times}{tex(epsilon)} / {t}",
             each,
-            source="ours; 2 % pay for the noisy number of records that T follows from" if left < 1 else "ours",
+            source=f"{paid}: T follows from it" if left < 1 else "ours",
         ),
         Formula(
             "Its parts",

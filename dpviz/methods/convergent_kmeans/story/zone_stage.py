@@ -16,6 +16,7 @@ DETAILS = {
     "sample": "The next center is drawn inside the zone.",
 }
 PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a sampling zone that stands on the exact mean."}
+SEEDS = "From a public packing to where noisy counts of a coarse grid say that records are: k-means on its cells."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
     "published": "Exact sums are divided by noisy counts. Each red ray passes exactly through a true sum.",
@@ -65,10 +66,11 @@ def zone_means(result: Result[ZonesRelease, Step]) -> ZoneMeans:
     return ZoneMeans(stack(trace, "zone_mean"), stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
 
-def frames(params: Params, clock: Clock) -> tuple[Frame, ...]:
+def frames(params: Params, release: ZonesRelease, clock: Clock) -> tuple[Frame, ...]:
     """Name every stop of the scrubber, in public words."""
     details = DETAILS if params.mode == "repaired" else PUBLISHED_DETAILS
-    start = "Spread over the box without looking at any record." if params.start == "packing" else "k of the records."
+    start = "k of the records." if params.start == "records" else "Spread over the box without looking at any record."
+    start = start if release.start_packing is None else SEEDS
     stops = [Frame("Start", start)]
     stops += [
         Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])

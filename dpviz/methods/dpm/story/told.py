@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.baselines._weighted_kmeans import spread_start
 from dpviz.core import Box, FloatArray, Labels, Points, Result
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
+from dpviz.solvers.weighted import spread_start
 from dpviz.stories.centers_context import no_data_cost
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import number

@@ -154,3 +154,26 @@ def test_a_start_of_records_is_nowhere_in_public(tell_family, show_family, name)
             places = array.reshape(-1, array.shape[-1])[:, :2].astype(np.float32)
             assert not any((places == center).all(axis=1).any() for center in start), layer.name
     assert told.result.guarantee.proved is None
+
+
+@pytest.mark.parametrize("name", ["blum", "dwork", "su"])
+def test_a_private_start_goes_from_green_to_blue(tell_family, show_family, name):
+    told = tell_family(name, start="private")
+    release, drawn = told.result.release, show_family(told)
+    assert release.start_packing is not None
+    packing, search, start = (
+        next(layer for layer in drawn.layers if layer.name == words)
+        for words in ("Packing (public)", "Search on noisy cells", "Start (released)")
+    )
+    assert [layer.audience for layer in (packing, search, start)] == [
+        Audience.PUBLIC,
+        Audience.RELEASED,
+        Audience.RELEASED,
+    ]
+    np.testing.assert_allclose(search.arrays["tail"], packing.arrays["xy"])
+    np.testing.assert_allclose(search.arrays["head"], start.arrays["xy"])
+    assert (search.rows >= 0).nonzero()[0].tolist() == [0], "before the first iteration"
+    seen = drawn.public()
+    assert {"Packing (public)", "Search on noisy cells", "Start (released)"} <= {layer.name for layer in seen.layers}
+    assert pack(seen) == pack(show_family(other_world(told, 300)).public())
+    assert "noisy counts" in seen.frames[0].detail

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import Centers, Counts, FloatArray, Points, compiled
-from dpviz.solvers import assign, label_moments
+from dpviz.solvers.lloyd import assign
+from dpviz.solvers.moments import label_moments
 
 MARGIN = 1.0  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
 KEPT = 4  # starts that go on after one iteration; ours
