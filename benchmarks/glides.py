@@ -2,9 +2,12 @@
 
 A frame is the time between two of the page's animation frames, so that whatever holds the browser up counts: drawing,
 the page's own work for what follows the picture, another process. What the page at rest takes says what the machine
-leaves.
+leaves; the processor's time of the longest task says what the page itself needs, however busy the machine is.
 """
 
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
@@ -21,7 +24,11 @@ MOST_MOVES = 20  # of which some may leave the marks where they were
 SETTLED_MS = 1_500  # the page follows, then nothing moves
 MOST_FRAME_MS = 34.0  # in the median run
 
-# Resolves to the longest frame, ms, of the next glide of a picture, and to the number of its frames; null without one.
+TRACED = ["toplevel", "blink.user_timing", "disabled-by-default-devtools.timeline"]
+MARK = "glided"  # what the page notes when a glide ends
+TASKS = ("RunTask", "ThreadControllerImpl::RunTask")  # what browsers call them
+
+# Resolves to the longest frame, ms, of the next glide of a picture; null without one.
 GLIDE = """(picture) => new Promise((done) => {
   const begin = performance.now();
   const frames = [];
@@ -29,7 +36,10 @@ GLIDE = """(picture) => new Promise((done) => {
   const next = (now) => {
     const moves = picture.classList.contains("gliding");
     if (before !== null && (moves || moved)) frames.push(now - before);
-    if (moved && !moves) return done([Math.max(...frames), frames.length]);
+    if (moved && !moves) {
+      performance.mark("glided");
+      return done(Math.max(...frames));
+    }
     if (!moves && now - begin > 4000) return done(null);
     [before, moved] = [now, moves];
     requestAnimationFrame(next);
@@ -48,35 +58,53 @@ REST = """() => new Promise((done) => {
 })"""
 
 
-def glides(page: Any, address: str, mode: str, noise_seed: int) -> list[tuple[float, int, float]]:
-    """Return of each of RUNS glides its longest frame, ms, its number of frames, and the longest at rest, ms."""
+@dataclass(frozen=True, slots=True)
+class Glide:
+    """One glide, ms."""
+
+    frame: float  # the longest of it
+    still: float  # the longest of the page at rest, before it
+    task: float  # the longest of the page's main thread, processor's time
+
+
+def glides(page: Any, address: str, mode: str, noise_seed: int) -> list[Glide]:
+    """Return RUNS glides; raises RuntimeError where too few moves have marks that glide."""
     name, knob, _, rest = MODES[mode]
     page.goto(f"{address}/{name}?{urlencode({'n': N, 'noise_seed': noise_seed, knob: EPSILON, **rest})}")
     picture = page.locator(SHOWN).first
     page.locator(f"{SHOWN}[data-dpviz-drawn]").first.wait_for(timeout=WAIT_MS)
     page.wait_for_timeout(SETTLED_MS)
     page.get_by_role("slider", name="ε").first.focus()
-    taken: list[tuple[float, int, float]] = []
+    taken: list[Glide] = []
     for _ in range(MOST_MOVES):
         still = page.evaluate(REST)
         picture.evaluate(f"(picture) => {{ globalThis.dpvizGlide = ({GLIDE})(picture); }}")
+        page.context.browser.start_tracing(page=page, categories=TRACED)
         page.keyboard.press("ArrowRight")
         found = page.evaluate("globalThis.dpvizGlide")
+        events = json.loads(page.context.browser.stop_tracing())["traceEvents"]
         if found is not None:
-            taken.append((found[0], found[1], still))
+            taken.append(Glide(found, still, longest_task(events)))
         if len(taken) == RUNS:
             return taken
         page.wait_for_timeout(SETTLED_MS)
     raise RuntimeError(f"Only {len(taken)} of {MOST_MOVES} moves had marks that glide.")
 
 
+def longest_task(events: Iterable[dict[str, Any]]) -> float:
+    """Return the processor's time, ms, of the longest task on the page's main thread up to the end of the glide."""
+    events = list(events)
+    end = next(event for event in events if event["name"] == MARK)
+    tasks = (event for event in events if event["name"] in TASKS and event["tid"] == end["tid"] and "tdur" in event)
+    return max((event["tdur"] for event in tasks if event["ts"] <= end["ts"]), default=0.0) / 1e3
+
+
 def longest(mode: str) -> Measure:
     """Measure the longest frame of a glide in the median run."""
     with serving() as address, browsing() as page:
         taken = glides(page, address, mode, noise_seed=7)
-    frames, counts, still = zip(*taken, strict=True)
-    told = f"at rest {median(still):.0f} ms, {median(counts):.0f} frames a glide"
-    return Measure(median(frames), f"{median(frames):.0f} ms", told)
+    frame, still, task = (median(getattr(each, name) for each in taken) for name in ("frame", "still", "task"))
+    return Measure(frame, f"{frame:.0f} ms", f"at rest {still:.0f} ms, task {task:.0f} ms")
 
 
 BENCHMARKS = tuple(
