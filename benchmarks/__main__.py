@@ -7,7 +7,7 @@ from importlib import import_module
 from benchmarks.registry import Benchmark
 
 NAMES = (
-    *("attacks", "audits", "clustering", "dpm", "family", "grid", "laplace"),
+    *("attacks", "audits", "clustering", "dpm", "family", "glides", "grid", "laplace"),
     *("latency", "morse", "move", "source_target", "sweeps"),
 )  # a new module goes here
 MODULES = tuple(import_module(f"benchmarks.{name}") for name in NAMES)

@@ -128,17 +128,26 @@ function drawPoints(ctx, layer, look) {
   images.delete(key); // and back at the end: the first one is the one not used for longest
   if (!image) {
     image = images.size < KEPT_IMAGES ? document.createElement("canvas") : oldest(images);
-    image.width = Math.round(width * dpr);
-    image.height = Math.round(height * dpr);
+    const [w, h] = [Math.round(width * dpr), Math.round(height * dpr)];
+    if (image.width !== w || image.height !== h) [image.width, image.height] = [w, h];
     const own = image.getContext("2d");
     own.setTransform(dpr, 0, 0, dpr, 0, 0);
-    const pixels = layer.arrays.xy_depth ? null : own.createImageData(image.width, image.height);
+    own.clearRect(0, 0, width, height);
+    const pixels = layer.arrays.xy_depth ? null : clearPixels(own, image, look.cache);
     paintPoints(own, layer, look, pixels);
     if (pixels) own.putImageData(pixels, 0, 0);
   }
   images.set(key, image);
   ctx.globalAlpha = 1;
   ctx.drawImage(image, 0, 0, width, height);
+}
+
+/** Clear pixels of an image's size. They are kept: megabytes for each ε would have the browser collect garbage. */
+function clearPixels(ctx, { width, height }, cache) {
+  const { pixels } = cache;
+  if (pixels?.width !== width || pixels.height !== height) return (cache.pixels = ctx.createImageData(width, height));
+  pixels.data.fill(0);
+  return pixels;
 }
 
 /** Take the first value out of a map. */
@@ -183,11 +192,18 @@ function paintPoints(ctx, layer, look, pixels = null) {
   }
 }
 
+const shapes = new WeakMap(); // a symbol's image -> its pixels
+
+function shapeOf(image, side) {
+  if (!shapes.has(image)) shapes.set(image, image.getContext("2d").getImageData(0, 0, side, side).data);
+  return shapes.get(image);
+}
+
 /** What lays a symbol's image, or a square without one, over `pixels` with its corner at a pixel. */
 function stamp(pixels, image, side, colour, alpha) {
   const { data, width, height } = pixels;
   const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
-  const shape = image?.getContext("2d").getImageData(0, 0, side, side).data;
+  const shape = image && shapeOf(image, side);
   return (left, top) => {
     for (let v = Math.max(0, -top); v < Math.min(side, height - top); v += 1) {
       for (let u = Math.max(0, -left); u < Math.min(side, width - left); u += 1) {

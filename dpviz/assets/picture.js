@@ -51,6 +51,7 @@ const LEAST_PLAIN_PX = 120; // the same of a plain picture, which shows one thin
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
 const MOST_GROUPS = 24;
 const MOST_LINES = 7; // of a legend; the others are behind a button
+const KEPT_LINES = 2; // of these, for what a map draws in front
 const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
 const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
 
@@ -605,11 +606,15 @@ class Picture extends Tools {
   }
 }
 
-/** The lines of a legend that there is room for; on a map what is drawn at the back gives way, in a chart what is last. */
+/** The lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is the
+ *  release, stays; in a chart what is last gives way. */
 function foremost(lines, isMap) {
+  if (!isMap || lines.length <= MOST_LINES) return lines.slice(0, MOST_LINES);
   const on = lines.filter(({ shown }) => shown !== false);
-  const back = isMap ? Math.max(0, on.length - MOST_LINES) : 0;
-  return lines.slice(back, back + MOST_LINES);
+  const most = on[0]?.role === "public" ? lines.slice(1) : lines;
+  const kept = new Set(on.slice(-KEPT_LINES));
+  for (const line of most) if (kept.size < MOST_LINES) kept.add(line);
+  return most.filter((line) => kept.has(line));
 }
 
 /** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */

@@ -10,9 +10,10 @@ from dpviz.audit import Batch, epsilon_lower_bound, laplace_profile, trade_off
 from dpviz.audit.events import AuditEvent
 from dpviz.core import Budget
 from dpviz.experiments.tables import read_tables
-from dpviz.stories.panel import number
+from dpviz.stories.panel import floored, number
 from dpviz.tools.audit import story
 from dpviz.tools.audit.story.words import event_words, statistic_words
+from dpviz.tools.audit.table import DECIMALS, least
 
 POINTS = np.zeros((10, 1))
 
@@ -115,3 +116,11 @@ def test_outcomes_without_a_number_can_be_drawn():
     for layer in (*story.histogram(told).layers, *story.roc(told).layers):
         for array in layer.arrays.values():
             assert np.isfinite(array).all(), layer.name
+
+
+def test_a_measured_epsilon_is_never_shown_larger_than_it_is():
+    found = [0.65396, 0.0, *np.random.default_rng(0).uniform(0.0, 6.0, 500)]
+    rows = [round(float(each), DECIMALS) for each in found]
+    assert all(0.0 <= least(row) <= true for row, true in zip(rows, found, strict=True))
+    assert all(true - least(row) < 0.0102 for row, true in zip(rows, found, strict=True))  # three digits, and the row's
+    assert float(floored(rows[0])) > found[0], "what is cut off after it was rounded is too large"
