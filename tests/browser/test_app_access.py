@@ -10,12 +10,16 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
+from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.ui.lessons import LESSONS
+from tests.browser.conftest import ROOT
 from tests.browser.test_app import APP, SLOW, Server, picture_of
 
 pytestmark = pytest.mark.browser
 
+PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
+WITH_A_STAGE = [*CATALOGUE, "compare", "audit"]  # test_app_stage opens them, and looks for the same there
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
 COLORS = ["color-contrast", "link-in-text-block"]  # the rules on what a color scheme can change
@@ -114,9 +118,10 @@ def accessible(page: Page, name: str) -> None:
     assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
 
 
-@pytest.mark.parametrize(("name", "way"), [(HOME, ""), ("lesson", f"convergent_kmeans?lesson={LESSON}&n=200")])
-def test_axe_finds_nothing_serious(page: Page, server: Server, name: str, way: str) -> None:
-    page.goto(f"{server(APP)}/{way}")  # every other page: test_app_stage
+@pytest.mark.parametrize("name", [*sorted(PAGES - {*WITH_A_STAGE}), "lesson"])
+def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
+    ways = {HOME: "", "lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
+    page.goto(f"{server(APP)}/{ways.get(name, name)}")
     settled(page)
     accessible(page, name)
 

@@ -7,14 +7,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.methods import CATALOGUE
-from dpviz.navigation import HOME
-from tests.browser.conftest import ROOT, SIZE
+from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, SLOW, Server
-from tests.browser.test_app_access import accessible, settled
+from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
 
 pytestmark = pytest.mark.browser
 
-PAGES = [*CATALOGUE, "compare", "audit"]
 SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
 # What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
 SEEN = """() => {
@@ -71,7 +69,7 @@ def fault(found: dict[str, list[tuple[bool, float]]], least: float, *, steps: bo
     return "" if share >= least else f"the pictures fill {share:.1%} of the screen, not {least:.0%}"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", WITH_A_STAGE)
 def test_one_screen_has_it_all_and_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{server(APP)}/{name}?{'audit_runs=200' if name == 'audit' else 'n=600'}")  # enough for two clusters
@@ -101,10 +99,6 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(page: Page, server:
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     page.set_viewport_size(SIZE)
     accessible(page, name)
-
-
-def test_every_page_is_looked_at() -> None:
-    assert {*PAGES, HOME} == {path.stem for path in (ROOT / "pages").glob("*.py")}
 
 
 def test_what_is_cut_off_is_noticed() -> None:
