@@ -111,14 +111,14 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             epsilon,
             "Move ε",
             "Open both, and move [[epsilon|ε]] between them. What gets better, what gets worse, and for whom?",
-            (MUCH, LITTLE),
+            (_chapter("mean"), MUCH, LITTLE),
         ),
         ClassPart(
             worlds,
             "Two worlds",
             "Take one [[record]] out. Let the class guess which world a picture is from, then count how often they are "
             "right.",
-            (_chapter("mean"), WORLDS),
+            (WORLDS,),
         ),
         ClassPart(
             attack,
