@@ -4,7 +4,6 @@ Dwork, "A Firm Foundation for Private Data Analysis", 2011. The noise is that of
 epsilon (1 - 2^-T), and the last ones see little but noise.
 """
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,8 +20,10 @@ from dpviz.baselines._lloyd_family import (
     noisy_steps,
 )
 from dpviz.baselines._lloyd_start import Left
+from dpviz.baselines._size import SIZE_SHARE
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks
+from dpviz.solvers import SEED_SHARE, starts_private
 
 TITLE = "Halving budgets"
 PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
@@ -43,8 +44,10 @@ def fit(
     """
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
-    unspent = trace[-1].epsilon if math.isfinite(params.epsilon) else 0.0  # each iteration spends half of what is left
-    spent = params.epsilon - unspent
+    kept = 0.5 ** len(trace)
+    if starts_private(params.start, params.initial_centers, box.d):  # a grid of one cell spends less, never more
+        kept *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
+    spent = params.epsilon * (1.0 - kept)
     return collected(trace, box, params, noisy_guarantee(params, spent, PAPER, differs=(CENTERED,)))
 
 
