@@ -23,6 +23,7 @@ class Purpose(Enum):
     SIZE = "Number of records"
     START = "Start"
     COUNTS = "Counts"
+    GAPS = "Gaps"
     SUMS = "Sums"
     FINAL_COUNTS = "Final counts (claimed)"
     DRAWS = "Draws (claimed)"
