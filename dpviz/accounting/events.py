@@ -27,6 +27,7 @@ class Purpose(Enum):
     SUMS = "Sums"
     FINAL_COUNTS = "Final counts (claimed)"
     DRAWS = "Draws (claimed)"
+    MARGINALS = "Marginals"
     CELLS = "Cells"
     BLOCKS = "Mean of the blocks"
     PICKS = "A pick"
