@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
+from dpviz.baselines import _cover, _grids, lsh_splits, private_candidates, privgene
 from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
@@ -52,6 +52,13 @@ def cells(unit):
     side = 6 if unit.shape[1] < 4 else 2
     whole = cell_counts(unit, side)
     return np.array([(whole - cell_counts(np.delete(unit, i, axis=0), side)).argmax() for i in range(len(unit))])
+
+
+def fitted_cells(unit):
+    """Return each record's cell of a grid whose walls were drawn, some of them at the records' own places."""
+    rng = np.random.default_rng(0)
+    grid = _grids.grid_of(rng.random((unit.shape[1], 8)), 200.0, np.ones(unit.shape[1]), scale=0.0)
+    return np.array([grid.counts(row[None]).argmax() for row in unit])
 
 
 def bins(unit):
@@ -173,6 +180,7 @@ DECISIONS = {
     "swap costs": lambda unit: squared_distances(unit, centers_of(unit.shape[1])),
     "bins": bins,
     "cells": cells,
+    "fitted cells": fitted_cells,
     "block's centers": blocks,
     "terms of scores": genes,
     "sides": lambda unit: lsh_splits.sides(unit - centers_of(unit.shape[1])[0], centers_of(unit.shape[1])[1] - 0.5),
@@ -203,7 +211,7 @@ USES = {
     **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "cells")),
     "gupt": ("scaled", "block's centers"),
     "privgene": ("scaled", "terms of scores"),
-    "eugkm": ("scaled", "cells"),
+    "eugkm": ("scaled", "cells", "fitted cells"),
     "lsh_splits": ("scaled", "sides"),
     "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
 }

@@ -81,7 +81,10 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=eugkm.fit,
         steps=eugkm.steps,
         entries=(Entry("eugkm", "EUGkM (one grid)", link=(("mode", "eugkm"),), on=True),),
-        varied=(Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),),
+        varied=(
+            Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
+            Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),
+        ),
         audit=AuditPlan(idle=frozenset({"cells"}), borders=({"n_clusters": 2},)),
     ),
     Algorithm(

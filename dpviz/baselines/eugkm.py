@@ -1,6 +1,12 @@
 """EUGkM (Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY 2016, section 4).
 
-All of epsilon buys one noisy histogram on a uniform grid; k-means then runs on the cells and sees no record.
+Epsilon buys one noisy histogram on a grid; k-means then runs on the cells and sees no record.
+
+`grid="even"` is the paper's: equal cells, as many along every axis. Where columns are many or skewed, most of its cells
+are empty and records share the few others. `grid="fitted"` (ours, the default) buys noisy marginals first, for
+MARGINAL_SHARE of epsilon, and cuts each axis where and as often as they say (see `_grids`). Distances are then those of
+the data: a cut along a wide axis is worth more than one along a narrow axis. With too few records for two bins a
+marginal the grid is even.
 
 `cells="published"` takes every cell with a positive noisy count for a place with records, `cells="largest"` (ours, the
 default) only the largest ones, until they hold the noisy number of records: see `heaviest`. Inertia beside KMeans',
@@ -22,7 +28,9 @@ are within two standard errors; "largest" is ahead wherever the grid tells recor
 Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> CELL_WEIGHT, k -> n_clusters.
 
 Why it is epsilon-DP. Points are clipped into the public box; the grid follows from public parameters and a public or
-noisy number of records whose cost is part of epsilon. One record is in exactly one cell.
+noisy number of records whose cost is part of epsilon, and from the noisy marginals if it is fitted: one record is in
+one bin of each of d marginals, so that Laplace noise of scale d/eps_m on every bin is eps_m-DP. One record is in
+exactly one cell of a grid that is public by then.
 - ADD_REMOVE: adding it moves one count by 1. Laplace noise of scale 1/eps on every cell, empty ones too, is eps-DP.
 - REPLACE: changing it moves at most two counts, by 1 each: L1 sensitivity 2, scale 2/eps.
 The starts, the weighted k-means, the choice of the best run and the clusters' counts see noisy counts only:
@@ -36,6 +44,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import Purpose, cell_event
+from dpviz.baselines._grids import (
+    MARGINAL_SHARE,
+    CellGrid,
+    bins_for,
+    even_grid,
+    grid_of,
+    marginal_counts,
+    marginal_event,
+)
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
 from dpviz.core import (
@@ -46,6 +63,7 @@ from dpviz.core import (
     Claim,
     Counts,
     Event,
+    FloatArray,
     Guarantee,
     Points,
     Result,
@@ -58,12 +76,13 @@ from dpviz.core import (
 from dpviz.data import ArrayChunks, Chunks, as_chunks
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
-from dpviz.solvers.cells import MAX_CELLS, cell_centers, cell_counts, searched_cells
+from dpviz.solvers.cells import MAX_CELLS, cell_counts, searched_cells
 from dpviz.solvers.weighted import WeightedPath, heaviest, weighted_kmeans
 
 TITLE = "EUGkM (one grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
 CELL_WEIGHT = 10.0  # theta of the paper's rule
+MOST_CUT_AXES = 4  # that the rule counts for a fitted grid, which cuts few axes much; ours
 
 POSITIVE_CAVEAT = (
     "Every cell with a positive noisy count weighs in the clustering, and half of the empty ones have one: empty space "
@@ -95,7 +114,14 @@ class Params(OneShotParams):
         "noise of empty space in.",
         choices=(("largest", "The largest"), ("published", "Every positive one (as published)")),
     )
-    cells_per_axis: int | None = whole(least=1)  # None: the paper's rule
+    grid: str = knob(
+        "fitted",
+        "Grid",
+        "Fitted: a fifth of ε buys noisy marginals first, and cells are small where they are crowded. Even: equal "
+        "cells, as published.",
+        choices=(("fitted", "Fitted to noisy marginals"), ("even", "Even (as published)")),
+    )
+    cells_per_axis: int | None = whole(least=1)  # of an even grid; None: the paper's rule
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -104,6 +130,7 @@ class GridRelease(CentersRelease):
 
     noisy_cell_counts: Counts  # (m1 ... md,) C order, may be negative
     shape: tuple[int, ...]  # (m1, ..., md)
+    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), the cells' walls in box units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +141,8 @@ class GridStep(Step):
     nonprivate_cell_counts: Counts  # (m1 ... md,)
     noisy_cell_counts: Counts  # (m1 ... md,)
     shape: tuple[int, ...]
+    grid: CellGrid
+    units: FloatArray  # (d,) what a box unit along each axis is worth in a distance
     previous_centers: Centers  # (k, d)
     released_centers: Centers  # (k, d)
     noisy_cost: float  # of the released centers, on the cells that weigh
@@ -132,7 +161,7 @@ def fit(
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
-    labels = assign(cell_centers(last.shape), last.released_centers)
+    labels = assign(last.grid.places() * last.units, last.released_centers * last.units)
     # The counts as they were released, negative ones too: they do not lean to one side.
     noisy_counts = np.bincount(labels, weights=last.noisy_cell_counts, minlength=params.n_clusters)
     release = GridRelease(
@@ -140,6 +169,7 @@ def fit(
         noisy_counts=frozen(noisy_counts.astype(np.float64)),
         noisy_cell_counts=last.noisy_cell_counts,
         shape=last.shape,
+        edges=last.grid.edges,
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "Laplace histogram on a public grid; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
@@ -152,24 +182,55 @@ def fit(
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
     """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
     records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
-    size_rng, noise_rng, start_rng = rng.spawn(3)
+    size_rng, noise_rng, start_rng, marginal_rng = rng.spawn(4)
     size = KnownSize(0.0, params.epsilon, ())  # a given grid needs no number of records
     if params.cells_per_axis is None:
         size = known_size(records.n, params.epsilon, params.n_public, adjacency, rng=size_rng)
     side, capped = _side(params, size, box.d)
-    shape = (side,) * box.d
-    event = cell_event("cell counts", size.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
-    exact = np.zeros(side**box.d)
+    plan = _Plan(even_grid((side,) * box.d), size.epsilon, np.ones(box.d), (), capped)
+    if params.grid == "fitted" and params.cells_per_axis is None:
+        plan = _fitted(plan, records, box, size, adjacency, rng=marginal_rng)
+    grid, event = plan.grid, cell_event("cell counts", plan.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
+    exact = np.zeros(math.prod(grid.shape))
     for unit in _unit_blocks(records, box):
-        exact += cell_counts(unit, side)
+        exact += grid.counts(unit) if plan.events else cell_counts(unit, side)
     frozen(exact)
     noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
-    path = _cluster(noisy, shape, params, event.scale, rng=start_rng)
+    path = _cluster(noisy, plan, params, event.scale, rng=start_rng)
     for i in range(max(1, len(path.centers) - 1)):
         j = min(i + 1, len(path.centers) - 1)
         before, after = frozen(path.centers[i]), frozen(path.centers[j])
-        events = (*size.events, event) if i == 0 else ()
-        yield GridStep(j, exact, noisy, shape, before, after, path.costs[j], capped, events)
+        events = (*size.events, *plan.events, event) if i == 0 else ()
+        yield GridStep(j, exact, noisy, grid.shape, grid, plan.units, before, after, path.costs[j], plan.capped, events)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """A grid before its cells are counted."""
+
+    grid: CellGrid
+    epsilon: float  # for the cells
+    units: FloatArray
+    events: tuple[Event, ...]  # of the marginals; none for an even grid
+    capped: bool
+
+
+def _fitted(
+    even: _Plan, records: Chunks, box: Box, size: KnownSize, adjacency: Adjacency, *, rng: np.random.Generator
+) -> _Plan:
+    """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise."""
+    event = marginal_event(MARGINAL_SHARE * size.epsilon, box.d, adjacency)
+    n_bins = bins_for(size.n_records, event.scale)
+    epsilon, axes = (1.0 - MARGINAL_SHARE) * size.epsilon, min(box.d, MOST_CUT_AXES)
+    wanted = rule_cells_per_axis(epsilon, size.n_records, axes) ** axes
+    if n_bins == 1 or wanted < 2.0:
+        return even
+    exact = np.zeros((box.d, n_bins))
+    for unit in _unit_blocks(records, box):
+        exact += marginal_counts(unit, n_bins)
+    noisy, units = laplace(exact, scale=event.scale, rng=rng), box.widths / box.widths.max()
+    grid = grid_of(noisy, min(wanted, MAX_CELLS), units, scale=event.scale)
+    return _Plan(grid, epsilon, frozen(units), (event,), wanted > MAX_CELLS)
 
 
 def rule_cells_per_axis(epsilon: float, n_records: float, d: int) -> float:
@@ -206,17 +267,21 @@ def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
     return params.cells_per_axis, False
 
 
-def _cluster(
-    noisy: Counts, shape: tuple[int, ...], params: Params, scale: float, *, rng: np.random.Generator
-) -> WeightedPath:
-    """Run weighted k-means on the cells that weigh, from public and noisy starts."""
+def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: np.random.Generator) -> WeightedPath:
+    """Run weighted k-means on the cells that weigh, from public and noisy starts; distances are in `plan.units`."""
     packing_rng, spread_rng = rng.spawn(2)
-    packing = public_start(params.n_clusters, len(shape), seed=params.start_seed, rng=packing_rng)
-    if len(noisy) == 1:  # it weighs whatever its noisy count is, so that the centers are public
-        return weighted_kmeans(cell_centers(shape), np.ones(1), (packing,))
+    shape, units = plan.grid.shape, plan.units
+    packing = public_start(params.n_clusters, len(shape), seed=params.start_seed, rng=packing_rng) * units
+    if len(noisy) == 1:  # it weighs whatever its noisy count is, so that no cell's count moves the centers
+        return _unscaled(weighted_kmeans(plan.grid.places() * units, np.ones(1), (packing,)), units)
     weights = heaviest(noisy, params.n_clusters, scale=scale) if params.cells == "largest" else np.maximum(noisy, 0.0)
     weighs = weights > 0
     if not weighs.any():
-        return WeightedPath((packing,), (0.0,))
-    places, weights = cell_centers(shape)[weighs], weights[weighs]
-    return searched_cells(places, weights, packing, rng=spread_rng)
+        return _unscaled(WeightedPath((packing,), (0.0,)), units)
+    places, weights = (plan.grid.places() * units)[weighs], weights[weighs]
+    return _unscaled(searched_cells(places, weights, packing, rng=spread_rng), units)
+
+
+def _unscaled(path: WeightedPath, units: FloatArray) -> WeightedPath:
+    """Return a path whose centers are in box units."""
+    return WeightedPath(tuple(centers / units for centers in path.centers), path.costs)

@@ -54,7 +54,8 @@ def private_curve(points: Points, box: Box, epsilon: float, adjacency: str, *, r
 
     `adjacency` is "add_remove" or "replace". Raises ValueError as EUGkM does.
     """
-    result = eugkm.fit(points, box, eugkm.Params(n_clusters=1, epsilon=epsilon, adjacency=adjacency), rng=rng)
+    params = eugkm.Params(n_clusters=1, epsilon=epsilon, adjacency=adjacency, grid="even")
+    result = eugkm.fit(points, box, params, rng=rng)
     grid = result.release
     scale = next(
         event.scale for event in result.events if isinstance(event, LaplaceEvent) and event.purpose is Purpose.CELLS

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.cluster import KMeans
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
 from dpviz.baselines import eugkm
+from dpviz.baselines._grids import MARGINAL_SHARE, even_grid, grid_of, marginal_counts
 from dpviz.baselines._size import SIZE_SHARE
 from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, rule_cells_per_axis, steps
 from dpviz.core import Adjacency, Box
@@ -36,8 +38,12 @@ def cost(points: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = N
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("name", ADJACENCIES)
-@pytest.mark.parametrize("extra", [{}, {"n_public": 500}, {"cells_per_axis": 3}], ids=["size", "n_public", "grid"])
-def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"n_public": 500}, {"cells_per_axis": 3}, {"grid": "even"}],
+    ids=["size", "n_public", "grid", "even"],
+)
+def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, Any]) -> None:
     given = {axis: side if d < 20 else 1 for axis, side in extra.items() if axis == "cells_per_axis"}
     params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **(extra | given))
     result = fit(blobs(500, d, 3), Box.cube(0, 1, d), params, rng=generator())
@@ -101,26 +107,30 @@ def test_the_size_rule_is_the_papers() -> None:
     assert rule_cells_per_axis(1.0, 100_000, 2) ** 2 == pytest.approx(10_000)
     for d in (1, 3):
         assert rule_cells_per_axis(0.5, 4000, d) ** d == pytest.approx((4000 * 0.5 / 10) ** (2 * d / (2 + d)))
-    release = fit(blobs(1000, 2, 3), Box.cube(0, 1, 2), Params(n_public=100_000), rng=generator()).release
+    release = fit(blobs(1000, 2, 3), Box.cube(0, 1, 2), Params(n_public=100_000, grid="even"), rng=generator()).release
     assert release.shape == (100, 100)
     assert release.noisy_cell_counts.shape == (10_000,)
 
 
 def test_the_noisy_size_has_its_share_of_noise() -> None:
-    [size, cells] = fit(blobs(500, 2, 3), Box.cube(0, 1, 2), Params(epsilon=2.0), rng=generator()).events
-    assert isinstance(size, LaplaceEvent)
-    assert isinstance(cells, LaplaceEvent)
-    assert size.scale == pytest.approx(1 / (SIZE_SHARE * 2.0))
-    assert cells.scale == pytest.approx(1 / ((1 - SIZE_SHARE) * 2.0))
+    events = fit(blobs(500, 2, 3), Box.cube(0, 1, 2), Params(epsilon=2.0), rng=generator()).events
+    left = (1 - SIZE_SHARE) * 2.0
+    wanted = [1 / (SIZE_SHARE * 2.0), 2 / (MARGINAL_SHARE * left), 1 / ((1 - MARGINAL_SHARE) * left)]
+    assert [event.scale for event in events if isinstance(event, LaplaceEvent)] == pytest.approx(wanted)
+    even = fit(blobs(500, 2, 3), Box.cube(0, 1, 2), Params(epsilon=2.0, grid="even"), rng=generator()).events
+    assert [event.scale for event in even if isinstance(event, LaplaceEvent)] == pytest.approx([wanted[0], 1 / left])
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 17, 100])
 def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
-    params = Params(n_clusters=2, epsilon=math.inf)
+    params = Params(n_clusters=2, epsilon=math.inf, grid="even")
     result = fit(blobs(200, d, 2), Box.cube(0, 1, d), params, rng=generator())
     assert math.prod(result.release.shape) <= MAX_CELLS < (result.release.shape[0] + 1) ** d
     assert math.prod(result.release.shape) * d <= 4e6  # floats of the cells' middles
     assert CAPPED_CAVEAT in result.guarantee.caveats
+    fitted = fit(blobs(200, d, 2), Box.cube(0, 1, d), dataclasses.replace(params, grid="fitted"), rng=generator())
+    assert 2 <= math.prod(fitted.release.shape) <= MAX_CELLS
+    assert CAPPED_CAVEAT in fitted.guarantee.caveats
     given = Params(n_clusters=2, cells_per_axis=2 if d <= 16 else 1)
     small = fit(blobs(200, d, 2), Box.cube(0, 1, d), given, rng=generator())
     assert CAPPED_CAVEAT not in small.guarantee.caveats
@@ -295,3 +305,65 @@ def test_what_is_too_large_is_refused(d: int, params: Params, words: str) -> Non
 def test_what_cannot_be_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Params(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ADJACENCIES)
+def test_marginals_and_cells_move_by_no_more_than_their_events_say(name: str) -> None:
+    rng, d = generator(4), 3
+    points = rng.random((60, d))
+    others = [np.delete(points, i, axis=0) for i in range(60)]
+    if name == "replace":
+        others = [np.vstack([other, rng.random((1, d))]) for other in others]
+    result = fit(points, Box.cube(0, 1, d), Params(epsilon=50.0, adjacency=name), rng=generator())
+    marginals, cells = (event for event in result.events[-2:] if isinstance(event, LaplaceEvent))
+    grid = result.trace[0].grid
+    for event, counted in ((marginals, lambda unit: marginal_counts(unit, 8)), (cells, grid.counts)):
+        moved = max(np.abs(counted(points) - counted(other)).sum() for other in others)
+        assert moved == event.sensitivity * event.n_coordinates
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_fitted_grid_counts_as_numpy_does_and_cuts_where_records_are(d: int) -> None:
+    points = generator(d).beta(0.3, 4.0, (2000, d))  # crowded at 0
+    grid = grid_of(marginal_counts(points, 32), 300.0, np.ones(d), scale=0.0)
+    expected, _ = np.histogramdd(points, bins=grid.edges)
+    assert np.array_equal(grid.counts(points), expected.ravel())
+    assert math.prod(grid.shape) <= 300
+    even = even_grid((int(300 ** (1 / d)),) * d)
+
+    def within(one: Any) -> float:
+        labels = np.zeros(len(points), dtype=int)
+        for column, edges in zip(points.T, one.edges, strict=True):
+            labels = labels * (len(edges) - 1) + np.searchsorted(edges[1:-1], column, side="right")
+        return float(((points - one.places()[labels]) ** 2).sum())
+
+    assert within(grid) < 0.5 * within(even)
+    for edges in grid.edges:
+        assert (np.diff(edges) > 0).all()
+        assert edges[0] == 0.0
+        assert edges[-1] == 1.0
+
+
+def test_columns_that_say_nothing_get_no_cut_and_wide_ones_more() -> None:
+    marginals = np.array([np.eye(32)[5] * 1000, np.full(32, 1000 / 32), np.full(32, 1000 / 32)])
+    nothing, wide, narrow = grid_of(marginals, 64.0, np.array([1.0, 1.0, 0.25]), scale=0.0).shape
+    assert nothing == 1
+    assert wide > narrow > 1
+
+
+def test_many_skewed_columns_are_no_disaster() -> None:
+    """Twelve columns crowded at 0, two of which tell four clusters apart: an even grid has two cells an axis."""
+    ratios: dict[str, list[float]] = {"fitted": [], "even": []}
+    for seed in range(5):
+        rng = generator(seed)
+        points = 0.01 * rng.exponential(1.0, (20_000, 12))
+        middles = np.array([[0.05, 0.1], [0.1, 0.4], [0.4, 0.05], [0.45, 0.45]])
+        points[:, :2] = middles[rng.integers(4, size=20_000)] + 0.02 * rng.standard_normal((20_000, 2))
+        best = KMeans(4, n_init=3, random_state=0).fit(points).inertia_
+        for grid, found in ratios.items():
+            params = Params(n_clusters=4, grid=grid)
+            found.append(
+                cost(points, fit(points, Box.cube(0, 1, 12), params, rng=generator(seed)).release.centers) / best
+            )
+    assert np.median(ratios["fitted"]) <= 6.0
+    assert np.median(ratios["even"]) > 50.0

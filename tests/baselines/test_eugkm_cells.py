@@ -113,7 +113,7 @@ def test_single_runs_stay_near_kmeans() -> None:
 @pytest.mark.parametrize("d", [17, 20, 100, 1000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 def test_in_many_columns_the_release_is_a_total_and_the_centers_are_public(d: int, epsilon: float) -> None:
-    box, params = Box.cube(-1, 1, d), Params(n_clusters=3, epsilon=epsilon, start_seed=4)
+    box, params = Box.cube(-1, 1, d), Params(n_clusters=3, epsilon=epsilon, start_seed=4, grid="even")
     results = [fit(p, box, params, rng=generator(1)) for p in (np.zeros((0, d)), generator(d).random((400, d)))]
     for result in results:
         assert result.release.shape == (1,) * d
@@ -123,7 +123,7 @@ def test_in_many_columns_the_release_is_a_total_and_the_centers_are_public(d: in
         assert result.release.noisy_counts.sum() == pytest.approx(result.release.noisy_cell_counts[0])
     noise = results[1].release.noisy_cell_counts[0] - 400
     assert bool(noise == 0) is math.isinf(epsilon)
-    single = fit(np.ones((9, d)), box, Params(n_clusters=1, epsilon=epsilon), rng=generator()).release
+    single = fit(np.ones((9, d)), box, Params(n_clusters=1, epsilon=epsilon, grid="even"), rng=generator()).release
     assert single.centers == pytest.approx(np.zeros((1, d)))  # weighted k-means of one place
 
 

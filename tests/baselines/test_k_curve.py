@@ -32,7 +32,7 @@ def test_records_reach_the_curve_through_the_released_grid_alone():
     again = curve_of(release.noisy_cell_counts, release.shape, scale)
     assert np.array_equal(again, release.costs), "a function of the release"
     assert release.suggested == knee(again)
-    params = eugkm.Params(n_clusters=1, epsilon=0.5)
+    params = eugkm.Params(n_clusters=1, epsilon=0.5, grid="even")
     grid = eugkm.fit(data.points, data.box, params, rng=np.random.default_rng(3)).release
     assert np.array_equal(grid.noisy_cell_counts, release.noisy_cell_counts), "EUGkM's own grid"
 

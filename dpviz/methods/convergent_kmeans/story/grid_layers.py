@@ -22,9 +22,10 @@ N_STOPS = 5  # of the k-means that are shown: how many it took is not part of th
 STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
 PHASES = ("exact", "noisy", *STOPS)
 MOST_LINES = 40  # cells along an axis whose walls can still be told apart
+PIXELS = (np.arange(160) + 0.5) / 160  # along an axis of a grid whose cells are not equal
 NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 TERMS = (
-    ("Cells", "A public grid. Each record counts in one cell; darker cells hold more."),
+    ("Cells", "A grid whose walls are public or released. Each record counts in one cell; darker cells are fuller."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
@@ -120,12 +121,12 @@ def _grid_layers(told: GridContext, stage: Stage) -> list[Layer]:
     """The grid's lines, the exact counts, and the noisy counts above and below zero, all on one scale."""
     release, clock = told.result.release, stage.clock
     axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
-    noisy = marginal(release.noisy_cell_counts, release.shape, axes)
-    exact = marginal(told.result.trace[0].nonprivate_cell_counts, release.shape, axes)
+    noisy = _drawn(release.noisy_cell_counts, release, axes)
+    exact = _drawn(told.result.trace[0].nonprivate_cell_counts, release, axes)
     highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
     after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
     return [
-        *_wall_layer(noisy.shape, stage),
+        *_wall_layer([release.edges[axis][1:-1] for axis in axes], stage),
         _cells("Exact counts", SECRET, {clock.frame(0, "exact"): 0}, exact, highest, stage),
         _cells("Noisy counts", RELEASED, after, noisy, highest, stage),
         _cells("Counts below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy, highest, stage),
@@ -139,12 +140,24 @@ def _cells(name: str, seen: Seen, rows: dict[int, int], counts: FloatArray, high
     return stage.layer(name, Kind.GRID, seen.role, seen.audience, rows, arrays, isolate=False)
 
 
-def _wall_layer(shape: tuple[int, ...], stage: Stage) -> list[Layer]:
-    """The walls between the cells, while there are few enough to be seen; they are public."""
-    up, across = shape
-    if max(shape) > MOST_LINES:
+def _drawn(counts: Counts, release: GridRelease, axes: tuple[int, ...]) -> FloatArray:
+    """Return a picture's rows: counts as they are, or where cells are not equal, by their size, pixel by pixel."""
+    sums = marginal(counts, release.shape, axes)
+    walls = [release.edges[axis] for axis in axes]
+    if all(np.allclose(np.diff(edges), 1.0 / (len(edges) - 1)) for edges in walls):
+        return sums
+    across = walls[0]
+    up = walls[1] if len(walls) == 2 else np.array([0.0, 1.0])
+    sizes = np.maximum(np.diff(up), 1e-9)[:, None] * np.maximum(np.diff(across), 1e-9)
+    rows, columns = (np.searchsorted(edges[1:-1], PIXELS, side="right") for edges in (up, across))
+    return np.asarray((sums / sizes)[rows][:, columns])
+
+
+def _wall_layer(walls: list[FloatArray], stage: Stage) -> list[Layer]:
+    """The walls between the cells, while there are few enough to be seen; they are public or released."""
+    if max(len(each) for each in walls) >= MOST_LINES:
         return []
-    x, y = np.arange(1, across) / across, np.arange(1, up) / up
+    x, y = walls[0], walls[1] if len(walls) == 2 else np.empty(0)
     upright = np.stack([x, np.zeros_like(x), x, np.ones_like(x)], axis=1)
     flat = np.stack([np.zeros_like(y), y, np.ones_like(y), y], axis=1)
     arrays = {"ends": np.concatenate([upright, flat])[None]}

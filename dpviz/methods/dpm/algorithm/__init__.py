@@ -13,9 +13,10 @@ Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into t
    and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
 2. the interval size (proof in `interval`);
 3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
-   change is (t/q + w_e/2)/n~, exact as n~ was released before, see `score.unit_half_range`); and the noisy counts
-   of its two sides. Subsets are disjoint and follow from released splits, so one record pays once a level. A split is
-   applied if both noisy counts are large;
+   change is (w_e + t/(2q))/n~, exact as n~ was released before, see `score.unit_half_range`); how deep the gap is
+   at the place that was chosen, with Laplace noise (one record moves it by 1, see `score.depths`); and the noisy
+   counts of the two sides. Subsets are disjoint and follow from released splits, so one record pays once a level.
+   Whether a split is applied, and whether a subset is open, follows from these released numbers (see `tree`);
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
    diagonal. Budget of levels that no subset reached goes to the averages.
 Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
@@ -23,10 +24,11 @@ all of delta is the averages' (basic composition with a fixed sum). Changing one
 addition: (2 epsilon, (1 + e^epsilon) delta).
 
 What departs from the paper in repaired mode, and why, beside the interval size: nothing is shifted (the score's n~ is
-released first, so neither offset nor delta is needed); a split's probability is that of sensitivity (t/q + w_e/2)/n~
-and not (t/q + w_e)/n~, because a record lowers an emptiness and never raises it; depth and shares follow the noisy n
-(tau = 7 and 60 % for averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do
-not matter; only candidates inside a subset's cell are offered, and averages stand on that cell.
+released first, so neither offset nor delta is needed); a place is as empty as a gap is deep there, and as central as
+its smaller side is large, both in exact records over n~; small clusters may be cut off where a gap was counted, and
+not only where they hold a fixed share of all records; depth and shares follow the noisy n (tau = 7 and 60 % for
+averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do not matter; only
+candidates inside a subset's cell are offered, and averages stand on that cell.
 """
 
 from collections.abc import Iterator
@@ -229,7 +231,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 def _with_the_rest(plan: Plan, n_levels: int) -> Budget:
     """Return the averages' budget and that of the levels that no subset reached; how many were is released."""
-    rest = plan.split_epsilons[n_levels:].sum() + plan.count_epsilons[n_levels + 1 :].sum()
+    rest = plan.split_epsilons[n_levels:].sum() + plan.gap_epsilons[n_levels:].sum()
+    rest += plan.count_epsilons[n_levels + 1 :].sum()
     return Budget(plan.averages.epsilon + float(rest), plan.averages.delta)
 
 

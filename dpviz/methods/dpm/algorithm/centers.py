@@ -24,7 +24,7 @@ Indices = NDArray[np.intp]
 class SplitTree:
     """The released tree of m nodes, the root first; places in data units. Every number in it was paid for.
 
-    A leaf may have a tried split too: it was refused because a side's noisy count was not above `minimum_count`.
+    A leaf may have a tried split too: it was refused because a side's noisy count was not above `needed`.
     """
 
     parents: Indices  # (m,) -1 for the root
@@ -36,8 +36,11 @@ class SplitTree:
     split_axes: Indices  # (m,) axis of the tried split, -1 where none was tried
     split_positions: FloatArray  # (m,) NaN where none was tried
     child_counts: FloatArray  # (m, 2) noisy counts of the two sides, NaN where none was tried
+    gap_depths: FloatArray  # (m,) noisy depth of the gap at the tried split; NaN where none was tried, or as published
+    needed: FloatArray  # (m,) what both sides had to have more of; infinite: a clear gap; NaN where none was tried
+    least_counts: FloatArray  # (tau,) what a side needs at each level in any case; 0 as published
     centers: Indices  # (m,) which center a leaf has, -1 for others
-    minimum_count: float
+    minimum_count: float  # of a side where there is no clear gap
 
     def nodes_at(self, level: int) -> Indices:
         """Return the node (k,) at `level`, or the leaf above it, that each center's cell is part of.
@@ -113,7 +116,7 @@ def average(
     sums, counts = _centered_sums(tree.records.parts(index), box, origins)
     sigma = gaussian_sigma(1.0, budget)
     noisy_sums = units * gaussian(sums / units, sigma=(sigma * reach)[:, None], rng=rng)
-    noisy_counts = np.array(tree.noisy_counts)[leaves]
+    noisy_counts = np.array(tree.noisy_counts)[leaves] if published else _leaf_counts(tree, plan, leaves)
     raw = origins + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None]
     centers = np.clip(raw, low, high)
     exact = np.where(counts[:, None] > 0, origins + sums / np.maximum(counts, 1.0)[:, None], middles)
@@ -131,11 +134,25 @@ def average(
         sigmas=frozen(sigma * reach),
         axis_units=frozen(units.copy()),
         center_sigmas=frozen((sigma * reach)[:, None] * units / np.maximum(noisy_counts, 1.0)[:, None]),
-        tree=released_tree(tree, box, plan.minimum_count),
+        tree=released_tree(tree, box, plan),
         centers=frozen(centers),
         clipped=frozen(np.asarray((raw != centers).any(axis=1))),
         events=(ParallelEvent("averages", parts),),
     )
+
+
+def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
+    """Return the noisy counts (k,) of leaves; where a cut was refused, its sides were counted too.
+
+    Own count and sum of the sides, each weighed by 1 / variance (Hay et al. 2010, section 4, on two levels).
+    """
+    counts = np.array(tree.noisy_counts)[leaves]
+    for i, leaf in enumerate(leaves):
+        tried, level = tree.tried[leaf], tree.levels[leaf]
+        own, sides = plan.count_epsilons[level] ** 2, plan.count_epsilons[min(level + 1, plan.n_levels)] ** 2 / 2.0
+        if tried is not None and np.isfinite(own):
+            counts[i] = (own * counts[i] + sides * tried.child_counts.sum()) / (own + sides)
+    return counts
 
 
 def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Centers) -> tuple[FloatArray, Counts]:
@@ -149,7 +166,7 @@ def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Ce
     return sums, counts
 
 
-def released_tree(tree: Growth, box: Box, minimum_count: float) -> SplitTree:
+def released_tree(tree: Growth, box: Box, plan: Plan) -> SplitTree:
     """Return the tree as it may be published."""
     m = len(tree.low)
     children = np.array(tree.children, dtype=np.intp).reshape(m, 2)
@@ -157,11 +174,12 @@ def released_tree(tree: Growth, box: Box, minimum_count: float) -> SplitTree:
     inner = np.flatnonzero(children[:, 0] >= 0)
     parents[children[inner]] = inner[:, None]
     axes, positions = np.full(m, -1, dtype=np.intp), np.full(m, np.nan)
-    sides = np.full((m, 2), np.nan)
+    sides, gaps, needed = np.full((m, 2), np.nan), np.full(m, np.nan), np.full(m, np.nan)
     for node, tried in enumerate(tree.tried):
         if tried is not None:
             axis, candidate = tried.chosen
             axes[node], sides[node] = axis, tried.child_counts
+            gaps[node], needed[node] = tried.gap_depth, tried.needed
             positions[node] = box.low[axis] + box.widths[axis] * tried.positions[axis, candidate]
     centers = np.full(m, -1, dtype=np.intp)
     centers[tree.leaves] = np.arange(len(tree.leaves))
@@ -176,5 +194,8 @@ def released_tree(tree: Growth, box: Box, minimum_count: float) -> SplitTree:
         split_positions=frozen(positions),
         child_counts=frozen(sides),
         centers=frozen(centers),
-        minimum_count=minimum_count,
+        gap_depths=frozen(gaps),
+        needed=frozen(needed),
+        least_counts=frozen(np.array([plan.least(level) for level in range(plan.n_levels)])),
+        minimum_count=plan.minimum_count,
     )

@@ -40,7 +40,7 @@ from dpviz.methods.dpm.algorithm.records import HeldRecords, TreeRecords
 
 GAP_QUANTILE = 0.65  # Liebenow et al., section 6
 PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's table
-FEWEST, MOST = 16, 512  # split intervals an axis; ours
+FEWEST, MOST = 128, 512  # split intervals an axis; ours: fifty clusters in a row need two each at least
 STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
 # More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
 OFFERED = 2.0 ** (1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2

@@ -15,7 +15,12 @@ from dpviz.mechanisms import laplace
 
 PUBLISHED_LEVELS = 7  # tau, Liebenow et al., section 6
 MOST_LEVELS = 10  # of our rule; ours
-LEVELS_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # our rule; chosen on blobs of 2,000 to 100,000 records in 2 to 10 axes
+LEVELS_PER_DOUBLING, ONE_SUBSET = 0.8, 80.0  # our rule for the depth; ours, by measurement
+FREE_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # of cuts that need no gap; ours, on blobs of 2,000 to 100,000 records
+GAP_SHARE = 0.45  # of the counts' share, for the depth of each gap that is cut at; ours
+SIDE_SCALES = 2.0  # a side must have more records than so many scales of its count's noise; ours
+GAP_SCALES = 3.5  # a gap is clear if it is deeper than that many scales: noise alone is once in 66 times; ours
+CLEAN_GAP = 0.2  # depth over the records of a subset from which the two sides count as clusters apart; ours
 PLAN_SHARE = 0.01  # of epsilon, for the noisy number of records that depth and shares follow from; ours
 COUNT_DELTA_SHARE = 0.2  # of delta, published only: what a shifted count is said to cost
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the noisy number is smaller; ours
@@ -42,8 +47,8 @@ class Shares:
 
 
 PUBLISHED_SHARES = Shares(interval=0.04, counts=0.18, splits=0.18, averages=0.60)  # section 6
-FEW_SHARES = Shares(interval=0.04, counts=0.23, splits=0.43, averages=0.30)  # up to FEW records; ours
-MANY_SHARES = Shares(interval=0.04, counts=0.20, splits=0.31, averages=0.45)  # from MANY; ours
+FEW_SHARES = Shares(interval=0.04, counts=0.30, splits=0.38, averages=0.28)  # up to FEW records; ours
+MANY_SHARES = Shares(interval=0.04, counts=0.22, splits=0.29, averages=0.45)  # from MANY; ours
 FEW, MANY = 1e4, 1e5  # records times epsilon; ours
 
 
@@ -56,8 +61,10 @@ class Plan:
     epsilon: float  # that the shares divide
     noisy_size: float | None  # what depth and shares follow from; None where they were given
     root_count: float  # n~ of all records, not below 1
-    minimum_count: float  # a side with no more is not split off: root_count / 2^tau
+    free_levels: int  # of cuts that need no clear gap; as published, and where depth was given, all
+    minimum_count: float  # a side with no more is not split off where no clear gap is: root_count / 2^free_levels
     count_epsilons: FloatArray  # (tau + 1,)
+    gap_epsilons: FloatArray  # (tau,) zeros as published: no gap is looked at
     split_epsilons: FloatArray  # (tau,)
     interval_epsilon: float
     averages: Budget  # of all averages together; they read disjoint records
@@ -65,6 +72,18 @@ class Plan:
     delta: float  # of the whole run, once the root's noisy count is known
     mean_delta: float | None  # over that count's noise, where delta follows it
     events: tuple[Event, ...]
+
+    def least(self, level: int) -> float:
+        """Return what either side of a cut on `level` must have more records than, gap or not; 0 as published."""
+        return SIDE_SCALES / float(self.count_epsilons[level + 1]) if self.gap_epsilons.any() else 0.0
+
+    def clear(self, level: int, noisy_counts: ArrayLike) -> FloatArray:
+        """Return the noisy depth above which a gap in subsets of n~ records is clear.
+
+        GAP_SCALES scales of its noise, and sqrt(n~): records of one smooth cluster leave gaps about so deep by chance.
+        """
+        chance = np.sqrt(np.maximum(np.asarray(noisy_counts, dtype=np.float64), 1.0))
+        return np.asarray(np.maximum(chance, GAP_SCALES / self.gap_epsilons[level]))
 
 
 def level_epsilons(epsilon: float, n_levels: int) -> FloatArray:
@@ -80,14 +99,24 @@ def level_epsilons(epsilon: float, n_levels: int) -> FloatArray:
 
 
 def levels_for(n_records: float, epsilon: float) -> int:
-    """Return tau = 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from 1 to MOST_LEVELS. Ours.
+    """Return tau = 0.8 log2(n~ epsilon / 80), rounded, from 1 to MOST_LEVELS. Ours.
 
-    3 for 2,000 records at epsilon 1, 5 for 10,000, 7 for 100,000. The paper has 7 throughout, too deep for 10,000:
-    every level takes budget from the others, and the smallest subset allowed is smaller than its own noise. More
-    epsilon than 1 makes no smaller cluster plausible.
+    4 for 2,000 records at epsilon 1, 6 for 10,000, 8 for 100,000: subsets of an even tree are then just large enough
+    beside the noise that the last level has. The paper has 7 throughout, too deep for 10,000: every level takes budget
+    from the others.
+    """
+    records = min(max(n_records * epsilon, ONE_SUBSET), 1e300) if n_records > 0 else ONE_SUBSET
+    return int(np.clip(round(LEVELS_PER_DOUBLING * math.log2(records / ONE_SUBSET)), 1, MOST_LEVELS))
+
+
+def free_levels_for(n_records: float, epsilon: float) -> int:
+    """Return how deep cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from 1 to MOST_LEVELS. Ours.
+
+    A share of 2^-levels of the records is then plausible as a cluster of its own even where noise or overlap hides its
+    border; more epsilon than 1 makes no smaller one plausible. Smaller ones need a gap that was counted.
     """
     records = max(n_records * min(epsilon, 1.0), ONE_LEAF)
-    return int(np.clip(round(LEVELS_PER_DOUBLING * math.log2(records / ONE_LEAF)), 1, MOST_LEVELS))
+    return int(np.clip(round(FREE_PER_DOUBLING * math.log2(records / ONE_LEAF)), 1, MOST_LEVELS))
 
 
 def shares_for(n_records: float, epsilon: float) -> Shares:
@@ -134,8 +163,10 @@ def make_plan(
         size = float(laplace(np.float64(n), scale=event.scale, rng=size_rng))
         epsilon, events = (1.0 - PLAN_SHARE) * epsilon, (event,)
     depth = n_levels if n_levels is not None else levels_for(size or 0.0, epsilon)
+    free = n_levels if n_levels is not None else min(free_levels_for(size or 0.0, epsilon), depth)
     parts = shares or shares_for(size or 0.0, epsilon)
-    count_epsilons = level_epsilons(parts.counts * epsilon, depth + 1)
+    for_gaps = 0.0 if published else GAP_SHARE * parts.counts
+    count_epsilons = level_epsilons((parts.counts - for_gaps) * epsilon, depth + 1)
     root = count_event("count of level 0", float(count_epsilons[0]), Purpose.COUNTS, 0)
     root_count = max(float(laplace(np.float64(n), scale=root.scale, rng=root_rng)), 1.0)
     total_delta = delta if delta is not None else float(delta_for(root_count if n_public is None else n_public))
@@ -147,8 +178,10 @@ def make_plan(
         epsilon=epsilon,
         noisy_size=size,
         root_count=root_count,
-        minimum_count=root_count / 2.0**depth,
+        free_levels=free,
+        minimum_count=root_count / 2.0**free,
         count_epsilons=count_epsilons,
+        gap_epsilons=frozen(np.zeros(depth)) if published else level_epsilons(for_gaps * epsilon, depth),
         split_epsilons=level_epsilons(parts.splits * epsilon, depth),
         interval_epsilon=parts.interval * epsilon,
         averages=Budget(parts.averages * epsilon, total_delta - for_counts),

@@ -1,12 +1,15 @@
 """DPM's score of a split: how empty the place is, and how central. See `dpm`.
 
 Notation, paper -> code: n~ -> noisy_count, alpha -> emptiness_weight, (t, q) -> `t`, `q`.
+
+As published a place is as empty as its interval is. Then the empty margin of a cell beats any gap between clusters,
+and a gap that is narrower than an interval is none. Repaired, a place is as empty as a gap is deep there: see `depths`.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, compiled
 
 CENTRENESS_T = 0.3  # Liebenow et al., section 6
 CENTRENESS_Q = 1.0 / 12.0  # the same
@@ -47,12 +50,61 @@ def centreness(
     return np.asarray(np.clip(np.where(distance <= size * q, outer, inner), 0.0, 1.0))
 
 
-def total_score(
-    counts: ArrayLike, ranks: ArrayLike, noisy_count: ArrayLike, *, t: float, q: float, emptiness_weight: float
-) -> FloatArray:
-    """Return centreness + emptiness_weight emptiness (definition 7), from 0 to 1 + emptiness_weight."""
-    empty = emptiness(counts, noisy_count)
-    return np.asarray(centreness(ranks, noisy_count, t, q) + emptiness_weight * empty)
+def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return how deep a gap is at each candidate, in records: (nodes, d, s), exact and private. Ours.
+
+    `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
+    stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
+    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to a quarter of the axis, and the deepest counts:
+    clusters of any width are told apart, whatever part of the axis they take. Where records lie on one side alone, no
+    gap is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch
+    or in some of the others, which do not meet that one, so that either the minuend or the subtrahend grows, by 1 at
+    most; minima and maxima keep that.
+    """
+    found = np.empty_like(counts)
+    _dig(np.ascontiguousarray(counts).reshape(-1, counts.shape[-1]), found.reshape(-1, counts.shape[-1]))
+    return found
+
+
+@compiled
+def _dig(counts: NDArray[np.int32], found: NDArray[np.int32]) -> None:
+    rows, s = counts.shape
+    upto, own, above = np.zeros(s + 1, np.int64), np.empty(s, np.int64), np.empty(s + 1, np.int64)
+    for row in range(rows):
+        for j in range(s):
+            upto[j + 1] = upto[j] + counts[row, j]
+        reach = 0
+        while reach == 0 or 4 * (2 * reach + 1) <= s:
+            for j in range(s):
+                own[j] = upto[min(j + reach + 1, s)] - upto[max(j - reach, 0)]
+            above[s] = 0
+            for j in range(s - 1, -1, -1):
+                above[j] = max(above[j + 1], own[j])
+            below, apart = 0, 2 * reach + 1
+            for j in range(s):
+                if j >= apart:
+                    below = max(below, own[j - apart])
+                depth = min(below, above[min(j + apart, s)]) - own[j]
+                if reach == 0 or depth > found[row, j]:
+                    found[row, j] = depth
+            reach = 2 * reach + 1
+
+
+def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+    """Return depth / n~, clipped to [0, 1]: the emptiness of the repaired calibration. `depth` is one of `depths`."""
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    return np.asarray(np.clip(np.asarray(depth, dtype=np.float64) / size, 0.0, 1.0))
+
+
+def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+    """Return min(records below, records above, n~/2): the rank that the repaired centreness is of.
+
+    `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, where the
+    distance of a rank from the ends of n~ records may go either way.
+    """
+    ranks = np.asarray(ranks, dtype=np.float64)
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    return np.asarray(np.minimum(np.minimum(ranks, n - ranks), size / 2.0))
 
 
 def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
@@ -64,16 +116,16 @@ def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
 
 
 def unit_half_range(*, t: float, q: float, emptiness_weight: float) -> float:
-    """Return t/q + emptiness_weight/2: divided by n~, half the range in which one record moves all scores. Ours.
+    """Return emptiness_weight + t/(2q): divided by n~, half the range in which one record moves all scores. Ours.
 
-    One more record lowers an emptiness by 1/n~ or not at all, and never raises it; a centreness it may move either way.
-    So all scores change by something in [-(t/q + w)/n~, (t/q)/n~], an interval of length r = (2 t/q + w)/n~, and one
-    record less by the negative of that. Choosing with probability proportional to exp(epsilon score / r) is
-    epsilon-DP: with changes D_i in [a, a + r], P(i)/P'(i) = exp(epsilon D_i / r) Z'/Z, and Z'/Z is between
-    exp(-epsilon (a + r) / r) and exp(-epsilon a / r). The same bound holds for the range of the log-ratio over i. This
-    is the mechanism of `exponential` with sensitivity r/2, which is less than lemma 5's.
+    One more record moves a gap by at most 1/n~ either way; the centreness of the smaller side it raises by at most
+    (t/q)/n~, and never lowers it. So all scores change by something in [-w/n~, (w + t/q)/n~], an interval of length
+    r = (2 w + t/q)/n~, and one record less by the negative of that. Choosing with probability proportional to
+    exp(epsilon score / r) is epsilon-DP: with changes D_i in [a, a + r], P(i)/P'(i) = exp(epsilon D_i / r) Z'/Z, and
+    Z'/Z is between exp(-epsilon (a + r) / r) and exp(-epsilon a / r). The same bound holds for the range of the
+    log-ratio over i. This is the mechanism of `exponential` with sensitivity r/2.
     """
-    return t / q + emptiness_weight / 2.0
+    return emptiness_weight + t / (2.0 * q)
 
 
 def check_centreness(t: float, q: float) -> None:

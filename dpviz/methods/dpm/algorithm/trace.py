@@ -3,15 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import Counts, Event, FloatArray, Step
 from dpviz.mechanisms import exponential_probabilities
 from dpviz.methods.dpm.algorithm.interval import Interval
 from dpviz.methods.dpm.algorithm.plan import Plan
-from dpviz.methods.dpm.algorithm.score import centreness, emptiness, unit_half_range, unit_sensitivity
+from dpviz.methods.dpm.algorithm.score import (
+    centreness,
+    emptiness,
+    gap,
+    smaller_side,
+    unit_half_range,
+    unit_sensitivity,
+)
 
 SPLIT, LEFT_SMALL, RIGHT_SMALL, BOTH_SMALL = "split", "left side too small", "right side too small", "both too small"
+NO_GAP = "no clear gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,15 @@ class Weights:
         """What the choice among n~ times the scores stands on: lemma 5 as published, else half the range."""
         of = unit_sensitivity if self.published else unit_half_range
         return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
+
+    def emptiness(self, counts: ArrayLike, gaps: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+        """Return how empty places are: by the records around each as published, else by how deep a gap is there."""
+        return emptiness(counts, noisy_count) if self.published else gap(gaps, noisy_count)
+
+    def centreness(self, ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+        """Return how central places are: by rank among n~ records as published, else by the smaller side of n."""
+        of = ranks if self.published else smaller_side(ranks, n, noisy_count)
+        return centreness(of, noisy_count, self.t, self.q)
 
 
 class DpmStep(Step):
@@ -63,10 +80,12 @@ class SplitTrace:
     nonprivate_count: int
     nonprivate_counts: NDArray[np.int32]  # (d, s) records in each candidate's interval
     nonprivate_ranks: NDArray[np.int32]  # (d, s) records below each candidate
+    nonprivate_depths: NDArray[np.int32]  # (d, s) of the gap at each candidate, in records; as published: the counts
     chosen: tuple[int, int]  # axis, candidate
     nonprivate_best: tuple[int, int]  # of the highest score
     child_counts: Counts  # (2,) noisy, of the side below and the side above
-    minimum_count: float
+    gap_depth: float  # noisy depth of the gap at the chosen candidate; NaN as published
+    needed: float  # records that either side must have more of; infinite where only a clear gap would do
     outcome: str  # "split", or why not
 
     @property
@@ -77,12 +96,13 @@ class SplitTrace:
     @property
     def emptiness(self) -> FloatArray:
         """Emptiness (d, s) of every candidate; NaN where there is none."""
-        return np.where(self.exists, emptiness(self.nonprivate_counts, self.noisy_count), np.nan)
+        of = self.weights.emptiness(self.nonprivate_counts, self.nonprivate_depths, self.noisy_count)
+        return np.where(self.exists, of, np.nan)
 
     @property
     def centreness(self) -> FloatArray:
         """Centreness (d, s) of every candidate; NaN where there is none."""
-        exact = centreness(self.nonprivate_ranks, self.noisy_count, self.weights.t, self.weights.q)
+        exact = self.weights.centreness(self.nonprivate_ranks, self.nonprivate_count, self.noisy_count)
         return np.where(self.exists, exact, np.nan)
 
     @property
@@ -110,5 +130,6 @@ class LevelStep(DpmStep):
     level: int  # 0, 1, ...
     epsilon_splits: float  # of each choice
     epsilon_counts: float  # of the noisy counts of the two sides, on the next level
+    epsilon_gaps: float  # of the noisy depth of the gap that was cut at; 0 as published
     splits: tuple[SplitTrace, ...]
     events: tuple[Event, ...]

@@ -1,4 +1,12 @@
-"""DPM's tree: one level of splits at a time, for all its subsets at once. See `dpm`."""
+"""DPM's tree: one level of splits at a time, for all its subsets at once. See `dpm`.
+
+A split is applied if both sides' noisy counts are above what is needed. As published that is a fixed share of all
+records, and a small cluster can be cut off nowhere. Repaired it is, all by released numbers:
+- at a clear gap (`Plan.clear`) SIDE_SCALES scales of the counts' own noise: whatever the gap cuts off is there;
+- where no gap is clear, the fixed share, on the first `free_levels` levels, so that wide clusters are divided too; but
+  no number is enough in a subset that a gap of CLEAN_GAP cut out: such a subset is taken for one cluster.
+A subset that is too small for two such sides is not looked at again, see `Plan.least`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,14 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import ParallelEvent, PureEvent, Purpose
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.core import Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
 from dpviz.methods.dpm.algorithm.bins import SplitCandidates
-from dpviz.methods.dpm.algorithm.plan import Plan, count_event
+from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, Plan, count_event
 from dpviz.methods.dpm.algorithm.records import Cut, TreeRecords
-from dpviz.methods.dpm.algorithm.score import total_score
-from dpviz.methods.dpm.algorithm.trace import BOTH_SMALL, LEFT_SMALL, RIGHT_SMALL, SPLIT, LevelStep, SplitTrace, Weights
+from dpviz.methods.dpm.algorithm.score import depths
+from dpviz.methods.dpm.algorithm.trace import (
+    BOTH_SMALL,
+    LEFT_SMALL,
+    NO_GAP,
+    RIGHT_SMALL,
+    SPLIT,
+    LevelStep,
+    SplitTrace,
+    Weights,
+)
 
 GROUP = 2_000_000  # scores computed together; memory, ours
 
@@ -29,6 +46,7 @@ class Growth:
     noisy_counts: list[float]
     sizes: list[int]  # exact
     levels: list[int]
+    apart: list[bool]  # a gap of CLEAN_GAP cut it out
     tried: list[SplitTrace | None]
     children: list[tuple[int, int]]  # (-1, -1) for a leaf
     first: list[NDArray[np.intp]]  # (d,) first candidate inside the cell
@@ -47,14 +65,15 @@ class Growth:
             noisy_counts=[root_count],
             sizes=[records.n],
             levels=[0],
+            apart=[False],
             tried=[None],
             children=[(-1, -1)],
             first=[np.zeros(d, dtype=np.intp)],
             last=[candidates.numbers.copy()],
         )
 
-    def add(self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int]) -> None:
-        """Cut a node in two."""
+    def add(self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: bool) -> None:
+        """Cut a node in two; `apart` says whether at a gap of CLEAN_GAP."""
         number = len(self.low)
         # As published a place outside the cell can be chosen: one of the two parts is then empty.
         position = np.clip(self.candidates.positions[axis, candidate], self.low[parent][axis], self.high[parent][axis])
@@ -73,6 +92,7 @@ class Growth:
             self.noisy_counts.append(float(noisy[side]))
             self.sizes.append(sizes[side])
             self.levels.append(self.levels[parent] + 1)
+            self.apart.append(apart or self.apart[parent])
             self.tried.append(None)
             self.children.append((-1, -1))
         self.children[parent] = (number, number + 1)
@@ -100,7 +120,7 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
 def _grow_level(
     tree: Growth, plan: Plan, weights: Weights, level: int, active: list[int], *, rng: np.random.Generator
 ) -> tuple[LevelStep, list[int]]:
-    split_rng, count_rng = rng.spawn(2)
+    split_rng, count_rng, gap_rng = rng.spawn(3)
     local = np.full(len(tree.low), -1, dtype=np.intp)
     local[active] = np.arange(len(active))
     counts, ranks = tree.records.interval_counts(local, len(active))
@@ -108,16 +128,20 @@ def _grow_level(
     shifted = _shifted(noisy, plan, weights, level)
     epsilon = float(plan.split_epsilons[level])
     exists = _possible(tree, active, weights)
-    chosen, best = _choose(exists, counts, ranks, noisy, shifted, epsilon, weights, rng=split_rng)
+    sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
+    gaps = counts if weights.published else depths(counts)
+    found = _Found(exists, counts, ranks, gaps, sizes)
+    chosen, best = _choose(found, noisy, shifted, epsilon, weights, rng=split_rng)
     event = count_event("sides", float(plan.count_epsilons[level + 1]), Purpose.COUNTS, level + 1)
     below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
-    sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
     exact = np.stack([below, sizes - below], axis=1)
     sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
-    small = sides <= plan.minimum_count
+    gap_event, gap_depths, needed, apart = _looked_at(tree, found, chosen, noisy, plan, level, active, rng=gap_rng)
+    small = sides <= needed[:, None]
     positions = frozen(tree.candidates.positions)
     frozen(counts)
     frozen(ranks)
+    frozen(gaps)
     splits = []
     for i, node in enumerate(active):
         axis, candidate = _axis_and_place(int(chosen[i]), positions.shape[1])
@@ -134,30 +158,68 @@ def _grow_level(
             nonprivate_count=int(sizes[i]),
             nonprivate_counts=counts[i],
             nonprivate_ranks=ranks[i],
+            nonprivate_depths=gaps[i],
             chosen=(axis, candidate),
             nonprivate_best=_axis_and_place(int(best[i]), positions.shape[1]),
             child_counts=sides[i],
-            minimum_count=plan.minimum_count,
-            outcome=_outcome(bool(small[i, 0]), bool(small[i, 1])),
+            gap_depth=float(gap_depths[i]),
+            needed=float(needed[i]),
+            outcome=_outcome(bool(small[i, 0]), bool(small[i, 1]), float(needed[i])),
         )
         tree.tried[node] = trace
         splits.append(trace)
         if trace.applied:
-            tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])))
+            tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), bool(apart[i]))
     tree.records.cut([_cut(tree, trace) for trace in splits if trace.applied])
     choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
     step = LevelStep(
         level=level,
         epsilon_splits=epsilon,
         epsilon_counts=float(plan.count_epsilons[level + 1]),
+        epsilon_gaps=float(plan.gap_epsilons[level]),
         splits=tuple(splits),
         events=(
             ParallelEvent(f"splits of level {level}", (choice,) * len(active)),
+            *(() if gap_event is None else (ParallelEvent(f"gaps of level {level}", (gap_event,) * len(active)),)),
             ParallelEvent(f"counts of level {level + 1}", (event,) * (2 * len(active))),
         ),
     )
     following = [child for trace in splits if trace.applied for child in tree.children[trace.node]]
-    return step, following if weights.published else [node for node in following if tree.has_room(node)]
+    return step, following if weights.published else [node for node in following if _is_open(tree, plan, node)]
+
+
+def _looked_at(
+    tree: Growth,
+    found: "_Found",
+    chosen: NDArray[np.intp],
+    noisy: Counts,
+    plan: Plan,
+    level: int,
+    active: list[int],
+    *,
+    rng: np.random.Generator,
+) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Count how deep the gap is at each chosen place; return the event, the noisy depths, what sides need, and whether
+    the gap sets them apart, (nodes,) all three. As published nothing is looked at.
+    """
+    epsilon = float(plan.gap_epsilons[level])
+    if not epsilon:
+        every = np.full(len(active), plan.minimum_count)
+        return None, np.full(len(active), np.nan), every, np.zeros(len(active), dtype=np.bool_)
+    event = count_event("gap", epsilon, Purpose.GAPS, level + 1)
+    exact = found.depths.reshape(len(active), -1)[np.arange(len(active)), chosen]
+    gaps = laplace(exact.astype(np.float64), scale=event.scale, rng=rng)
+    clear = gaps > plan.clear(level, noisy)
+    least = plan.least(level)
+    free = (level < plan.free_levels) & ~np.array([tree.apart[node] for node in active])
+    needed = np.where(clear, least, np.where(free, max(least, plan.minimum_count), np.inf))
+    return event, gaps, needed, np.asarray(clear & (gaps >= CLEAN_GAP * noisy))
+
+
+def _is_open(tree: Growth, plan: Plan, node: int) -> bool:
+    """Whether a subset has room for a cut, a level for it, and by its noisy count records enough for two sides."""
+    level = tree.levels[node]
+    return level < plan.n_levels and tree.has_room(node) and tree.noisy_counts[node] > 2.0 * plan.least(level)
 
 
 def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.bool_]:
@@ -180,10 +242,19 @@ def _shifted(noisy: Counts, plan: Plan, weights: Weights, level: int) -> Counts:
     return np.maximum(noisy - offset, 1.0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """What there is at every candidate of the subsets of a level: (nodes, d, s). Private but for `exists`."""
+
+    exists: NDArray[np.bool_]
+    counts: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    depths: NDArray[np.int32]  # as published: the counts
+    sizes: NDArray[np.intp]  # (nodes,) records of each subset
+
+
 def _choose(
-    exists: NDArray[np.bool_],
-    counts: NDArray[np.int32],
-    ranks: NDArray[np.int32],
+    found: _Found,
     noisy: Counts,
     shifted: Counts,
     epsilon: float,
@@ -194,19 +265,14 @@ def _choose(
     """Return the chosen and the best candidate (nodes,) of each subset, as flat indices into (d, s)."""
     chosen = np.empty(len(noisy), dtype=np.intp)
     best = np.empty(len(noisy), dtype=np.intp)
-    group = max(1, GROUP // exists[0].size)
+    group = max(1, GROUP // found.exists[0].size)
     for first in range(0, len(noisy), group):
         rows = slice(first, first + group)
-        score = total_score(
-            counts[rows],
-            ranks[rows],
-            noisy[rows, None, None],
-            t=weights.t,
-            q=weights.q,
-            emptiness_weight=weights.emptiness_weight,
-        )
+        of = noisy[rows, None, None]
+        score = weights.centreness(found.ranks[rows], found.sizes[rows, None, None], of)
+        score += weights.emptiness_weight * weights.emptiness(found.counts[rows], found.depths[rows], of)
         # Times the count, so that one sensitivity serves every subset.
-        scaled = np.where(exists[rows], score * shifted[rows, None, None], -np.inf).reshape(len(score), -1)
+        scaled = np.where(found.exists[rows], score * shifted[rows, None, None], -np.inf).reshape(len(score), -1)
         best[rows] = np.argmax(scaled, axis=1)
         chosen[rows] = exponential(scaled, epsilon=epsilon, sensitivity=weights.sensitivity, rng=rng)
     return chosen, best
@@ -216,7 +282,9 @@ def _axis_and_place(index: int, n_candidates: int) -> tuple[int, int]:
     return index // n_candidates, index % n_candidates
 
 
-def _outcome(left_small: bool, right_small: bool) -> str:
+def _outcome(left_small: bool, right_small: bool, needed: float) -> str:
+    if np.isinf(needed):
+        return NO_GAP
     if left_small and right_small:
         return BOTH_SMALL
     return LEFT_SMALL if left_small else RIGHT_SMALL if right_small else SPLIT

@@ -15,7 +15,7 @@ _LOCKED = "dpviz:locked-shares"
 PAPER = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "averages": 0.60}
 WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
-    "counts": ("Counts", "Less noise on the counts: fewer cuts refused or applied by chance."),
+    "counts": ("Counts", "Less noise on the counts of sides and gaps: fewer cuts refused or applied by chance."),
     "splits": ("Splits", "Makes the best cut likelier to be drawn."),
     "averages": ("Averages", "Less noise on the centers, and on nothing else."),
 }

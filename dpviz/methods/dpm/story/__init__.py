@@ -1,7 +1,5 @@
 """DPM as a picture: score, choose, count, level by level, then centers with their noise."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.layers import PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
-from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, contents, ratio
+from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, contents, ratio, stops
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
@@ -60,7 +58,14 @@ TERMS = (
         "Orange shading: how the draw's chances are spread over the candidates. Secret, as scores are exact.",
     ),
     ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
-    ("Refused cut", "A side's noisy count was too small. The subset stays whole and is a cluster."),
+    (
+        "Clear gap",
+        "A gap whose noisy depth stands out from its noise and from chance. There a cut may part off few records.",
+    ),
+    (
+        "Refused cut",
+        "A side's noisy count was too small, or no gap was clear. The subset stays whole and is a cluster.",
+    ),
     ("Half of the noise", "The ring that half of all draws of a center's noise would stay inside."),
     ("Repaired", "The guarantee is proved. Depth and shares follow the noisy number of records."),
     ("As published", "As printed. Its claim is not established for two or more features: a lemma is false there."),
@@ -68,8 +73,10 @@ TERMS = (
 DETAILS = {
     "score": "Candidates score for being empty and central. Scores are secret; shading says where a cut is likely.",
     "choose": "One candidate is drawn at random, the likelier the better its score. The place is released.",
-    "count": "Both sides are counted with noise. A cut with a side of at most {least} records is refused.",
+    "count": "Both sides and the depth of the gap are counted with noise. Without a clear gap, a cut with a side of at "
+    "most {least} records is refused.",
 }
+PUBLISHED_COUNT = "Both sides are counted with noise. A cut with a side of at most {least} records is refused."
 
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
@@ -193,9 +200,11 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
             )
         )
     refused = f"{n_refused} of {n_tried}"
-    least = f"A side must have more than {number(tree.minimum_count)} records, counted with noise."
+    least = f"{'A' if told.published else 'Without a clear gap a'} side must have more than "
+    least += f"{number(tree.minimum_count)} records, counted with noise."
     facts.append(Fact("Cuts refused", refused, least, True))
-    most = round(math.log2(float(tree.noisy_counts[0]) / tree.minimum_count))
+    facts.append(Fact("What stopped the cutting", stops(told), "Why subsets were not cut: each is a cluster.", True))
+    most = len(tree.least_counts)
     facts.append(Fact("Levels of cuts", f"{told.cells.n_levels} of {most}", _depth(told), True))
     facts.append(Fact("Places for a cut", _candidates(told), "Candidates: one in each split interval.", True))
     facts.append(Fact("δ", *_delta(told), True))
@@ -255,7 +264,8 @@ def _frames(told: TreeContext, clock: Clock) -> tuple[Frame, ...]:
         n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
         counts = f" {n_tried - n_refused} applied, {n_refused} refused."
         for phase in PHASES:
-            detail = DETAILS[phase].format(least=number(tree.minimum_count))
+            detail = PUBLISHED_COUNT if told.published and phase == "count" else DETAILS[phase]
+            detail = detail.format(least=number(tree.minimum_count))
             stops.append(Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count")))
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 

@@ -19,14 +19,15 @@ MISREADINGS = (
     ),
     Misreading(
         "It has found k clusters, so the data have k.",
-        "k is where the noisy counts stop the cutting: a side with too few records is refused. Depth, [[epsilon]] and "
+        "k is where the noisy counts stop the cutting: at sides with too few records or gaps too shallow. Depth, "
+        "[[epsilon]] and "
         "chance decide that as much as the records do.",
         "How k spreads over many runs, and the refused cuts in red.",
     ),
     Misreading(
         "A missing cut says that no gap is there.",
-        "A subset stays whole when a side's noisy count is at most the least one, or when the depth is used up. The "
-        "gap may be there and be refused.",
+        "A subset stays whole when a gap does not stand out from its noise, a side is too small, or the depth is used "
+        "up. The gap may be there and be refused.",
         "The split tree: which cuts were tried and refused, with both noisy counts.",
     ),
     Misreading(
@@ -72,6 +73,7 @@ PAPERS = (
 WORDS = SYMBOLS | {
     r"\tilde n": "noisy number of records, released",
     r"\tau": "levels of cuts",
+    r"\tau'": "levels on which a cut needs no clear gap",
     r"\varepsilon_{c,i},\ \varepsilon_{x,i}": "what the counts and the cuts of level i spend",
     "t,\\ q,\\ w": "centreness where the outer part begins, that part's share, weight of emptiness",
     r"\mu": "what (ε, δ) of the averages allows: sensitivity over noise",
@@ -80,7 +82,7 @@ WORDS = SYMBOLS | {
 
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run, in the order of its steps."""
-    counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.purpose is not Purpose.SIZE]
+    counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.purpose is Purpose.COUNTS]
     return (
         *some(_delta(it)),
         noise_of(counts[0], "Noise of the first count", unit="records", source=f"{_PAPER}, definition 8"),
@@ -92,6 +94,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
 
 
 _PAPER = "Liebenow et al."
+SMALL_SIDE = "A side with no more is refused"
 
 
 def words(_it: Known) -> dict[str, str]:
@@ -137,7 +140,9 @@ def _least(it: Known) -> Formula:
     root, least = _root(it), it.release.tree.minimum_count
     depth = round(math.log2(root / least))
     filled = rf"{tex(root)} / 2^{{{depth}}}"
-    return Formula("A side with no more is refused", r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
+    if it.params.calibration == "published":
+        return Formula(SMALL_SIDE, r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
+    return Formula(f"{SMALL_SIDE} where no gap is clear", r"\tilde n / 2^{\tau'}", filled, least, "records", "ours")
 
 
 def score_range(it: Known) -> tuple[float, float]:
@@ -161,13 +166,15 @@ def _cut(it: Known) -> tuple[Formula, ...]:
     p, published = it.params, it.params.calibration == "published"
     top, size = score_range(it)
     sensitivity = top / size
-    half = "" if published else "/2"
     below = r"\tilde n - \text{offset}" if published else r"\tilde n"
-    shares = rf"{tex(p.t)}/{tex(p.q)} + {tex(p.emptiness_weight)}{half}"
+    symbols = "t/q + w" if published else "w + t/(2q)"
+    shares = rf"{tex(p.t)}/{tex(p.q)} + {tex(p.emptiness_weight)}"
+    if not published:
+        shares = rf"{tex(p.emptiness_weight)} + {tex(p.t)}/(2 \cdot {tex(p.q)})"
     return (
         Formula(
             "How far one record moves a score of the first cut",
-            rf"\Delta = \frac{{t/q + w{half}}}{{{below}}}",
+            rf"\Delta = \frac{{{symbols}}}{{{below}}}",
             rf"\Delta = \frac{{{shares}}}{{{tex(size)}}}",
             sensitivity,
             source=f"{_PAPER}, lemma 5" + ("" if published else "; ours: half the range of the changes"),

@@ -1,6 +1,7 @@
 """A run of DPM with everything that its picture, its numbers and its charts need."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -168,17 +169,33 @@ def contents(told: TreeContext) -> Contents:
 
 def reason(told: TreeContext, node: int) -> str:
     """Say in public words what became of a node."""
-    tree, cells = told.result.release.tree, told.cells
-    if cells.applied[node]:
+    tree, needed = told.result.release.tree, float(told.result.release.tree.needed[node])
+    if told.cells.applied[node]:
         return "cut in two"
-    if not cells.tried[node]:
-        deepest = int(cells.levels[node]) >= cells.n_levels
-        return "no cut was tried: the deepest level" if deepest else "no cut was tried: no place is left inside"
-    small = [
-        side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= tree.minimum_count
-    ]
+    if not told.cells.tried[node]:
+        return f"stopped: {_stop(told, node)}"
+    if math.isinf(needed):
+        return "refused: no clear gap"
+    small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= needed]
     sides = "both sides have" if len(small) == 2 else f"the side {small[0]} has"
-    return f"refused: {sides} at most {number(tree.minimum_count)} records"
+    return f"refused: {sides} at most {number(needed)} records"
+
+
+def _stop(told: TreeContext, node: int) -> str:
+    """Say why a subset was not cut, in a few public words."""
+    tree, level = told.result.release.tree, int(told.cells.levels[node])
+    if told.cells.tried[node]:
+        return "no clear gap" if math.isinf(tree.needed[node]) else "a side too small"
+    if level >= len(tree.least_counts):
+        return "depth"
+    few = tree.noisy_counts[node] <= 2.0 * tree.least_counts[level]
+    return "too few records for the noise" if few else "no place left inside"
+
+
+def stops(told: TreeContext) -> str:
+    """Count why subsets were not cut, the commonest first."""
+    why = Counter(_stop(told, int(node)) for node in np.flatnonzero(told.result.release.tree.centers >= 0))
+    return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
 
 
 def place(told: TreeContext, node: int) -> str:

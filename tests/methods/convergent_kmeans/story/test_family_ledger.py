@@ -77,14 +77,17 @@ def test_su_splits_by_the_error_each_part_causes(tell_family, d):
 
 def test_the_others_spend_at_once_or_by_rounds(tell_family):
     for name, purpose in (("eugkm", "Cells"), ("gupt", "Mean of the blocks")):
-        rows = ledger_rows(tell_family(name, epsilon=2.0).result)
+        even = {"grid": "even"} if name == "eugkm" else {}
+        rows = ledger_rows(tell_family(name, epsilon=2.0, **even).result)
         assert [(row.column, row.purpose, row.n_clusters) for row in rows] == [
             (1, purpose, 1),
             (0, "Number of records", 1),
         ]
         assert [row.epsilon for row in rows] == pytest.approx([1.96, 0.04])
-        public = ledger_rows(tell_family(name, epsilon=2.0, n_public=300).result)
+        public = ledger_rows(tell_family(name, epsilon=2.0, n_public=300, **even).result)
         assert [(row.column, row.epsilon) for row in public] == [(1, pytest.approx(2.0))]
+    fitted = {row.purpose: row.epsilon for row in ledger_rows(tell_family("eugkm", epsilon=2.0, n_public=300).result)}
+    assert fitted == pytest.approx({"Marginals": 0.4, "Cells": 1.6})
     rounds = ledger_rows(tell_family("privgene", epsilon=2.0, n_rounds=4).result)
     assert [row.column for row in rounds] == [1, 2, 3, 4]
     assert [row.epsilon for row in rounds] == pytest.approx([0.5] * 4)

@@ -91,7 +91,7 @@ def test_a_grid_of_more_axes_than_numpy_has():
 
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (3, View(2, 0))])
 def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
-    told = tell_family("eugkm", d, epsilon=0.5)
+    told = tell_family("eugkm", d, epsilon=0.5, grid="even")
     layers, release = named(show_family(told, view)), told.result.release
     noisy = release.noisy_cell_counts.reshape(release.shape)
     exact = np.zeros(release.shape)
@@ -120,6 +120,25 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
     assert layers["Exact counts"].rows[2] == -1
     assert layers["Exact counts"].audience is Audience.CURATOR
     assert layers["Noisy counts"].rows[-1] == 0
+
+
+def test_a_fitted_grid_is_shaded_by_counts_for_the_size_of_a_cell(tell_family, show_family):
+    told = tell_family("eugkm", 2, epsilon=2.0)
+    layers, release = named(show_family(told)), told.result.release
+    assert release.shape != (1, 1)
+    sizes = np.multiply.outer(*(np.diff(edges) for edges in release.edges))
+    dense = release.noisy_cell_counts.reshape(release.shape) / sizes
+    found = shown(layers["Noisy counts"], 2, "value")[0].astype(float)
+    for row, column in ((0, 0), (31, 77), (90, 12), (159, 159)):
+        at = [
+            int(((pixel + 0.5) / 160 >= edges[1:-1]).sum())
+            for pixel, edges in zip((column, row), release.edges, strict=True)
+        ]
+        assert found[row, column] == pytest.approx(
+            255 * math.sqrt(max(dense[tuple(at)], 0) / np.abs(dense).max()), abs=0.51
+        )
+    walls = layers["Cells"].arrays["ends"][0]
+    assert sorted(walls[walls[:, 0] == walls[:, 2], 0]) == pytest.approx(list(release.edges[0][1:-1]))
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

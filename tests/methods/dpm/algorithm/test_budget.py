@@ -12,7 +12,7 @@ from dpviz.core import Adjacency, Box
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, Shares, fit, level_epsilons
 from dpviz.methods.dpm.algorithm import centers as _dpm_centers
 from dpviz.methods.dpm.algorithm import tree as _dpm_tree
-from dpviz.methods.dpm.algorithm.plan import delta_for, levels_for, make_plan, shares_for
+from dpviz.methods.dpm.algorithm.plan import delta_for, free_levels_for, levels_for, make_plan, shares_for
 from dpviz.methods.dpm.algorithm.trace import Weights
 from dpviz.solvers import cluster_sums
 
@@ -65,12 +65,15 @@ def test_the_plan_divides_epsilon_and_delta():
             rng=np.random.default_rng(0),
         )
         before = pure_epsilon(plan.events[:-1], Adjacency.ADD_REMOVE)  # the number of records, without the root
-        parts = (before, plan.interval_epsilon, *plan.count_epsilons, *plan.split_epsilons, plan.averages.epsilon)
+        levels = (*plan.count_epsilons, *plan.gap_epsilons, *plan.split_epsilons)
+        parts = (before, plan.interval_epsilon, *levels, plan.averages.epsilon)
         assert math.fsum(parts) == pytest.approx(epsilon, rel=1e-12)
         deltas = (plan.averages.delta, *[plan.count_delta] * len(plan.count_epsilons))
         assert math.fsum(deltas) == pytest.approx(1e-6, rel=1e-12)
         assert len(plan.count_epsilons) == plan.n_levels + 1 == len(plan.split_epsilons) + 1
-        assert plan.minimum_count == plan.root_count / 2**plan.n_levels
+        assert plan.minimum_count == plan.root_count / 2**plan.free_levels
+        assert plan.free_levels <= plan.n_levels == len(plan.gap_epsilons)
+        assert plan.gap_epsilons.any() == (not published)
         assert (before > 0) == (not published and size is None)
         if published:
             assert plan.shares == PAPER
@@ -151,12 +154,14 @@ def test_counts_and_averages_have_the_noise_of_their_events():
         result = fit(points, box, Params(epsilon=30.0, delta=1e-5, n_levels=3), rng=np.random.default_rng(seed))
         for step in result.trace:
             if isinstance(step, LevelStep):
-                scale = step.events[1].parts[0].scale
+                (of_gaps, scale) = (event.parts[0].scale for event in step.events[1:])
                 assert scale == pytest.approx(1 / step.epsilon_counts)
+                assert of_gaps == pytest.approx(1 / step.epsilon_gaps)
                 for split in step.splits:
                     below = split.nonprivate_ranks[split.chosen]
                     exact = np.array([below, split.nonprivate_count - below])
                     counts.append((split.child_counts - exact) / scale)
+                    counts.append([(split.gap_depth - split.nonprivate_depths[split.chosen]) / of_gaps])
             if isinstance(step, CentersStep):
                 assert not step.clipped.any()  # clipping would cut the law
                 tree = result.release.tree
@@ -181,6 +186,7 @@ def test_counts_and_averages_have_the_noise_of_their_events():
 N_CHOICES = 20_000
 COUNTS = np.array([[[5, 0, 9, 14, 2], [1, 1, 1, 20, 7]]], dtype=np.int32)
 RANKS = np.array([[[2, 5, 9, 22, 29], [0, 1, 2, 12, 26]]], dtype=np.int32)
+DEPTHS = np.array([[[-5, 5, -4, -12, -2], [-1, 0, 0, -13, -7]]], dtype=np.int32)
 
 
 def choice_p_value(weights, epsilon, exponent):
@@ -190,10 +196,12 @@ def choice_p_value(weights, epsilon, exponent):
     shifted = noisy if not weights.published else noisy - 11.0
     exists = np.ones((N_CHOICES, 2, 5), dtype=np.bool_)
     rng = np.random.default_rng(3)
-    chosen, best = _dpm_tree._choose(exists, *many, noisy, shifted, epsilon, weights, rng=rng)
-    g = 15.7 - np.abs(RANKS[0] - 15.7)
+    found = _dpm_tree._Found(exists, *many, np.repeat(DEPTHS, N_CHOICES, axis=0), np.full(N_CHOICES, 30))
+    chosen, best = _dpm_tree._choose(found, noisy, shifted, epsilon, weights, rng=rng)
+    g = 15.7 - np.abs(RANKS[0] - 15.7) if weights.published else np.minimum(RANKS[0], 30 - RANKS[0])
     outer, inner = 0.3 * g / (31.4 / 12), (0.3 - 1 / 6) / (1 - 1 / 6) + g * 0.7 / (15.7 - 31.4 / 12)
-    score = (np.where(g <= 31.4 / 12, outer, inner) + 5 * (1 - COUNTS[0] / 31.4)).ravel()
+    empty = 1 - COUNTS[0] / 31.4 if weights.published else np.maximum(DEPTHS[0], 0) / 31.4
+    score = (np.where(g <= 31.4 / 12, outer, inner) + 5 * empty).ravel()
     assert (best == score.argmax()).all()
     law = np.exp(exponent * (score - score.max()))
     return chisquare(np.bincount(chosen, minlength=10), N_CHOICES * law / law.sum()).pvalue
@@ -202,7 +210,7 @@ def choice_p_value(weights, epsilon, exponent):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_splits_are_chosen_with_the_mechanisms_probabilities(epsilon):
     ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
-    right = epsilon * 31.4 / (2 * 6.1)
+    right = epsilon * 31.4 / (2 * 6.8)
     assert choice_p_value(ours, epsilon, right) > P_VALUE
     # Published: lemma 5's sensitivity 8.6 over the shifted count.
     assert choice_p_value(theirs, epsilon, epsilon * 20.4 / (2 * 8.6)) > P_VALUE
@@ -210,9 +218,9 @@ def test_splits_are_chosen_with_the_mechanisms_probabilities(epsilon):
 
 def test_a_choice_with_another_exponent_is_noticed():
     ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
-    right = 31.4 / (2 * 6.1)
+    right = 31.4 / (2 * 6.8)
     assert choice_p_value(ours, 1.0, 2 * right) < P_VALUE  # no factor two
-    assert choice_p_value(ours, 1.0, right * 6.1 / 8.6) < P_VALUE  # lemma 5's sensitivity
+    assert choice_p_value(ours, 1.0, right * 6.8 / 4.3) < P_VALUE  # half of the range that is needed
     assert choice_p_value(theirs, 1.0, 31.4 / (2 * 8.6)) < P_VALUE  # no shift
 
 
@@ -247,9 +255,10 @@ def test_events_are_one_parallel_event_a_level():
     levels = [step for step in result.trace if isinstance(step, LevelStep)]
     assert [step.level for step in levels] == list(range(len(levels)))
     for step in levels:
-        splits, counts = step.events
+        splits, gaps, counts = step.events
         assert [type(part) for part in splits.parts] == [PureEvent] * len(step.splits)
         assert all(part.bounded_range and part.epsilon == step.epsilon_splits for part in splits.parts)
+        assert [type(part) for part in gaps.parts] == [LaplaceEvent] * len(step.splits)
         assert [type(part) for part in counts.parts] == [LaplaceEvent] * (2 * len(step.splits))
     assert tuple(event for step in result.trace for event in step.events) == result.events
 
@@ -268,8 +277,10 @@ def test_delta_follows_the_noisy_number_and_says_so():
 
 
 def test_depth_and_shares_follow_the_number_of_records():
-    assert [levels_for(n, 1.0) for n in (0, 50, 2000, 10_000, 30_000, 100_000, 1e12)] == [1, 1, 3, 5, 6, 7, 10]
-    assert levels_for(10_000, 0.1) == levels_for(1000, 1.0) == levels_for(1000, math.inf)
+    assert [levels_for(n, 1.0) for n in (0, 50, 2000, 10_000, 30_000, 100_000, 1e12)] == [1, 1, 4, 6, 7, 8, 10]
+    assert levels_for(10_000, 0.1) == levels_for(1000, 1.0) < levels_for(1000, 10.0) < levels_for(1000, math.inf) == 10
+    assert [free_levels_for(n, 1.0) for n in (0, 2000, 10_000, 100_000, 1e12)] == [1, 3, 5, 7, 10]
+    assert free_levels_for(10_000, 0.1) == free_levels_for(1000, 1.0) == free_levels_for(1000, math.inf)
     assert shares_for(500, 1.0) == shares_for(10_000, 1.0)
     assert shares_for(1e5, 1.0) == shares_for(1e9, 1.0)
     assert shares_for(1e4, 1.0).splits > shares_for(3e4, 1.0).splits > shares_for(1e5, 1.0).splits

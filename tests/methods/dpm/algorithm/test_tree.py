@@ -12,8 +12,9 @@ from sklearn.datasets import make_blobs
 
 from dpviz.core import Box, Release
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, Shares, Step, fit, steps
-from dpviz.methods.dpm.algorithm.interval import GAP_QUANTILE, OFFERED, normal_percentile
-from dpviz.methods.dpm.algorithm.trace import BOTH_SMALL, LEFT_SMALL, RIGHT_SMALL, SPLIT
+from dpviz.methods.dpm.algorithm.interval import FEWEST, GAP_QUANTILE, MOST, OFFERED, normal_percentile
+from dpviz.methods.dpm.algorithm.trace import BOTH_SMALL, LEFT_SMALL, NO_GAP, RIGHT_SMALL, SPLIT
+from tests.methods.dpm.algorithm.test_score import slow_depths
 
 CALIBRATIONS = ("repaired", "published")
 
@@ -27,9 +28,9 @@ def blobs(n, d, k, seed=0):
     return points, labels, Box.cube(-100.0, 100.0, d)
 
 
-def slow_scores(column, size, edges, n):
+def slow_scores(column, size, edges, n, calibration):
     """Scores of one axis's candidates over the records `column`, one candidate at a time, from the definitions."""
-    scores, ranks = [], []
+    scores, ranks, held = [], [], []
     for low in edges:
         middle = low + size / 2
         inside = ((column >= low) & (column < low + size)).sum()
@@ -37,8 +38,11 @@ def slow_scores(column, size, edges, n):
         g = min(rank, n - rank)
         q, t = 1 / 12, 0.3
         central = t * g / (n * q) if g <= n * q else (t - 2 * q) / (1 - 2 * q) + g * (1 - t) / (n / 2 - n * q)
-        scores.append(central + 5 * (1 - inside / n))
+        scores.append(central + 5 * (1 - inside / n) * (calibration == "published"))
         ranks.append(rank)
+        held.append(inside)
+    if calibration == "repaired":
+        scores += 5 * np.maximum(slow_depths(np.array(held)), 0) / n
     return np.array(scores), np.array(ranks)
 
 
@@ -52,7 +56,7 @@ def test_without_noise_it_is_dpm_without_privacy(d, seed, calibration):
     inside = np.clip(points, -100, 100)
     tree, last = result.release.tree, result.trace[-1]
     sizes = result.release.interval_sizes
-    members = {0: np.arange(700)}
+    members, cut_apart = {0: np.arange(700)}, set()
     for step in result.trace[1:-1]:
         for split in step.splits:
             rows = members[split.node]
@@ -60,7 +64,7 @@ def test_without_noise_it_is_dpm_without_privacy(d, seed, calibration):
             best, chosen = -np.inf, None
             for axis in range(d):
                 edges = -100 + sizes[axis] * np.arange(int(200 / sizes[axis] + 1e-9))
-                scores, ranks = slow_scores(inside[rows, axis], sizes[axis], edges, len(rows))
+                scores, ranks = slow_scores(inside[rows, axis], sizes[axis], edges, len(rows), calibration)
                 middles = edges + sizes[axis] / 2
                 offered = (middles > tree.low[split.node, axis] + 1e-9) & (middles < tree.high[split.node, axis] - 1e-9)
                 if calibration == "published":
@@ -75,9 +79,17 @@ def test_without_noise_it_is_dpm_without_privacy(d, seed, calibration):
             below = inside[rows, split.chosen[0]] < tree.split_positions[split.node]
             sides = [rows[below], rows[~below]]
             np.testing.assert_array_equal(split.child_counts, [len(side) for side in sides])
-            refused = min(map(len, sides)) <= 700 / 16
+            least = 700 / 16
+            if calibration == "repaired":  # without noise a gap is clear from sqrt(n) on, and a side may be any
+                depth = int(split.nonprivate_depths[split.chosen])
+                assert split.gap_depth == depth
+                least = 0 if depth > math.sqrt(len(rows)) else math.inf if split.node in cut_apart else least
+            assert split.needed == least
+            refused = min(map(len, sides)) <= least
             assert split.applied == (not refused)
             if split.applied:
+                if calibration == "repaired" and (split.node in cut_apart or (least == 0 and depth >= 0.2 * len(rows))):
+                    cut_apart |= set(map(int, tree.children[split.node]))
                 members.update(zip(map(int, tree.children[split.node]), sides, strict=True))
     leaves = [node for node in members if tree.children[node, 0] < 0]
     assert sorted(leaves) == list(last.leaves)
@@ -95,7 +107,7 @@ def test_without_noise_the_size_has_the_percentile_nearest_to_the_target():
     gaps = np.diff(np.sort(points / 200, axis=0), axis=0).ravel()
     counts = [(gaps <= 2 / number * normal_percentile(1) / 3000).sum() for number in OFFERED]
     nearest = OFFERED[np.argmin(np.abs(np.array(counts) - GAP_QUANTILE * gaps.size))]
-    assert 200 / size == pytest.approx(np.clip(round(nearest), 16, 512))
+    assert 200 / size == pytest.approx(np.clip(round(nearest), FEWEST, MOST))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -141,9 +153,12 @@ def check_release(result, box, *, published=False):
     # As published a split may lie outside its cell, and one side of it is then empty.
     assert (tree.low <= tree.high).all() if published else (tree.low < tree.high).all()
     inner = tree.children[:, 0] >= 0
-    assert (tree.child_counts[inner] > tree.minimum_count).all()
+    assert (tree.child_counts[inner] > tree.needed[inner, None]).all()
     tried = ~inner & (tree.split_axes >= 0)
-    assert (tree.child_counts[tried].min(axis=1) <= tree.minimum_count).all()
+    assert (tree.child_counts[tried].min(axis=1) <= tree.needed[tried]).all()
+    assert np.isnan(tree.needed[tree.split_axes < 0]).all()
+    if published:
+        assert (tree.needed[tree.split_axes >= 0] == tree.minimum_count).all()
     for node in np.flatnonzero(inner):
         axis, left, right = tree.split_axes[node], *tree.children[node]
         assert tree.high[left, axis] == tree.low[right, axis]
@@ -190,7 +205,7 @@ def test_many_axes_and_few_records():
 
 
 def test_a_cell_without_candidates_is_a_leaf():
-    """On one axis 16 candidates are used up long before 20 levels are."""
+    """On one axis 128 candidates are used up long before 20 levels are."""
     box = Box.cube(0.0, 1.0, 1)
     result = run(np.random.default_rng(0).random((100_000, 1)), box, epsilon=math.inf, delta=1e-9, n_levels=20)
     check_release(result, box)
@@ -213,13 +228,14 @@ def test_refusals_say_why():
     points, _, box = blobs(20_000, 2, 4)
     outcomes = {}
     for seed in range(10):
-        for step in run(points, box, seed=seed, epsilon=0.5, n_levels=5).trace[1:-1]:
+        for step in run(points, box, seed=seed, epsilon=0.1, n_levels=5).trace[1:-1]:
             for split in step.splits:
-                small = split.child_counts <= split.minimum_count
+                small = split.child_counts <= split.needed
                 expected = {(0, 0): SPLIT, (1, 0): LEFT_SMALL, (0, 1): RIGHT_SMALL, (1, 1): BOTH_SMALL}
-                assert split.outcome == expected[int(small[0]), int(small[1])]
+                one = NO_GAP if math.isinf(split.needed) else expected[int(small[0]), int(small[1])]
+                assert split.outcome == one
                 outcomes[split.outcome] = True
-    assert {SPLIT, LEFT_SMALL, RIGHT_SMALL} <= set(outcomes)
+    assert {SPLIT, NO_GAP, LEFT_SMALL, RIGHT_SMALL} <= set(outcomes)
 
 
 def test_records_fall_into_the_released_cells():

@@ -25,6 +25,7 @@ def other_split(split, rng):
         split,
         nonprivate_count=split.nonprivate_count + 17,
         nonprivate_counts=rng.integers(0, 90, shape).astype(np.int32),
+        nonprivate_depths=rng.integers(-90, 90, shape).astype(np.int32),
         nonprivate_ranks=np.sort(rng.integers(0, 900, shape), axis=1).astype(np.int32),
         nonprivate_best=tuple(int(i) for i in np.argwhere(split.exists)[rng.integers(split.exists.sum())]),
     )
