@@ -83,8 +83,9 @@ NOISY_DELTA_CAVEAT = (
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 REPAIRS = (
-    "the interval size comes from pooled gaps, splits are scored on released counts without an offset, and depth and "
-    "shares of ε follow the noisy number of records unless they are set"
+    "the interval size comes from pooled gaps, a place is as empty as the gap there is deep, splits are scored on "
+    "released counts without an offset, small clusters are cut off where a gap was counted, and depth and shares of ε "
+    "follow the noisy number of records unless they are set"
 )
 COMMON_CAVEATS = (
     "Changing one record instead of adding or removing it costs 2ε and (1 + e^ε)δ.",
