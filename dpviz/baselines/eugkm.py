@@ -43,7 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import Purpose, cell_event
+from dpviz.accounting import LaplaceEvent, Purpose, cell_event
 from dpviz.baselines._grids import (
     MARGINAL_SHARE,
     CellGrid,
@@ -172,7 +172,7 @@ def fit(
         shape=last.shape,
         edges=last.grid.edges,
     )
-    fitted = any(event.purpose is Purpose.MARGINALS for event in trace[0].events)
+    fitted = any(isinstance(each, LaplaceEvent) and each.purpose is Purpose.MARGINALS for each in trace[0].events)
     grid = "a grid that noisy marginals, Laplace too, have made public" if fitted else "a public grid"
     claim = Claim(params.epsilon, 0.0, adjacency, f"Laplace histogram on {grid}; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")

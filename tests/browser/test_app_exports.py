@@ -73,7 +73,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     scene = scene_of(picture_of(page))
     drawing = saved(page, "svg")
     said = "".join(ET.fromstring(drawing).itertext())
-    assert "Proved: ε = 1" in said
+    assert "Proved for this run: ε = 1" in said
     assert "Teaching run" in said
     pixels = saved(page, "png")
     assert pixels[:8] == b"\x89PNG\r\n\x1a\n"

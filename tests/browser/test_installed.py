@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from dpviz import __version__
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
+from dpviz.tools.learn.story import CHAPTERS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.plugin import write
@@ -24,6 +25,7 @@ from tests.prepare import find_pip
 
 pytestmark = pytest.mark.browser
 OWN = "noisy_means"
+HEADINGS = {"learn": next(iter(CHAPTERS.values())).title}  # of pages that open with something of their own
 FRAME_TO_CLUSTERS = """
 import pandas as pd
 import dpviz
@@ -165,7 +167,7 @@ def test_every_page_shows(page: Page, address: str):
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
     for name in [*CATALOGUE, *ACROSS]:
         page.goto(f"{address}/{name}?{'audit_runs' if name == 'audit' else 'n'}=200")
-        title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].title
+        title = CATALOGUE[name].title if name in CATALOGUE else HEADINGS.get(name, ACROSS[name].title)
         expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=SLOW)
         if name in CATALOGUE or not ACROSS[name].group:
             picture_of(page)

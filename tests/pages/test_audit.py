@@ -73,7 +73,7 @@ def test_what_is_published_is_caught(open_page, at_once):
 
 
 def test_a_proved_mode_shows_the_best_attack_on_its_noise(open_page, at_once):
-    page = open_page("audit", audited="eugkm", audit_runs="200")
+    page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
     assert at_once
     assert "No violation found in 200 runs of each world" in page.text
     assert "Best attack on this noise" in {layer["name"] for layer in page.packed()["attack"][1]["layers"]}

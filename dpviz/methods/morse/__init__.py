@@ -71,7 +71,7 @@ METHOD = Method(
         idle=frozenset({"estimator"}),
         borders=(
             {"n_components": 2},
-            *({"n_components": 2, "base": base} for base in ("dpmog", "dplloyd_mog")),
+            *({"n_components": 2, "base": base} for base in ("dpmog", "dplloyd_mog", "dpcube")),
         ),
     ),
     clustered=clustered,

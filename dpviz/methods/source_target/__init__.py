@@ -84,7 +84,7 @@ METHOD = Method(
         given={"epsilon": 1.0, "n_centers": 1, "t": 5},
         more=({"method": "nas", "noise": "gaussian"},),
         idle=frozenset({"solver", "threshold"}),
-        borders=({},),
+        borders=({}, {"method": "nas"}),
         placed=_two_targets,
     ),
     thumbnail=Thumbnail(

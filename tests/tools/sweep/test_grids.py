@@ -143,7 +143,7 @@ def test_given_records_are_known_by_their_bits():
         ({"methods": [{"name": "kmeans"}]}, "'kmeans', but it must be one of convergent_kmeans"),
         ({"methods": [{"name": "source_target"}]}, "the data set blobs names none. Write targets"),
         ({"methods": [{"name": "su", "iterations": 3}]}, "takes name, epsilon, budget, n_clusters"),
-        ({"methods": [{"name": "su", "start": "middle"}]}, "must be one of packing, records"),
+        ({"methods": [{"name": "su", "start": "middle"}]}, "must be one of packing, private, records"),
         ({"methods": [{"name": "su", "initial_centers": [[0, 0]]}]}, "takes name"),
         ({"methods": [{"name": "su", "start_seed": 3}]}, "takes name"),
         ({"methods": [{"name": "dpm", "delta": 2.0}]}, "delta was 2.0"),

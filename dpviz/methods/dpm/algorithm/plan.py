@@ -20,7 +20,9 @@ FREE_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # of cuts that need no gap; ours, on b
 GAP_SHARE = 0.45  # of the counts' share, for the depth of each gap that is cut at; ours
 SIDE_SCALES = 2.0  # a side must have more records than so many scales of its count's noise; ours
 GAP_SCALES = 3.5  # a gap is clear if it is deeper than that many scales: noise alone is once in 66 times; ours
-CLEAN_GAP = 0.2  # depth over the records of a subset from which the two sides count as clusters apart; ours
+CHANCE = 2.0  # times sqrt(records): among the places of many widths some gap of one is chance alone; ours
+CLEAN_GAP = 0.22  # depth over the records of a side from which on that side counts as one cluster; ours
+FIRST_GAP = 0.45  # the same of the first cut, whose sides may well hold several; ours
 PLAN_SHARE = 0.01  # of epsilon, for the noisy number of records that depth and shares follow from; ours
 COUNT_DELTA_SHARE = 0.2  # of delta, published only: what a shifted count is said to cost
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the noisy number is smaller; ours
@@ -80,9 +82,9 @@ class Plan:
     def clear(self, level: int, noisy_counts: ArrayLike) -> FloatArray:
         """Return the noisy depth above which a gap in subsets of n~ records is clear.
 
-        GAP_SCALES scales of its noise, and sqrt(n~): records of one smooth cluster leave gaps about so deep by chance.
+        GAP_SCALES scales of its noise, and CHANCE sqrt(n~): records of one smooth cluster leave gaps so deep by chance.
         """
-        chance = np.sqrt(np.maximum(np.asarray(noisy_counts, dtype=np.float64), 1.0))
+        chance = CHANCE * np.sqrt(np.maximum(np.asarray(noisy_counts, dtype=np.float64), 1.0))
         return np.asarray(np.maximum(chance, GAP_SCALES / self.gap_epsilons[level]))
 
 

@@ -55,7 +55,7 @@ def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
 
     `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
     stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
-    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to a quarter of the axis, and the deepest counts:
+    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to an eighth of the axis, and the deepest counts:
     clusters of any width are told apart, whatever part of the axis they take. Where records lie on one side alone, no
     gap is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch
     or in some of the others, which do not meet that one, so that either the minuend or the subtrahend grows, by 1 at
@@ -74,7 +74,7 @@ def _dig(counts: NDArray[np.int32], found: NDArray[np.int32]) -> None:
         for j in range(s):
             upto[j + 1] = upto[j] + counts[row, j]
         reach = 0
-        while reach == 0 or 4 * (2 * reach + 1) <= s:
+        while reach == 0 or 8 * (2 * reach + 1) <= s:
             for j in range(s):
                 own[j] = upto[min(j + reach + 1, s)] - upto[max(j - reach, 0)]
             above[s] = 0

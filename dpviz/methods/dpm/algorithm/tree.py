@@ -4,7 +4,7 @@ A split is applied if both sides' noisy counts are above what is needed. As publ
 records, and a small cluster can be cut off nowhere. Repaired it is, all by released numbers:
 - at a clear gap (`Plan.clear`) SIDE_SCALES scales of the counts' own noise: whatever the gap cuts off is there;
 - where no gap is clear, the fixed share, on the first `free_levels` levels, so that wide clusters are divided too; but
-  no number is enough in a subset that a gap of CLEAN_GAP cut out: such a subset is taken for one cluster.
+  no number is enough in a subset that a gap cut out of at least CLEAN_GAP of its records: it is taken for one cluster.
 A subset that is too small for two such sides is not looked at again, see `Plan.least`.
 """
 
@@ -18,7 +18,7 @@ from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.core import Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
 from dpviz.methods.dpm.algorithm.bins import SplitCandidates
-from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, Plan, count_event
+from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Plan, count_event
 from dpviz.methods.dpm.algorithm.records import Cut, TreeRecords
 from dpviz.methods.dpm.algorithm.score import depths
 from dpviz.methods.dpm.algorithm.trace import (
@@ -46,7 +46,7 @@ class Growth:
     noisy_counts: list[float]
     sizes: list[int]  # exact
     levels: list[int]
-    apart: list[bool]  # a gap of CLEAN_GAP cut it out
+    apart: list[bool]  # taken for one cluster: a gap cut it out that is deep beside its own records
     tried: list[SplitTrace | None]
     children: list[tuple[int, int]]  # (-1, -1) for a leaf
     first: list[NDArray[np.intp]]  # (d,) first candidate inside the cell
@@ -72,8 +72,10 @@ class Growth:
             last=[candidates.numbers.copy()],
         )
 
-    def add(self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: bool) -> None:
-        """Cut a node in two; `apart` says whether at a gap of CLEAN_GAP."""
+    def add(
+        self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: NDArray[np.bool_]
+    ) -> None:
+        """Cut a node in two; `apart` (2,) says which side the gap shows to be one cluster."""
         number = len(self.low)
         # As published a place outside the cell can be chosen: one of the two parts is then empty.
         position = np.clip(self.candidates.positions[axis, candidate], self.low[parent][axis], self.high[parent][axis])
@@ -92,7 +94,7 @@ class Growth:
             self.noisy_counts.append(float(noisy[side]))
             self.sizes.append(sizes[side])
             self.levels.append(self.levels[parent] + 1)
-            self.apart.append(apart or self.apart[parent])
+            self.apart.append(bool(apart[side]) or self.apart[parent])
             self.tried.append(None)
             self.children.append((-1, -1))
         self.children[parent] = (number, number + 1)
@@ -136,7 +138,9 @@ def _grow_level(
     below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
     exact = np.stack([below, sizes - below], axis=1)
     sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
-    gap_event, gap_depths, needed, apart = _looked_at(tree, found, chosen, noisy, plan, level, active, rng=gap_rng)
+    gap_event, gap_depths, needed, apart = _looked_at(
+        tree, found, chosen, noisy, sides, plan, level, active, rng=gap_rng
+    )
     small = sides <= needed[:, None]
     positions = frozen(tree.candidates.positions)
     frozen(counts)
@@ -169,7 +173,7 @@ def _grow_level(
         tree.tried[node] = trace
         splits.append(trace)
         if trace.applied:
-            tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), bool(apart[i]))
+            tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), apart[i])
     tree.records.cut([_cut(tree, trace) for trace in splits if trace.applied])
     choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
     step = LevelStep(
@@ -193,19 +197,20 @@ def _looked_at(
     found: "_Found",
     chosen: NDArray[np.intp],
     noisy: Counts,
+    sides: Counts,
     plan: Plan,
     level: int,
     active: list[int],
     *,
     rng: np.random.Generator,
 ) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, NDArray[np.bool_]]:
-    """Count how deep the gap is at each chosen place; return the event, the noisy depths, what sides need, and whether
-    the gap sets them apart, (nodes,) all three. As published nothing is looked at.
+    """Count how deep the gap is at each chosen place; return the event, the noisy depths (nodes,), what sides need
+    (nodes,), and which sides (nodes, 2) the gap shows to be one cluster. As published nothing is looked at.
     """
     epsilon = float(plan.gap_epsilons[level])
     if not epsilon:
         every = np.full(len(active), plan.minimum_count)
-        return None, np.full(len(active), np.nan), every, np.zeros(len(active), dtype=np.bool_)
+        return None, np.full(len(active), np.nan), every, np.zeros(sides.shape, dtype=np.bool_)
     event = count_event("gap", epsilon, Purpose.GAPS, level + 1)
     exact = found.depths.reshape(len(active), -1)[np.arange(len(active)), chosen]
     gaps = laplace(exact.astype(np.float64), scale=event.scale, rng=rng)
@@ -213,7 +218,8 @@ def _looked_at(
     least = plan.least(level)
     free = (level < plan.free_levels) & ~np.array([tree.apart[node] for node in active])
     needed = np.where(clear, least, np.where(free, max(least, plan.minimum_count), np.inf))
-    return event, gaps, needed, np.asarray(clear & (gaps >= CLEAN_GAP * noisy))
+    clean = CLEAN_GAP if level else FIRST_GAP
+    return event, gaps, needed, clear[:, None] & (gaps[:, None] >= clean * sides)
 
 
 def _is_open(tree: Growth, plan: Plan, node: int) -> bool:

@@ -46,7 +46,7 @@ CROWD = TeachLink(
     "An attacker is right at most 74 in 100",
 )
 CUTS = TeachLink("DPM at ε = 1", f"{_DPM}&epsilon=1.0", "DPM finds 5 clusters")
-FEW_CUTS = TeachLink("DPM at ε = 0.1", f"{_DPM}&epsilon=0.1", "DPM finds only 2 of 5 clusters")
+FEW_CUTS = TeachLink("DPM at ε = 0.1", f"{_DPM}&epsilon=0.1", "DPM finds only 4 of 5 clusters")
 SENDING = TeachLink(
     "Everyone moves their own point",
     "nd_laplace?data=city&noise_seed=112&under=play",

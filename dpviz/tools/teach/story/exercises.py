@@ -161,8 +161,8 @@ EXERCISES = (
     Exercise(
         "Fewer clusters",
         "Open DPM at ε = 1 and at ε = 0.1, with the same records. How many clusters does it find? Why?",
-        "5, and 2. A cut is refused where a side's noisy count is too small to be trusted: with less ε the noise is "
-        "larger, and cuts stop earlier.",
+        "5, and 4. A cut is refused where no gap is clear of the noise, or a side's noisy count is too small to be "
+        "trusted: with less ε the noise is larger, and cuts stop earlier.",
         FEW_CUTS,
     ),
     Exercise(

@@ -129,7 +129,7 @@ def test_the_sensitivity_is_attained():
 def slow_depths(counts):
     """Depths of one axis from their definition: every stretch against all that do not meet it."""
     s, best = len(counts), np.full(len(counts), -np.inf)
-    for reach in (r for r in (0, 1, 3, 7, 15, 31) if r == 0 or 4 * (2 * r + 1) <= s):
+    for reach in (r for r in (0, 1, 3, 7, 15, 31) if r == 0 or 8 * (2 * r + 1) <= s):
         own = [counts[max(j - reach, 0) : j + reach + 1].sum() for j in range(s)]
         for j in range(s):
             below, above = own[: max(j - 2 * reach, 0)], own[j + 2 * reach + 1 :]

@@ -80,16 +80,19 @@ def test_without_noise_it_is_dpm_without_privacy(d, seed, calibration):
             sides = [rows[below], rows[~below]]
             np.testing.assert_array_equal(split.child_counts, [len(side) for side in sides])
             least = 700 / 16
-            if calibration == "repaired":  # without noise a gap is clear from sqrt(n) on, and a side may be any
+            if calibration == "repaired":  # without noise a gap is clear from 2 sqrt(n), and a side may be any
                 depth = int(split.nonprivate_depths[split.chosen])
                 assert split.gap_depth == depth
-                least = 0 if depth > math.sqrt(len(rows)) else math.inf if split.node in cut_apart else least
+                least = 0 if depth > 2 * math.sqrt(len(rows)) else math.inf if split.node in cut_apart else least
             assert split.needed == least
             refused = min(map(len, sides)) <= least
             assert split.applied == (not refused)
             if split.applied:
-                if calibration == "repaired" and (split.node in cut_apart or (least == 0 and depth >= 0.2 * len(rows))):
-                    cut_apart |= set(map(int, tree.children[split.node]))
+                for child, side in zip(map(int, tree.children[split.node]), sides, strict=True):
+                    if calibration == "repaired" and (
+                        split.node in cut_apart or (least == 0 and depth >= (0.22 if step.level else 0.45) * len(side))
+                    ):
+                        cut_apart.add(child)
                 members.update(zip(map(int, tree.children[split.node]), sides, strict=True))
     leaves = [node for node in members if tree.children[node, 0] < 0]
     assert sorted(leaves) == list(last.leaves)
@@ -225,7 +228,7 @@ def test_all_records_in_one_place_are_one_cluster_or_empty_cells():
 
 
 def test_refusals_say_why():
-    points, _, box = blobs(20_000, 2, 4)
+    points, _, box = blobs(20_000, 2, 16)
     outcomes = {}
     for seed in range(10):
         for step in run(points, box, seed=seed, epsilon=0.1, n_levels=5).trace[1:-1]:
