@@ -82,7 +82,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     assert (width, height) == (2 * int(root.get("width") or 0), 2 * int(root.get("height") or 0))
     settings = json.loads(saved(page, "json"))
     assert settings["scene_hashes"] == [scene]
-    assert "Proved: ε = 1" in settings["guarantees"][0]["line"]
+    assert "Proved for this run: ε = 1" in settings["guarantees"][0]["line"]
     assert "Released center" in layers(saved(page, "csv")) or name != "dpm"
     assert b"scene_hash(scene)" in saved(page, "py")
 
@@ -94,7 +94,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     offline.on("request", lambda request: asked.append(request.url))
     offline.goto((tmp_path / "picture.html").as_uri())
     expect(offline.locator(".plotly .cartesianlayer").first).to_be_visible(timeout=SLOW)
-    expect(offline.get_by_text("Proved: ε = 1").first).to_be_visible()
+    expect(offline.get_by_text("Proved for this run: ε = 1").first).to_be_visible()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert wrong == []
 
