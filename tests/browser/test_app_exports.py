@@ -94,7 +94,8 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     offline.on("request", lambda request: asked.append(request.url))
     offline.goto((tmp_path / "picture.html").as_uri())
     expect(offline.locator(".plotly .cartesianlayer").first).to_be_visible(timeout=SLOW)
-    expect(offline.get_by_text("Proved for this run: ε = 1").first).to_be_visible()
+    read = re.sub(r"\s", "", offline.locator(".plotly").first.text_content() or "")  # lines are broken in the figure
+    assert "Provedforthisrun:ε=1" in read
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert wrong == []
 
