@@ -36,7 +36,8 @@ export function unpack(bytes) {
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 export const mix = (from, to, t) => from + (to - from) * t;
 export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-const withMinus = (text) => text.replace(/^-/, "\u2212");
+/** A number's text as people write it: a minus that is one, and a comma between thousands. */
+const written = (text) => text.replace(/^-/, "\u2212").replace(/^(\u2212?\d{1,3})(\d{3})(?=\.|$)/, "$1,$2");
 
 /** A number with three significant digits, as people write it. */
 export function threeDigits(value) {
@@ -44,9 +45,9 @@ export function threeDigits(value) {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digits, power] = value.toExponential(2).split("e");
-    return withMinus(`${Number(digits)}e${Number(power)}`).replace("e-", "e\u2212");
+    return written(`${Number(digits)}e${Number(power)}`).replace("e-", "e\u2212");
   }
-  return withMinus(String(Number(value.toPrecision(3))));
+  return written(String(Number(value.toPrecision(3))));
 }
 
 /** Round values between two ends, about `target` of them, in steps of 1, 2 or 5 times a power of ten. */
@@ -67,7 +68,7 @@ export function tickText(value, step, size = Math.abs(value)) {
   if (size >= 1e9 || step < 1e-5) return threeDigits(value);
   const [unit, suffix] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
   const decimals = clamp(Math.ceil(-Math.log10(step / unit) - 1e-9), 0, 6);
-  return withMinus((value / unit).toFixed(decimals)) + suffix;
+  return written((value / unit).toFixed(decimals)) + suffix;
 }
 
 /** What an axis counts in: the data value, or its decimal logarithm. */
@@ -82,7 +83,7 @@ export const withUnit = (axis, text) => `${text}${axis.unit ? ` ${axis.unit}` : 
 export function valueText(axis, at) {
   const value = toData(axis, at);
   const whole = axis.whole && Math.abs(value - Math.round(value)) < 1e-3 * Math.max(1, Math.abs(value) / 1e3);
-  return whole && Math.abs(value) < 1e6 ? withMinus(String(Math.round(value) + 0)) : threeDigits(value);
+  return whole && Math.abs(value) < 1e6 ? written(String(Math.round(value) + 0)) : threeDigits(value);
 }
 
 // ---- Colours --------------------------------------------------------------------------------------------------
@@ -138,7 +139,8 @@ export function readTheme(element) {
 /** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
 export function colourOf(theme, layer, group) {
   if (layer.role === "cluster") {
-    return group === NO_GROUP ? theme.exact : theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+    if (group === NO_GROUP) return layer.audience === "curator" ? theme.exact : theme.text; // gray is secret
+    return theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
   }
   if (layer.role === "reference") return theme.text;
   return theme[layer.role] ?? theme.text;

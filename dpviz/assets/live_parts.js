@@ -1,6 +1,6 @@
 // The live picture: buttons, legend symbols and tables as elements.
 
-import { clamp, colourOf, disc, GROUP_SYMBOLS, STROKED, symbolPath } from "./live_base.js";
+import { clamp, colourOf, disc, GROUP_SYMBOLS, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
 import { make, SVG } from "./elements.js";
 
@@ -54,9 +54,13 @@ export function legendSymbol(layer, theme) {
   const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
   const stroke = { fill: "none", stroke: colour, "stroke-width": 1.8, ...dashed };
   switch (layer.kind) {
-    case "points": return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
-      d: symbolPath(layer.role === "cluster" ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
-      ...(layer.role === "exact" ? { fill: "none", stroke: colour } : { fill: colourOf(theme, layer, g) }) })));
+    case "points": {
+      const grouped = layer.role === "cluster" && layer.arrays.group.data.some((group) => group !== NO_GROUP);
+      return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
+        d: symbolPath(grouped ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
+        ...(layer.role === "exact" ? { fill: "none", stroke: colour }
+          : { fill: colourOf(theme, layer, grouped ? g : NO_GROUP) }) })));
+    }
     case "marks": {
       const hollow = STROKED.has(layer.symbol) || (layer.role === "exact" && layer.symbol !== "lock");
       return svg(18, [{ d: symbolPath(layer.symbol, 5), transform: "translate(9 9)",

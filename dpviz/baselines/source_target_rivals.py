@@ -15,7 +15,7 @@ from dpviz.core import Ball, Labels, Points
 from dpviz.solvers import select_centers
 
 N_PRIVATE_CENTERS = 100  # section 6
-ABSENT = "absent: needs a private generative network, which is not built"
+ABSENT = "absent: it needs a private generative network, which is not built"
 
 # name -> what to call it, or why it is not there; the order is that of every table
 RIVALS: Mapping[str, str] = MappingProxyType(

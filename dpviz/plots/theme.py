@@ -30,9 +30,9 @@ class Theme:
     def color(self, layer: Layer, group: int) -> str:
         """Return the color of a layer's mark; `group` is what a cluster's color goes by, from the layer's hue on."""
         if layer.role is Role.CLUSTER:
-            return (
-                self.roles[Role.EXACT] if group == NO_GROUP else self.clusters[(group + layer.hue) % len(self.clusters)]
-            )
+            if group != NO_GROUP:
+                return self.clusters[(group + layer.hue) % len(self.clusters)]
+            return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text  # gray is secret
         return self.roles.get(layer.role, self.text)
 
 

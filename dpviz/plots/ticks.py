@@ -45,11 +45,13 @@ def tick_text(value: float, step: float, size: float) -> str:
         return three_digits(value)
     unit, suffix = (1e6, "M") if size >= 1e6 else (1e3, "k") if size >= 1e4 else (1.0, "")
     decimals = min(max(math.ceil(-math.log10(step / unit) - 1e-9), 0), 6)
-    return f"{value / unit:.{decimals}f}".replace("-", "−") + suffix
+    return f"{value / unit:,.{decimals}f}".replace("-", "−") + suffix
 
 
 def three_digits(value: float) -> str:
     """Write a number with three significant digits."""
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{float(f'{value:.3g}'):,.9g}".replace("-", "−")
     return f"{value:.3g}".replace("e-0", "e−").replace("e+0", "e").replace("e+", "e").replace("-", "−")
 
 

@@ -153,7 +153,8 @@ def final_layers(
     if exact is not None:
         layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0, ids=ids))
         layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0, ids=ids))
-    return [*layers, stage.marks("Released center", seen, last, final[None], size=13.0, ids=ids)]
+    name = "Exact center" if seen is SECRET else "Released center"
+    return [*layers, stage.marks(name, seen, last, final[None], size=13.0, ids=ids)]
 
 
 def error_circles(

@@ -65,6 +65,7 @@ class Label:
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:
     """Put a run's guarantee, its method's words and what its `events` add up to on one label."""
     published, proved = guarantee.published, guarantee.proved
+    claimed = proved is None and math.isfinite(published.epsilon)
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
         apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
@@ -72,7 +73,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     if guarantee.differs:
         said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
     return Label(
-        kind=kind_of(proved or published) + (", claimed and not established" if proved is None else ""),
+        kind=kind_of(proved or published) + (", claimed and not established" if claimed else ""),
         contents=contents,
         stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(said)]),
         proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(said)]),
@@ -151,7 +152,7 @@ def _statement(title: str, claim: Claim, contents: Contents, of: str) -> Stateme
     """Write a claim; `of` is which procedure it is about, where there are two."""
     distance = contents.distances[0] if contents.distances else None
     length = distance[0] if distance else 1.0
-    claimed = title == "Claimed"
+    claimed = title == "Claimed" and math.isfinite(claim.epsilon)  # no limit needs no proof
     said = at_most(_percent(claim, length))
     return Statement(
         title=f"{title}{of}",

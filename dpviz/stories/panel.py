@@ -13,6 +13,8 @@ _DOWN, _UPWARD = Context(prec=3, rounding=ROUND_FLOOR), Context(prec=3, rounding
 SUMMED = 1e-9  # relative; what adding events up rounds is no limit of its own
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
+SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
+LEAST_DECIMAL = 1e-4  # a smaller chance is said as cases in a million
 TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
 
 
@@ -94,10 +96,16 @@ def attacker(percent: float, of: str = "") -> str:
 
 def rarely(chance: float) -> str:
     """Write a small limit of a chance in words, never less than it is: "about 3 in a million"."""
-    for scale, name in ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion")):
+    for scale, name in SCALES:
         if chance * scale >= 1.0:
             return f"about {math.ceil(chance * scale * (1.0 - SUMMED)):,} in {name}"
     return number(chance)
+
+
+def chance_limit(chance: float) -> str:
+    """Write an upper limit on a chance, never less than it is: 0.001, and a small one as "31.8 in a million"."""
+    scale, name = next(((scale, name) for scale, name in SCALES if chance * scale >= 1.0), (1.0, ""))
+    return f"{ceiled(chance * scale)} in {name}" if name and chance < LEAST_DECIMAL else ceiled(chance)
 
 
 def counted(n: int, word: str) -> str:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from dpviz.core import Adjacency, Claim, Guarantee
-from dpviz.stories.panel import ceiled
+from dpviz.stories.panel import ceiled, chance_limit
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
@@ -36,8 +36,8 @@ def delta_words(claim: Claim) -> str:
     if claim.delta == 0:
         return ""
     if claim.mean_delta is None:
-        return f", δ = {ceiled(claim.delta)}"
-    mean, own = ceiled(claim.mean_delta), ceiled(claim.delta)
+        return f", δ = {chance_limit(claim.delta)}"
+    mean, own = chance_limit(claim.mean_delta), chance_limit(claim.delta)
     return f", δ = {mean} on average over the noisy count" + (f", {own} in this run" if own != mean else "")
 
 

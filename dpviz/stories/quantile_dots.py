@@ -120,7 +120,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     return Scene(
         title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",
         alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {n_dots} equally likely outcomes.",
-        caption=f"Each dot is one of {n_dots} equally likely outcomes. The bar holds 90 of 100 runs, its dark part 50.",
+        caption=f"Each dot is one of {n_dots} equally likely outcomes. Bar: the middle 90 % of runs, dark 50 %.",
         x=Axis(figure.name, figure.unit, (low, high)),
         y=Axis("", view=(LOW - 0.2, top), ticks=False),
         axes_public=False,
@@ -174,6 +174,6 @@ def _rule(name: str, at: float, top: float, role: Role, shown: NDArray[np.int16]
 
 def _band(values: FloatArray, ends: tuple[float, float], shown: NDArray[np.int16]) -> Layer:
     low, high = np.percentile(values, ends)
-    name = f"{ends[1] - ends[0]:.0f} of 100 runs"
+    name = f"Middle {ends[1] - ends[0]:.0f} % of runs"
     rect = np.array([[[low, LOW, high, LOW + 0.6]]])
     return Layer(name, Kind.BARS, Role.NOISE, SECRET, {"rect": rect}, shown, fill=0.3, isolate=False)

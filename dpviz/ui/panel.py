@@ -180,7 +180,8 @@ def _claims(label: Label, heading: str = "h4") -> str:
 
 def _statement(said: Statement, heading: str, style: str = "") -> str:
     right, most = is_right(said.odds)
-    numbers = _EXPONENT.sub(r"<b>\g<0></b>", escape(said.numbers))
+    numbers = _EXPONENT.sub(r"<b>\g<0></b>", escape(said.numbers)).replace(", δ", ", <small>δ", 1)
+    numbers += "</small>" * ("<small>" in numbers)
     return (
         f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
         f'<p class="dpviz-number">{numbers}</p><p>{explained(said.neighbors)}</p>'

@@ -45,11 +45,11 @@ def test_a_logarithmic_axis_has_ticks_at_one_two_five(page: Page, server: Server
     assert places == pytest.approx([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
     assert [text for text in crowded if text] == ["0.1", "1", "10"]
     assert len(crowded) == 9
-    assert decades == ["1e\u22128", "1e\u22124", "1", "10000", "1e8"]
+    assert decades == ["1e\u22128", "1e\u22124", "1", "10,000", "1e8"]
     assert lines == 17  # every decade has its line
     assert near == ["1.0", "1.5", "2.0", "2.5"]  # 1 to 2.51: less than a decade
     assert nothing == endless == []
-    assert whole == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000"]
+    assert whole == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1,000"]
     assert few
 
 
@@ -66,7 +66,7 @@ def test_an_axis_of_whole_numbers_has_no_ticks_between(page: Page, server: Serve
              live.valueText({ values: [0, 4], log: true }, 0.25)];""",
     )
     assert got[:5] == [["0", "1", "2", "3"], ["10", "20", "30", "40"], [], ["1"], ["0", "1", "2", "3"]]
-    assert got[5:] == ["1234", "3", "3.5", "137", "10"]
+    assert got[5:] == ["1,234", "3", "3.5", "137", "10"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

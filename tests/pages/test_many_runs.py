@@ -147,7 +147,7 @@ def test_headers_are_read_as_browsers_do(open_page):
     page = open_page("dpm", **SMALL, **TABS["dpm"], n_outcomes="10")
     _, header, packed = page.packed()["outcome-bands"]
     assert read_header(packed)["hash"] == header["hash"]
-    assert header["title"].startswith("Inertia against")
+    assert header["title"].startswith("Cost against")
 
 
 @pytest.mark.usefixtures("ready")

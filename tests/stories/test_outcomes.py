@@ -102,7 +102,7 @@ def test_the_dotplot_has_the_bands_of_the_runs():
     values = np.random.default_rng(0).lognormal(size=60)
     chart = quantile_dots.dot_chart(values, COST, 1.0)
     layers = {layer.name: layer for layer in chart.layers}
-    for name, ends in (("90 of 100 runs", (5, 95)), ("50 of 100 runs", (25, 75))):
+    for name, ends in (("Middle 90 % of runs", (5, 95)), ("Middle 50 % of runs", (25, 75))):
         assert layers[name].arrays["rect"][0, 0, [0, 2]] == pytest.approx(np.percentile(values, ends))
     drawn = np.sort(np.concatenate([layers[name].arrays["xy"][0, :, 0] for name in ("Beyond", "Not beyond")]))
     assert drawn == pytest.approx(quantile_dots.dots(values))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.core import attacker_odds
-from dpviz.stories.panel import at_least, at_most, ceiled, floored, is_right, limit, number, odds
+from dpviz.stories.panel import at_least, at_most, ceiled, chance_limit, floored, is_right, limit, number, odds
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,21 @@ def test_an_upper_limit_never_shows_less_than_it_is(value):
     shown = float(ceiled(value).replace(",", ""))
     assert shown >= value * (1.0 - 1e-9) - 1e-300
     assert shown <= value * 1.01 + 1e-12, "and not a whole step more"
+
+
+@pytest.mark.parametrize(
+    ("chance", "text"),
+    [
+        (0.1, "0.1"),
+        (1e-4, "0.0001"),
+        (2**-15, "30.6 in a million"),
+        (1e-6, "1 in a million"),
+        (2.004e-8, "20.1 in a billion"),
+    ],
+)
+def test_small_chances_are_said_as_cases(chance, text):
+    assert chance_limit(chance) == text
+    assert chance_limit(0.0) == "0"
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_promise_names_both_accounts():
     line = promise(Guarantee(stated, proved))
     assert line == (
         "Stated: ε = 1 for one record added or removed (theorem 1). "
-        "Proved: ε = 2, δ = 1.00e-05 for one record replaced (lemma)."
+        "Proved: ε = 2, δ = 10 in a million for one record replaced (lemma)."
     )
     assert promise(Guarantee(stated, None)).startswith("Claimed, not established")
     endless = dataclasses.replace(stated, epsilon=float("inf"))

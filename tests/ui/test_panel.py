@@ -107,7 +107,7 @@ def test_a_proof_and_a_claim_stand_side_by_side(page):
         "Stated",
         "ε = 2",
         "Proved",
-        "ε = 1, δ = 1.00e-05",
+        "ε = 1, δ = 10 in a million",
         "one record replaced",
         "one record added",
         "why",

@@ -140,7 +140,7 @@ class Solution:
         if self.failed is None:
             return f"{said} For smaller {name} the runs do not decide."
         between = any(self.failed < one.value < self.reached for one in self.tried)
-        rest = "in between the runs do not decide" if between else "in between nothing was tried"
+        rest = "the runs do not decide on values between" if between else "values between were not tested"
         return f"{said} {name} = {self.failed:g} does not; {rest}."
 
     def _why(self) -> str:

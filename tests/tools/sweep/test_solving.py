@@ -35,9 +35,9 @@ def test_the_smallest_epsilon_is_found_and_what_is_below_is_said():
     (answer,) = solve_epsilon(rows({0.1: 5, 0.3: 53, 1.0: 60, 3.0: 60}), AIM)
     assert (answer.reached, answer.failed) == (1.0, 0.1)
     assert "ε = 1 reaches inertia_ratio <= 1.2 with at least 90 % probability: 60 of 60" in answer.sentence
-    assert "ε = 0.1 does not; in between the runs do not decide" in answer.sentence
+    assert "ε = 0.1 does not; the runs do not decide on values between" in answer.sentence
     (answer,) = solve_epsilon(rows({0.1: 5, 1.0: 60}), AIM)
-    assert "ε = 0.1 does not; in between nothing was tried" in answer.sentence
+    assert "ε = 0.1 does not; values between were not tested" in answer.sentence
     (answer,) = solve_epsilon(rows({0.3: 60, 1.0: 60}), AIM)
     assert "a smaller one may do too" in answer.sentence
 

@@ -92,7 +92,7 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
         Column("lower", "Gap, lower quartile", "of Lloyd's cost"),
         Column("upper", "Gap, upper quartile", "of Lloyd's cost"),
         Column("mean", "Gap, mean", "of Lloyd's cost"),
-        Column("cost", "Cost, median", "x Lloyd's cost"),
+        Column("cost", "Cost, median", "× Lloyd's cost"),
     )
     n_runs = min(len(starts) for starts in runs)
     caption = f"|J / J_Lloyd - 1|, Lloyd's from the same start; runs of each: {n_runs}. {CAPTIONS[spend]}"

@@ -60,10 +60,10 @@ def ratios_table(sets: Sequence[SetRuns]) -> ResultTable:
     columns = (
         STRATEGY,
         SET,
-        Column("paper", "Paper", "x Lloyd"),
-        *interval_columns("ours", "Ours", "x Lloyd"),
-        *interval_columns("confirmed", "Ours, with the last look", "x Lloyd"),
-        Column("rounds", "Ours, rounds over Lloyd's iterations", "x Lloyd"),
+        Column("paper", "Paper", "× Lloyd"),
+        *interval_columns("ours", "Ours", "× Lloyd"),
+        *interval_columns("confirmed", "Ours, with the last look", "× Lloyd"),
+        Column("rounds", "Ours, rounds over Lloyd's iterations", "× Lloyd"),
         Column("paper_iterations", "Paper", "iterations"),
         Column("iterations", "Ours", "iterations"),
     )
@@ -106,7 +106,7 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
         STRATEGY,
         SET,
         Column("epsilon", "ε of each step"),
-        *interval_columns("ours", "Ours", "x Lloyd"),
+        *interval_columns("ours", "Ours", "× Lloyd"),
         Column("reach", "Mean δ"),
         Column("angle", "Mean α", "degrees"),
     )

@@ -68,7 +68,10 @@ TERMS = (
     *blocks_layers.TERMS,
     *gene_layers.TERMS,
 )
-EXACT = "No privacy: every number here is exact."
+EXACT = Sentence(
+    curator="Nothing is hidden: the centers are the exact means of real records.",
+    public="Nothing is released: every number of this run is exact.",
+)
 EXACT_CAPTION = "Nothing of this run is private: the public sees the box and a public start, and nothing else."
 CAPTION = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
@@ -193,7 +196,7 @@ def side_charts(told: FamilyContext) -> tuple[tuple[str, Scene], ...]:
 def sentence(told: FamilyContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     if _exact(told):
-        return Sentence(curator=f"{EXACT} The centers are the means of real records.", public=EXACT)
+        return EXACT
     return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", told.params.n_clusters)
 
 

@@ -88,7 +88,7 @@ def facts(told: GridContext) -> tuple[Fact, ...]:
     """Return what is particular to the grid."""
     release, step = told.result.release, told.result.trace[0]
     sides = release.shape[:3] if len(release.shape) <= 3 else (release.shape[0],)
-    size = " x ".join(str(side) for side in sides) + (
+    size = " × ".join(str(side) for side in sides) + (
         f" (in {len(release.shape)} directions)" if sides != release.shape else ""
     )
     below = 100.0 * float(np.mean(release.noisy_cell_counts < 0))

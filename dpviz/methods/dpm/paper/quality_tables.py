@@ -14,7 +14,7 @@ from dpviz.methods.dpm.paper.sets import DpmSet
 
 Found = Mapping[str, Sequence[Quality]]  # set -> all runs of all methods
 SET, METHOD = Column("set", "Data set"), Column("method", "Method")
-PER_INERTIA, PER_BOX = "x KMeans", "of the box's diagonal"
+PER_INERTIA, PER_BOX = "× KMeans", "of the box's diagonal"
 TOLD = ("published", "repaired")
 # (set, method) -> what the methods' own code gives, from runs that were made once for comparison
 PEERS: Mapping[tuple[str, str], str] = {
@@ -46,7 +46,7 @@ def quality_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
         Column("silhouette", "Silhouette, of a sample"),
         Column("inertia", "Inertia", PER_INERTIA),
         Column("distance", "KMeans distance", PER_BOX),
-        Column("missed", "The other way round", PER_BOX),
+        Column("missed", "The other way around", PER_BOX),
         Column("runs", "Runs"),
         Column("peer", "Beside it"),
     )

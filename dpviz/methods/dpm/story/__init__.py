@@ -18,7 +18,7 @@ from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_esta
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, counted, number, rarely
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, chance_limit, counted, number, rarely
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import View, Words
@@ -240,12 +240,12 @@ def _delta(told: TreeContext) -> tuple[str, str]:
     """Return delta and where it comes from."""
     claim = told.result.guarantee.published
     if told.params.delta is not None:
-        return f"{ceiled(claim.a_priori_delta)}, given", "You chose it."
+        return f"{rarely(claim.a_priori_delta)}, given", "You chose it."
     delta = rarely(claim.a_priori_delta)
     if told.params.n_public is not None:
         return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
     why = "1/(n √n) of the noisy number of records, at least 1,000: the mean over its noise. The released number gives"
-    return f"{delta} (from the noisy count)", f"{why} {ceiled(claim.delta)}."
+    return f"{delta} (from the noisy count)", f"{why} {chance_limit(claim.delta)}."
 
 
 def _candidates(told: TreeContext) -> str:

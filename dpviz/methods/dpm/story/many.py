@@ -16,7 +16,7 @@ from dpviz.stories.plane import Plane
 from dpviz.stories.view import View
 
 SIDE = 96  # columns and rows of the heat; ours
-INERTIA = Figure("inertia", "× k-means'", "the inertia is more than", mark=1.0, mark_name="k-means")
+COST = Figure("cost", "× k-means'", "the cost is more than", mark=1.0, mark_name="k-means")
 NEAR = 0.02  # of the axis: two cuts no farther apart are the same one; ours
 
 
@@ -45,8 +45,8 @@ class ManyCuts:
 
 
 def outcome(told: TreeContext, _classes: Labels | None, _look: object) -> Outcome:
-    """Return what many runs show of this one: its centers, and their inertia beside k-means' with as many."""
-    return Outcome(told.final, told.cost_ratio, INERTIA)
+    """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
+    return Outcome(told.final, told.cost_ratio, COST)
 
 
 def run_many(points: Points, box: Box, params: dpm.Params, *, n_runs: int, seed: tuple[int, ...]) -> ManyCuts:

@@ -9,10 +9,10 @@ from dpviz.solvers import assign
 STARTS = 5  # of k-means
 SAMPLE = 2_000  # records, at most, whose silhouette is measured
 EXPLAINED = (
-    "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Inertia: over that "
+    "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Cost: over that "
     "of k-means. Silhouette: 1 compact and apart, below 0 mixed up; of 2,000 records at most. Index and accuracy: "
     "against the known classes; more clusters never lower the accuracy. Distance: of each center to the nearest one of "
-    "k-means, in parts of the box's diagonal, and the other way round."
+    "k-means, in parts of the box's diagonal, and the other way around."
 )
 
 
@@ -53,7 +53,7 @@ def _row(
     shape = float("nan")
     if 2 <= len(np.unique(near)) < len(near):
         shape = float(silhouette_score(some, near))
-    row = {"Inertia": times, "Silhouette": shape}
+    row = {"Cost": times, "Silhouette": shape}
     if classes is not None and len(classes):
         row |= {
             "Adjusted Rand index": float(adjusted_rand_score(classes, labels)),

@@ -173,7 +173,7 @@ def outcome(told: PointsContext, _classes: Labels | None, look: PointsLook) -> O
     measure, row = look.measure, look.record
     moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
     times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
-    mean = ("Mean by the law", times * told.area.mean_radius)
+    mean = ("Expected", times * told.area.mean_radius)
     figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
     return Outcome(told.released[[row]], times * moved, figure)
 

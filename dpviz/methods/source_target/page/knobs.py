@@ -24,7 +24,7 @@ BUDGET = Knob(
     "choice",
     "epsilon",
     "Budget in",
-    "zCDP suits Gaussian noise. ρ and ε are different scales: ρ = 3 is about ε = 12.9 at δ = 1e-5.",
+    "zCDP suits Gaussian noise. ρ and ε are different scales: ρ = 3 is about ε = 12.9 at δ = 0.00001.",
     choices=(("epsilon", "ε (DP)"), ("rho", "ρ (zCDP)")),
 )
 LOW, HIGH = 0.05, 20.0

@@ -136,7 +136,7 @@ def rows_of(seen: SourceChange, unit: str) -> list[dict[str, str]]:
     """Return a table: what the choice before, the choice after and the best cost on either source."""
     names = ("Chosen before", "Chosen after", "Best, no privacy")
     return [
-        {"": name, "cost before": f"{number(float(line[0]))}{unit}", "cost after": f"{number(float(line[1]))}{unit}"}
+        {"": name, "Cost before": f"{number(float(line[0]))}{unit}", "Cost after": f"{number(float(line[1]))}{unit}"}
         for name, line in zip(names, seen.nonprivate_costs, strict=True)
     ]
 

@@ -127,7 +127,7 @@ def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbo
     named = ", ".join(f"{name}: {count} of {less.shape[1]} runs" for name, count in zip(METHODS, counts, strict=False))
     return (
         f"More {symbol} lowers the noise, not every run's cost: centers are chosen beside noisy points, and luck "
-        f"decides too. Dearer at {symbol} = {number(now)} than at {number(budgets[at - 1])}: {named}."
+        f"decides too. Costlier at {symbol} = {number(now)} than at {number(budgets[at - 1])}: {named}."
     )
 
 

@@ -117,7 +117,7 @@ def where(found: Searched) -> str:
 
 def so_far(search: CostSearch, found: Searched, legends: Mapping[str, str]) -> str:
     """Say what the runs of a search that is not over support: it holds whenever one stops. `legends` as in `lines`."""
-    known = "; ".join(f"{legends[key]} {_brief(search, one)}" for key, one in found.so_far.items())
+    known = "; ".join(f"{legends[key]}: {_brief(search, one)}" for key, one in found.so_far.items())
     aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
     return f"{aim}, so far: {known}."
 
@@ -152,7 +152,7 @@ def _range(search: CostSearch, one: Support, axis: str) -> str:
     if one.contradiction:
         return f"none: more {axis} did not always help"
     if one.low is None:
-        return f"not up to {number(search.values[-1])}"
+        return f"more than {number(search.values[-1])}"
     if one.high is None:
         return f"{number(one.low)} or more; not shown up to {number(search.values[-1])}"
     return number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
@@ -163,7 +163,7 @@ def _brief(search: CostSearch, one: Support) -> str:
     if one.contradiction:
         return "none"
     if one.low is None:
-        return f"not up to {number(search.values[-1])}"
+        return f"more than {number(search.values[-1])}"
     if one.high is None:
         return "not known yet" if one.low == search.values[0] else f"{number(one.low)} or more"
     return number(one.low) if one.low == one.high else f"between {number(one.low)} and {number(one.high)}"

@@ -30,17 +30,17 @@ MISREADINGS = (
         "My run will cost what the line says.",
         "The line is a median over many runs. You release one, and one in ten lies outside its band, sometimes far "
         "above.",
-        "The band, the column “90 of 100 runs”, and “Solve for ε”, which asks for a probability.",
+        "The band, the column “Middle 90 % of runs”, and “Solve for ε”, which asks for a probability.",
     ),
     Misreading(
         "I choose the ε whose cost I like, and its guarantee holds.",
         "The costs are exact. Choosing by them is one more look at the records, and no [[ledger]] counts it.",
-        "The caption above the picture. Choose on public or synthesised records that are like yours.",
+        "The caption above the picture. Choose on public or synthetic records that are like yours.",
     ),
     Misreading(
         "The best method here is the best method.",
         "With few records noise outweighs everything, with many features a grid has more cells than there are records, "
-        "and a small box helps all. The order turns round.",
+        "and a small box helps all. The order can reverse.",
         "“How many people”, “A second parameter”, and another set of the gallery.",
     ),
 )
@@ -104,7 +104,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
     if low > 0:
         found.append(
             Formula(
-                "Width of the band, for 90 of 100 runs",
+                "Width of the band, the middle 90 % of runs",
                 r"w = \frac{q_{95}}{q_{5}}",
                 rf"w = \frac{{{tex(high)}}}{{{tex(low)}}}",
                 high / low,

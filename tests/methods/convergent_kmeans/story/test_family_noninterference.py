@@ -140,7 +140,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
     assert not any(fact.public for world in worlds for fact in story.utility(world))
-    assert "No privacy: every number here is exact" in story.sentence(worlds[0]).curator
+    assert "Nothing is hidden" in story.sentence(worlds[0]).curator
     assert words.title in drawn[0].alt
 
 
