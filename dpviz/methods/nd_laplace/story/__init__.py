@@ -192,7 +192,7 @@ def utility(told: PointsContext) -> tuple[Fact, ...]:
     """Return how far the release is from the records: theirs alone, but for the law."""
     area, measure = told.area, told.measure
     facts = [
-        Fact("Mean move, by the law", measure.words(area.mean_radius), "n/ε, before the box is looked at.", True),
+        Fact("Expected move", measure.words(area.mean_radius), "n/ε, before the box is looked at.", True),
         Fact("90 in 100 move at most", measure.words(area.radii[1]), "Quantile of the Gamma law.", True),
     ]
     if told.n:
