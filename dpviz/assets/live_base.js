@@ -66,7 +66,7 @@ export function niceTicks(from, to, target) {
 export function tickText(value, step, size = Math.abs(value)) {
   if (Math.abs(value) < step * 1e-6) return "0";
   if (size >= 1e9 || step < 1e-5) return threeDigits(value);
-  const [unit, suffix] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
+  const [unit, suffix] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 || step >= 1e3 ? [1e3, "k"] : [1, ""];
   const decimals = clamp(Math.ceil(-Math.log10(step / unit) - 1e-9), 0, 6);
   return written((value / unit).toFixed(decimals)) + suffix;
 }

@@ -43,7 +43,7 @@ def tick_text(value: float, step: float, size: float) -> str:
         return "0"
     if size >= 1e9 or step < 1e-5:
         return three_digits(value)
-    unit, suffix = (1e6, "M") if size >= 1e6 else (1e3, "k") if size >= 1e4 else (1.0, "")
+    unit, suffix = (1e6, "M") if size >= 1e6 else (1e3, "k") if size >= 1e4 or step >= 1e3 else (1.0, "")
     decimals = min(max(math.ceil(-math.log10(step / unit) - 1e-9), 0), 6)
     return f"{value / unit:,.{decimals}f}".replace("-", "−") + suffix
 
