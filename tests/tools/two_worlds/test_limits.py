@@ -84,6 +84,8 @@ def test_sentences_say_what_is_proved_and_what_is_not():
         "An attacker who guesses from this release is no better than a coin (37-52 in 100); the guarantee allows "
         "at most 74 in 100."
     )
+    even = story.sentence(HeldOutScore(400, 201, 0.45, 0.556), story.limit(proved, "remove"))
+    assert "is no better than a coin (45-56 in 100)" in even, "50 in 100 is a coin's"
     claimed = story.sentence(score, story.limit(Guarantee(claim(), None), "remove"))
     assert "Nothing is proved" in claimed
     assert "not established, would allow at most 74 in 100." in claimed

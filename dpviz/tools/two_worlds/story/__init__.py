@@ -193,10 +193,11 @@ def sentence(score: HeldOutScore, most: Limit) -> str:
 
 def _how_right(score: HeldOutScore) -> str:
     """Say a measured share; a rule that did worse than a coin is no better than one, not a good rule for the other."""
-    if score.rate <= COIN:
+    right = round(100.0 * score.rate)
+    if right <= 100.0 * COIN:
         low, high = _interval(score)
         return f"no better than a coin ({low}-{high} in 100)"
-    return f"right {round(100.0 * score.rate)} times in 100"
+    return f"right {right} times in 100"
 
 
 def _interval(score: HeldOutScore) -> tuple[int, int]:
