@@ -141,7 +141,5 @@ def _picture(name: str, pages: Mapping[str, Any], *, dark: bool) -> None:
 
 
 def _lesson(lesson: Lesson) -> None:
-    st.markdown(f"**{lesson.title}**")
+    st.button(lesson.title, key=f"home:lesson:{lesson.name}", on_click=lesson_panel.go, args=(lesson.name, 0))
     st.caption(f"{lesson.about} {len(lesson.steps)} steps.")
-    words = f"Start: {lesson.title}"
-    st.button("Start", key=f"home:lesson:{lesson.name}", help=words, on_click=lesson_panel.go, args=(lesson.name, 0))

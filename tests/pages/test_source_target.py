@@ -36,7 +36,7 @@ def test_every_pair_has_a_picture(open_page, name, method):
     page = open_page(PAGE, data=name, n="100", method=method)
     assert page.warnings == []
     assert not page.app.error
-    assert {"New center", "S′, released"} <= names_of(page)
+    assert {"New center", "Noisy average"} <= names_of(page)
     assert not [field for field in page.app.number_input if field.label == "Target seed"], "a pair has its targets"
 
 

@@ -94,7 +94,7 @@ METHOD = Method(
         seed=1,
         frames=(0, 1, 3, -1),
         params={"epsilon": 2.0, "n_centers": 5},
-        hidden=("Served by S′", "Choice without privacy"),
+        hidden=("Served by an average", "Choice without privacy"),
     ),
     paper=PaperTables(
         "Source-target clustering: the paper's experiments, made again", paper.SOURCE, paper.tables, paper.RUNS

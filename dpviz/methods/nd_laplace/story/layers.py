@@ -187,7 +187,7 @@ def _chosen(told: PointsContext, stage: Stage, rng: np.random.Generator) -> list
             **own,
         ),
         stage.layer(
-            "Its released point",
+            "The chosen record's point",
             Kind.MARKS,
             blue.role,
             blue.audience,

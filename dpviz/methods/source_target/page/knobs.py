@@ -29,8 +29,12 @@ BUDGET = Knob(
 )
 LOW, HIGH = 0.05, 20.0
 SLIDERS = {
-    "epsilon": Knob("epsilon", "float", 1.0, "Privacy budget ε", "For S′.", LOW, HIGH, LOW, HIGH, log=True),
-    "rho": Knob("rho", "float", 0.5, "Privacy budget ρ", "For S′, zCDP.", 0.005, HIGH, 0.005, HIGH, log=True),
+    "epsilon": Knob(
+        "epsilon", "float", 1.0, "Privacy budget ε", "What the averages spend.", LOW, HIGH, LOW, HIGH, log=True
+    ),
+    "rho": Knob(
+        "rho", "float", 0.5, "Privacy budget ρ", "What the averages spend, zCDP.", 0.005, HIGH, 0.005, HIGH, log=True
+    ),
 }
 DELTA = Knob(
     "delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True

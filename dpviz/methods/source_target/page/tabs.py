@@ -50,7 +50,7 @@ TAB = Knob(
     ),
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")
-POINT = "Point of S′"  # what two worlds are told apart by
+POINT = "Noisy average"  # what two worlds are told apart by
 LOOKING = ("record", "worlds")  # tabs that look at one record
 WHAT = Knob(
     "change",
@@ -202,7 +202,7 @@ def _say(frame: PageFrame, params: Params, seen: story.SourceChange) -> None:
     """Say in words what changed, and for observation 4.2's pair what no private method can avoid."""
     n_before, n_after = len(seen.before.release.centers), len(seen.after.release.centers)
     st.markdown(
-        f"S′ has {counted(n_before, 'point')} before and {n_after} after; largest shift: {number(seen.farthest)}"
+        f"{counted(n_before, 'noisy average')} before, {n_after} after; largest shift: {number(seen.farthest)}"
         f"{_unit(frame)}. New centers that change: **{seen.n_centers_changed} of {len(seen.after.release.selected)}**."
     )
     if frame.source.key[0] != "worst_case":

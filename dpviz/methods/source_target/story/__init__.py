@@ -19,7 +19,7 @@ from dpviz.methods.source_target.story.words import TERMS, allowance, contents, 
 from dpviz.plots import Axis, Frame, Scene
 from dpviz.stories.center_facts import not_established
 from dpviz.stories.ground_layers import box_layer
-from dpviz.stories.panel import number
+from dpviz.stories.panel import counted, number
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import Projection, View, project
 
@@ -108,14 +108,15 @@ def frames(told: SourceTargetContext) -> tuple[Frame, ...]:
         averaged = Frame("1: cells", "Each source record goes to the nearest target with an average.")
         noise = f"Counts and sums get noise of ± {number(release.scale)}."
         refused = f"A noisy count below {number(release.threshold or 0.0)} refuses its cell."
-        released = Frame(f"3: S′, {told.n_released} of {r} means", refused)
+        released = Frame(f"3: release, {told.n_released} of {r} noisy averages", refused)
     else:
         averaged = Frame("1: neighbors", f"For each target, the mean of the {params.t} source records nearest to it.")
         noise = f"Each coordinate gets noise of ± {number(release.scale)} diameters of the ball."
-        released = Frame(f"3: S′, {r} means", "All of them are released.")
+        released = Frame(f"3: release, {counted(r, 'noisy average')}", "All of them are released.")
     k = len(release.selected)
     chosen = (
-        f"{k} {'targets' if k != 1 else 'target'} become centers beside S′. That costs no privacy: S is not looked at."
+        f"{k} {'targets become centers' if k != 1 else 'target becomes a center'} beside the averages. That costs no "
+        "privacy: nobody looks at the source."
     )
     return (Frame("0: given", given), averaged, Frame("2: noise", noise), released, Frame("4: new centers", chosen))
 

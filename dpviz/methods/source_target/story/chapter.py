@@ -42,7 +42,6 @@ CHAPTER = RunChapter(
     {
         "Source record": "Paramedic",
         "Target": "Public place",
-        "S′, released": "Noisy average",
         "New center": "New first-aid point",
     },
     112,

@@ -133,7 +133,7 @@ def release_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
         layers += _refused(told, stage)
     layers.append(
         stage.marks(
-            "S′, released",
+            "Noisy average",
             RELEASED,
             _during(NOISE, RELEASE, CHOICE),
             released[None],
@@ -157,7 +157,7 @@ def choice_layers(told: SourceTargetContext, stage: Stage) -> list[Layer]:
     floor = told.targets[told.reference.nonprivate_selected]
     cross: dict[str, Any] = {"symbol": "cross", "size": 10.0, "isolate": False, "glides": "place"}
     return [
-        _lines("Served by S′", SERVED, lines, ~new, stage, 1.0),
+        _lines("Served by an average", SERVED, lines, ~new, stage, 1.0),
         _lines("Served by a new center", RELEASED, lines, new, stage, 1.2),
         stage.marks("Choice without privacy", SECRET, last, floor[None], **cross),
         stage.marks(

@@ -92,7 +92,7 @@ def test_one_wrong_audience_would_be_noticed(name):
 def test_the_public_sees_released_points_walls_and_scale_only():
     names = {layer.name for layer in draw(tell()).public().layers}
     scale = "Scale: 1.5 m, the distance that ε is per"
-    assert names == {"Public box", scale, "Released points", "Its released point"}
+    assert names == {"Public box", scale, "Released points", "The chosen record's point"}
 
 
 def test_rings_hold_the_share_of_releases_that_they_say():

@@ -132,7 +132,7 @@ def test_costs_are_those_of_brute_force(method, seed):
 
 def test_lines_lead_from_every_target_to_whoever_serves_it():
     told = tell()
-    ends = np.concatenate([layer(told, f"Served by {who}").arrays["ends"][0] for who in ("S′", "a new center")])
+    ends = np.concatenate([layer(told, f"Served by {who}").arrays["ends"][0] for who in ("an average", "a new center")])
     assert len(ends) == len(told.targets)
     widths = told.words.box.widths
     lengths = np.linalg.norm((ends[:, 2:] - ends[:, :2]) * widths, axis=1)
