@@ -11,7 +11,7 @@ const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are do
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
-const CELL_PX = 6; // cells of a grid larger than this have borders
+const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, starts, glided, there(i), alpha(group), dpr, cache}.

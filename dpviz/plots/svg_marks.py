@@ -26,7 +26,7 @@ from dpviz.plots.theme import (
     value_colors,
 )
 
-CELL_PX = 6.0  # cells of a grid larger than this have borders
+CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
 DEFAULT_FILL = 0.2  # of a band whose story does not say
 HEAT, GRID = 0.72, 0.75  # opacity of the highest value
 

@@ -17,7 +17,7 @@ from dpviz.ui import hiding
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
-_EXPONENT = re.compile(r"\d[\d.]*e[+-]?\d+")  # a number in which a browser would end a line
+_NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")  # in which no line ends
 _SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
 KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
@@ -180,8 +180,8 @@ def _claims(label: Label, heading: str = "h4") -> str:
 
 def _statement(said: Statement, heading: str, style: str = "") -> str:
     right, most = is_right(said.odds)
-    numbers = _EXPONENT.sub(r"<b>\g<0></b>", escape(said.numbers)).replace(", δ", ", <small>δ", 1)
-    numbers += "</small>" * ("<small>" in numbers)
+    epsilon, comma, delta = escape(said.numbers).partition(", ")
+    numbers = _NUMBER.sub(r"<b>\g<0></b>", f"{epsilon}{comma}<small>{delta}</small>" if delta else epsilon)
     return (
         f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
         f'<p class="dpviz-number">{numbers}</p><p>{explained(said.neighbors)}</p>'

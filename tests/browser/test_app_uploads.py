@@ -179,6 +179,7 @@ def test_a_set_is_taken_from_the_gallery_on_every_width(page: Page, server: Serv
             page.get_by_role("button", name="Gallery", exact=True).click()
             pictures = page.locator(".dpviz-gallery img")
             expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)
+            expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)  # nothing lies over the gallery
             assert pictures.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.get_by_role("button", name=f"Use {title}").click()

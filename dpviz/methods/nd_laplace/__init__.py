@@ -82,7 +82,7 @@ METHOD = Method(
         seed=1,
         frames=(0, 2, -1),
         params={"epsilon": 0.006},
-        hidden=("Scale: 1 m, the distance that ε is per", "Selectable record"),
+        hidden=("Scale: 1 m, the distance ε is for", "Selectable record"),
     ),
     entries=(
         Entry(

@@ -10,12 +10,23 @@ from dpviz.data import DATASETS
 from dpviz.data.cards import Card, cards, title
 
 N_ACROSS = 3
+_TIMES_OPENED = "dpviz:gallery-opened"
 
 
 def gallery_button(choose: Callable[[str], None]) -> None:
     """Draw the button that opens the gallery; `choose` is called with the name of the set that is taken."""
-    if st.button("Gallery", width="stretch", help="See what each data set looks like and what it breaks."):
+    words = "See what each data set looks like and what it breaks."
+    if st.button("Gallery", width="stretch", help=words, on_click=_count):
         _show(choose)
+
+
+def times_opened() -> int:
+    """Return how often this session has opened the gallery."""
+    return int(st.session_state.get(_TIMES_OPENED, 0))
+
+
+def _count() -> None:
+    st.session_state[_TIMES_OPENED] = times_opened() + 1
 
 
 @st.dialog("Gallery", width="large")

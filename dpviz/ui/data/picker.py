@@ -16,7 +16,7 @@ from dpviz.ui import controls, hiding, state
 from dpviz.ui.data import answered, drawing, kept, upload, upload_form
 from dpviz.ui.data.answered import Described
 from dpviz.ui.data.drawn_points import DrawnPoints
-from dpviz.ui.data.gallery import gallery_button
+from dpviz.ui.data.gallery import gallery_button, times_opened
 from dpviz.ui.server.profile import REFUSED, takes_files
 
 UPLOAD = "upload"
@@ -94,10 +94,11 @@ def pick(
     found, problem = answered.described() if name == UPLOAD else (None, "")
     waiting = name == UPLOAD and found is None
     called = upload.name() or UPLOAD_TITLE if name == UPLOAD else titles[name]
-    # Another key closes the button's list, so that it does not cover the form that the page then is.
+    # Another key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
+    key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened()}"
     with (
         row.container(key="dpviz-data", width="content"),
-        st.popover(f"Data: {state.plain(called)}", key=f"dpviz-data-{'waiting' if waiting else 'there'}"),
+        st.popover(f"Data: {state.plain(called)}", key=key),
     ):
         if not hiding.hides("data"):
             st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=_chosen, args=(own,))

@@ -17,7 +17,7 @@ def both() -> Answer:
 CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
-    f"{N:,} people in two moons, which no straight line parts. Morse processing makes a noisy landscape, with hills "
+    f"{N:,} people in two moons, that no straight line separates. Morse processing makes a noisy landscape, with hills "
     f"where many people are; hills with a high pass between them are one cluster. Here ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",

@@ -85,7 +85,7 @@ def scene(told: PointsContext, view: View, *, rng: np.random.Generator) -> Scene
         title=told.words.title,
         alt=_alt(told),
         caption=_caption(told),
-        public_caption=f"{_basis(told)} Blue is all that anybody but the owners sees.",
+        public_caption=f"{_basis(told)} Everyone else sees only what is blue.",
         x=drawn.x,
         y=drawn.y,
         axes_public=not drawn.nonprivate,

@@ -306,6 +306,6 @@ def _scale_bar(told: PointsContext, stage: Stage) -> list[Layer]:
     ends = np.array(
         [[0.0, low, length, low], [0.0, low - 0.012, 0.0, low + 0.012], [length, low - 0.012, length, low + 0.012]]
     )
-    name, always = f"Scale: {told.measure.said}, the distance that ε is per", stage.clock.always()
+    name, always = f"Scale: {told.measure.said}, the distance ε is for", stage.clock.always()
     style: dict[str, Any] = {"size": 3.0, "isolate": False}
     return [stage.layer(name, Kind.SEGMENTS, Role.REFERENCE, PUBLIC.audience, always, {"ends": ends[None]}, **style)]

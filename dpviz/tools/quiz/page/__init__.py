@@ -25,7 +25,7 @@ TURN = (
     "lessons. Then come back for the same questions; in another tab, begin with your code."
 )
 DONE = "Thank you. This code sums up your answers, without your name. Give it to your teacher."
-KEPT = "Answers that are right are told at the end, so that the second half measures what you have learned."
+KEPT = "The right answers come at the end, so that the second half measures what you have learned."
 GO_ON = "Begin the second half"
 CODE = "Your code from the first half"
 BACK, NEXT, LAST = "Back", "Next", "Finish"
@@ -95,7 +95,7 @@ def _ask(half: str, at: int) -> None:
 
 def _bring() -> None:
     """Let somebody go on with the code of the first half."""
-    with st.expander("You have done the first half already?"):
+    with st.expander("Have you done the first half already?"):
         st.text_input(CODE, key=_CODE, max_chars=state.MOST_TEXT, autocomplete="off")
         st.button(GO_ON, key="quiz:bring", on_click=_take)
         if wrong := st.session_state.pop(_WRONG, ""):
