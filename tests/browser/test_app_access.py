@@ -276,6 +276,9 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     page.wait_for_timeout(300)
     for gone in ("[data-testid=stHeader]", "[data-testid=stSidebar]", ".st-key-dpviz-row button", "[role=tablist]"):
         assert not any(each.is_visible() for each in page.locator(gone).all()), f"{gone} is printed"
+    words = page.locator(".dpviz-claim .dpviz-word").all()  # they are buttons, and parts of sentences
+    assert words
+    assert all(each.is_visible() for each in words), "a sentence is printed with a gap"
     for part in (".bar", ".controls", ".table-button"):
         expect(picture.locator(part)).to_be_hidden()
     canvas = picture.locator("canvas").bounding_box()
