@@ -50,6 +50,7 @@ const LEAST_PX = 260; // height of a picture in a low window: then the page scro
 const LEAST_PLAIN_PX = 120; // the same of a plain picture, which shows one thing
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
 const MOST_GROUPS = 24;
+const FEW_GROUPS = 8; // of more than ten clusters; the others are behind a button
 const MOST_LINES = 7; // of a legend; the others are behind a button
 const KEPT_LINES = 2; // of these, for what a map draws in front
 const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
@@ -526,18 +527,22 @@ class Picture extends Tools {
     const names = [...this.scene.group_names.entries()]
       // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
       .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
-    const key = JSON.stringify([this.theme.name, names, coloured, this.isolated]);
+    const folds = names.length > FEW_GROUPS + 2;
+    const few = folds && !this.unfolded ? names.filter(([group], i) => i < FEW_GROUPS || group === this.isolated) : names;
+    const key = JSON.stringify([this.theme.name, few, folds, coloured, this.isolated]);
     if (key === this.groupsKey) return;
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
-    keepFocus(this.groups, () => this.groups.replaceChildren(...names.map(([group, name]) => {
+    const chips = few.map(([group, name]) => {
       const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
         title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
       chip.append(groupSymbol(group, this.theme, coloured), make("span", "", name));
       chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
       return chip;
-    })));
+    });
+    if (folds) chips.push(this.moreButton(names.length - FEW_GROUPS));
+    keepFocus(this.groups, () => this.groups.replaceChildren(...chips));
   }
 
   toggleTable() {
