@@ -24,7 +24,8 @@ HEADROOM = 1.5  # times the height of the highest pass or minimum over the lowes
 LEAST, MOST = 2.0, 9.0  # of ln p: the drawn range of f is never less nor more
 SCALE = 2.0 * np.log(2.0)  # ln of how much denser two features are in box units, half of the mixture's
 STEP = land.FINE  # every how manieth row and column of the landscape's grid is a line of the mesh
-NAME, AXIS = "Surface of ln p", "ln p"
+NAME, AXIS = "Density as a surface", "log density"
+EDGE = f"Height: {AXIS}, a tick for each 1"  # the upright edge, and its ticks
 TICK = 0.04  # of the box's width: the length of a tick
 REACH = 0.5 * np.sqrt(2.0 + TALL**2) + 0.02  # from the middle of the box to the end of its picture
 FILL = 0.5  # strength of a face's color
@@ -123,7 +124,7 @@ def box_layers(told: LandscapeContext, stage: SurfaceStage) -> list[Layer]:
     words = (f"{AXIS}, from {-stage.surface.cut:.2f} to {-stage.surface.low:.2f}",)
     edges = [
         Layer(
-            AXIS, Kind.LINES, Role.REFERENCE, Audience.RELEASED, {"xy": upright[None]}, always, size=2.0, names=words,
+            EDGE, Kind.LINES, Role.REFERENCE, Audience.RELEASED, {"xy": upright[None]}, always, size=2.0, names=words,
             isolate=False,
         ),
         _ticks(stage.surface, always),
@@ -144,9 +145,8 @@ def _ticks(surface: Surface, rows: NDArray[np.int16]) -> Layer:
     at = np.column_stack([np.full(len(whole), 0.0), np.full(len(whole), 1.0), height])
     ends = np.concatenate([at, at + np.array([-TICK, 0.0, 0.0])], axis=1)[None]
     words = tuple(f"{AXIS} = {value:.0f}".replace("-", "−") for value in whole)
-    name = f"A tick for each 1 of {AXIS}"
     return Layer(
-        name, Kind.SEGMENTS, Role.REFERENCE, Audience.RELEASED, {"ends": ends}, rows, size=2.0, names=words,
+        EDGE, Kind.SEGMENTS, Role.REFERENCE, Audience.RELEASED, {"ends": ends}, rows, size=2.0, names=words,
         isolate=False,
     )  # fmt: skip
 

@@ -82,9 +82,9 @@ def surface_caption(told: LandscapeContext, plane: Projection, surface: Surface,
     times = f", {number(surface.multiple)} × as far down as the lowest pass or peak"
     cut = times if np.isfinite(surface.multiple) else ""
     colors = "Colors are the merged basins. " if told.regions is not None else "Basins have no borders in a marginal. "
-    levels = "Gray is thinner than the level. " if told.regions is not None and told.look.moves == "level" else ""
+    levels = "Without color: below the level. " if told.regions is not None and told.look.moves == "level" else ""
     return (
-        f"Height is {AXIS} of {what}, {range_}, where it is cut off{cut}. {colors}{levels}"
+        f"Height is the {AXIS} of {what}, {range_}, where it is cut off{cut}. {colors}{levels}"
         f"Marks are seen through the surface. Edges of the box: {edges}."
     )
 

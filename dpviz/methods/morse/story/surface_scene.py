@@ -33,7 +33,7 @@ def scene(told: LandscapeContext, plane: Projection, view: View, frames: tuple[F
     seen, x, y = rising.turned(layers, plane, view)
     return Scene(
         title=told.words.title,
-        alt=f"As a surface of ln p. {saying.alt(told)}",
+        alt=f"As a surface of the {rising.AXIS}. {saying.alt(told)}",
         caption=saying.surface_caption(told, plane, surface, x.label),
         hint=f"{TURN} {'' if plane.nonprivate else saying.HINT}".strip(),
         x=x,
