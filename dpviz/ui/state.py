@@ -183,6 +183,6 @@ def _from_link(knob: Knob) -> Value:
     except KnobError as error:
         report(
             f"The {st.session_state.get(_ORIGIN, 'link')}'s {error} "
-            f"{knob.label} is {knob.format(knob.default).removesuffix('.0')} instead."
+            f"{knob.label} is {knob.format(knob.default)} instead."
         )
         return knob.default
