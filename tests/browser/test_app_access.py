@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
 WITH_A_STAGE = [*CATALOGUE, "compare", "audit"]  # test_app_stage opens them, and looks for the same there
+COURSE = "learn"  # test_app_course looks for the same in every chapter
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
 COLORS = ["color-contrast", "link-in-text-block"]  # the rules on what a color scheme can change
@@ -120,7 +121,7 @@ def accessible(page: Page, name: str, seen: Collection[str] = ()) -> None:
     assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
 
 
-@pytest.mark.parametrize("name", [*sorted(PAGES - {*WITH_A_STAGE}), "lesson"])
+@pytest.mark.parametrize("name", [*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson"])
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
     ways = {HOME: "", "lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
     page.goto(f"{server(APP)}/{ways.get(name, name)}")
