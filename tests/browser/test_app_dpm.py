@@ -1,11 +1,11 @@
-"""DPM's page in a browser: the scrubber, a click on the tree and on a cut, the shares editor."""
+"""DPM's page in a browser: the scrubber, a click on the tree and on a cut."""
 
 import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to, open_sidebar, picture_of, redrawn, switch, tables
+from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, switch, tables
 
 pytestmark = pytest.mark.browser
 
@@ -71,28 +71,3 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
         if not same.search(page.url):
             break
     expect(page).not_to_have_url(same)
-
-
-def test_the_shares_always_add_up_to_one(page: Page, server: Server) -> None:
-    picture = opened(page, server, "shares=own&lock_counts=1")
-    open_sidebar(page)
-    page.get_by_text("Budget shares").click()
-    names = ("Interval size", "Counts", "Splits", "Averages")
-    sliders = [page.get_by_role("slider", name=name) for name in names]
-
-    def values() -> list[float]:
-        return [float(slider.input_value()) for slider in sliders]
-
-    expect(sliders[3]).to_have_value("0.6")
-    before = values()
-    assert sum(before) == pytest.approx(1.0)
-    for wanted in ("0.59", "0.58"):
-        with redrawn(picture):
-            sliders[3].press("ArrowLeft")
-        expect(sliders[3]).to_have_value(wanted)
-    expect(sliders[2]).not_to_have_value(str(before[2]))
-    after = values()
-    assert sum(after) == pytest.approx(1.0, abs=1e-9)
-    assert after[1] == before[1], "locked"
-    assert after[2] > before[2]
-    expect(page).to_have_url(re.compile("share_averages=0.5"))

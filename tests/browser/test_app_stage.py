@@ -1,12 +1,14 @@
 """The stage: ε, headline, picture, steps and odds share the first screen of every page, on every size of it."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.methods import CATALOGUE
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import reading
 from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, SLOW, Server
 from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
@@ -14,6 +16,10 @@ from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
 pytestmark = pytest.mark.browser
 
 SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
+# Schemes differ in colors alone: dark needs one size.
+SCHEMES: dict[Literal["light", "dark"], list[tuple[int, int]]] = {"light": [*SIZES], "dark": [[*SIZES][-1]]}
+FIRST = next(iter(CATALOGUE))
+ON_ALL_PAGES = ("Many runs", two_worlds.CHOICE[1], "Reproduction", reading.CHOICE[1])  # looked at on the first page
 # What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
 SEEN = """() => {
   const found = [];
@@ -71,8 +77,17 @@ def fault(found: dict[str, list[tuple[bool, float]]], least: float, *, steps: bo
     return "" if share >= least else f"the pictures fill {share:.1%} of the screen, not {least:.0%}"
 
 
-@pytest.mark.parametrize("name", WITH_A_STAGE)
-def test_one_screen_has_it_all_and_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "seen_elsewhere"),
+    [
+        *((name, () if name in (FIRST, "compare", "audit") else ON_ALL_PAGES) for name in WITH_A_STAGE),
+        *(pytest.param(name, (), marks=pytest.mark.slow) for name in [*CATALOGUE][1:]),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "all" if part == () else "own",
+)
+def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
+    page: Page, server: Server, name: str, seen_elsewhere: tuple[str, ...]
+) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{server(APP)}/{name}?{QUERIES.get(name, 'n=600')}")  # enough for two clusters
     expect(page.locator(".dpviz-live[data-dpviz-key=picture]").first).to_have_attribute(
@@ -82,12 +97,12 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(page: Page, server:
     heading = page.get_by_role("heading", level=1).inner_text()
     expect(page).to_have_title(f"{heading} · dpviz")
     wrong = {}
-    for (width, height), least in SIZES.items():
-        for scheme in ("light", "dark"):
+    for scheme, sizes in SCHEMES.items():
+        page.emulate_media(color_scheme=scheme)
+        for width, height in sizes:
             page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.wait_for_timeout(500)
-            said = fault(seen(page, width, height), least, steps=name in CATALOGUE)
+            said = fault(seen(page, width, height), SIZES[width, height], steps=name in CATALOGUE)
             content, room = max(page.evaluate(WIDTHS), key=lambda pair: pair[0] - pair[1])
             if said or content > room:
                 wrong[f"{width} x {height}, {scheme}"] = said or f"scrolls sideways: {content} in {room}"
@@ -100,7 +115,7 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(page: Page, server:
         assert all(inside for inside, _ in strip), f"ε has scrolled away at {width} px"
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     page.set_viewport_size(SIZE)
-    accessible(page, name)
+    accessible(page, name, seen_elsewhere)
 
 
 def test_what_is_cut_off_is_noticed() -> None:

@@ -113,14 +113,10 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link_and_its_column
     expect(page.get_by_text("Two of 3 features")).to_be_visible()
 
 
+@pytest.mark.slow  # test_app_traces gives a picture; without a browser, tests/pages and tests/data read many more
 @pytest.mark.parametrize(
     "content",
-    [
-        pytest.param(PNG, marks=pytest.mark.slow),  # test_app_traces gives one, too
-        pytest.param(b"", marks=pytest.mark.slow),  # without a browser, tests/pages and tests/data read many more
-        b"name,town\nann,rome\nbob,oslo\n",
-        pytest.param(b"\xff\xfe\x00" * 50, marks=pytest.mark.slow),
-    ],
+    [PNG, b"", b"name,town\nann,rome\nbob,oslo\n", b"\xff\xfe\x00" * 50],
     ids=["picture", "empty", "no numbers", "broken text"],
 )
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:

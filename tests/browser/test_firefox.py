@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -122,8 +122,15 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
     started.close()
 
 
-def test_every_page_is_drawn_and_answers_in_firefox(firefox: Firefox, server: Server) -> None:
-    for name in ("", *CATALOGUE, *(name for name, page in ACROSS.items() if not page.group)):
+EVERY = ("", *CATALOGUE, *(name for name, page in ACROSS.items() if not page.group))
+KINDS = [name for name in EVERY if name not in [*CATALOGUE][1:-1]]  # methods' pages are made of the same pieces
+
+
+@pytest.mark.parametrize(
+    "names", [KINDS, pytest.param(EVERY, marks=pytest.mark.slow)], ids=["one of each kind", "every page"]
+)
+def test_pages_are_drawn_and_answer_in_firefox(firefox: Firefox, server: Server, names: Sequence[str]) -> None:
+    for name in names:
         query = {"": "", "audit": "?audit_runs=200", "compare": ""}.get(name, "?n=200&tab=read")
         firefox.open(f"{server(APP)}/{name}{query}")
         drawn = firefox.wait(

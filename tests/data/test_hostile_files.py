@@ -127,9 +127,10 @@ def test_reading_stops_at_the_limit_in_every_format():
             read_table(io.BytesIO(magic + b"1" * (MAX_BYTES + 1)))
 
 
-def test_100_000_records_of_50_features_as_text():
+@pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_many_records_of_50_features_as_text(n):
     values, text = np.round(np.random.default_rng(0).random((1000, 50)), 4), io.StringIO()
     np.savetxt(text, values, "%.4f", ",")
     names = [f"x{i}" for i in range(50)]
-    read = read_table(io.BytesIO(f"{','.join(names)}\n{100 * text.getvalue()}".encode()))
-    np.testing.assert_array_equal(read.dataset(names).points, np.tile(values, (100, 1)))
+    read = read_table(io.BytesIO(f"{','.join(names)}\n{n // 1000 * text.getvalue()}".encode()))
+    np.testing.assert_array_equal(read.dataset(names).points, np.tile(values, (n // 1000, 1)))

@@ -14,6 +14,8 @@ from tests.pages.conftest import FIRST, SOME_KIND, SOME_KNOB, typed
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
+# The form is one piece on all pages. What it asks and says is tested on one of them; what a page makes of it, on each.
+ON_ONE_PAGE = pytest.mark.parametrize("name", [FIRST])
 
 
 def said(page):
@@ -92,6 +94,7 @@ def test_the_public_view_of_an_upload_has_no_secret(upload):
     assert "× k-means" not in page.text
 
 
+@ON_ONE_PAGE
 @pytest.mark.parametrize("low", [1.0, 2.0])
 def test_bounds_in_the_wrong_order_are_refused(upload, low):
     page = typed(upload(CSV), {"age from": (low, 1.0), "income from": (0.0, 1.0)})
@@ -99,6 +102,7 @@ def test_bounds_in_the_wrong_order_are_refused(upload, low):
     assert page.packed() == {}
 
 
+@ON_ONE_PAGE
 @pytest.mark.parametrize(
     ("content", "file_name", "words"),
     [
@@ -119,6 +123,7 @@ def test_what_is_no_table_is_refused_with_a_reason(upload, content, file_name, w
     assert unit_bounds(page.run()).packed()["picture"], "the way out"
 
 
+@ON_ONE_PAGE
 def test_missing_cells_are_said_and_can_be_left_out(upload):
     holes = CSV + b"\nnan,0.5,1\n,0.2,1\n0.1,inf,1"
     page = unit_bounds(upload(holes))
@@ -131,6 +136,7 @@ def test_missing_cells_are_said_and_can_be_left_out(upload):
     assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
 
 
+@ON_ONE_PAGE
 def test_a_constant_column_gets_room_around_it(upload):
     page = upload(b"a,b\n1,2\n1,3\n1,4\n")
     page.set("selectbox", "Public bounds", "data")
@@ -138,6 +144,7 @@ def test_a_constant_column_gets_room_around_it(upload):
     assert "not private" in page.card
 
 
+@ON_ONE_PAGE
 def test_one_pair_of_bounds_can_serve_all_features(upload):
     page = upload(CSV)
     page.set("selectbox", "Public bounds", "same")
@@ -147,6 +154,7 @@ def test_one_pair_of_bounds_can_serve_all_features(upload):
     assert "Proved" in page.card
 
 
+@ON_ONE_PAGE
 def test_one_feature_with_bounds_from_the_data_takes_the_guarantee_away(upload):
     page = upload(CSV)
     page.set("selectbox", "income: source", "data")
@@ -171,6 +179,7 @@ def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     assert not [caption for caption in public.app.caption if "moved to the edge" in caption.value]
 
 
+@ON_ONE_PAGE
 def test_labels_units_scale_and_rows_are_taken(upload):
     page = unit_bounds(upload(CSV))
     page.set("selectbox", "Labels", "note")
@@ -183,6 +192,7 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     assert page.packed()["picture"][1]["x"]["unit"] == ""
 
 
+@ON_ONE_PAGE
 @pytest.mark.parametrize("kind", ["excel", "parquet"])
 def test_other_formats_are_drawn(upload, kind):
     content = {
@@ -202,6 +212,7 @@ def test_the_gallery_shows_every_set_and_takes_one(open_page):
     assert page.run().query["data"] == "wine"
 
 
+@ON_ONE_PAGE
 def test_features_are_chosen_and_one_is_enough(upload):
     page = upload(CSV)
     page.set("multiselect", "Features", [])
@@ -224,6 +235,7 @@ def test_fewer_features_than_before_start_the_axes_again(upload):
     assert (header["x"]["label"], header["y"]["label"]) == ("a", "b")
 
 
+@ON_ONE_PAGE
 def test_a_files_words_are_never_markup(upload):
     evil = b"![x](http://evil.test/x.png),<b>bold</b>\n0.1,0.2\n0.3,0.4\n0.5,text\n"
     page = upload(evil)
@@ -240,6 +252,7 @@ def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     assert page.packed() == {}
 
 
+@ON_ONE_PAGE
 def test_another_file_than_the_links_is_said(upload):
     assert "the link's is abc" in said(upload(CSV, data="upload:abc"))
     digest = hashlib.sha256(CSV).hexdigest()[:16]
@@ -253,6 +266,7 @@ def test_a_links_fingerprint_is_never_markup(open_page):
     assert all(len(text) < 300 for text in shown)
 
 
+@ON_ONE_PAGE
 def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
     page = unit_bounds(upload(CSV))
     page.set("selectbox", "Data", "blobs")
@@ -313,6 +327,7 @@ def test_a_link_with_the_choices_needs_the_file_alone(open_page, upload, name):
     }
 
 
+@ON_ONE_PAGE
 def test_a_number_that_is_none_is_said(upload):
     page = upload(CSV)
     next(field for field in page.app.text_input if field.label == "age from").set_value("ten")

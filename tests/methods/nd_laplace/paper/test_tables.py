@@ -36,7 +36,7 @@ def test_the_command_writes_every_table(tmp_path, monkeypatch):
     assert list(zip(*(table.values(key) for key in ("set", "domain", "epsilon")), strict=True)) == titles
     assert len(report.table("agreement").rows) == len(titles) * len(METHODS)
     again = tmp_path / "again.json"
-    main(["reproduce", "nd_laplace", "--data", str(tmp_path), "--out", str(again), "--runs", "2", "--jobs", "2"])
+    main(["reproduce", "nd_laplace", "--data", str(tmp_path), "--out", str(again), "--runs", "2"])
     assert read_tables(again).tables == report.tables
 
 
