@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpviz.ui.server import headers, needs, profile, ready
+from dpviz.ui.server import descriptors, headers, needs, profile
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -142,7 +142,7 @@ def test_the_process_may_open_as_many_files_as_the_system_allows():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
-        ready.take_descriptors()
+        descriptors.take_descriptors()
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
