@@ -72,7 +72,7 @@ class Door:
 
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection; `asyncio.start_server` calls it."""
-        with contextlib.suppress(*_LOST):
+        with contextlib.suppress(*_LOST, asyncio.CancelledError):  # which says that the door is closed
             async with asyncio.timeout(HEAD_SECONDS):
                 head = await reader.readuntil(_END)
             await self._answer(Asked.read(head), reader, writer)
