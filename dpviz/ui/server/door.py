@@ -48,6 +48,7 @@ class Asked:
     head: bytes  # with the empty line
     replica: int | None  # that its reader had
     again: bool  # whether it may be asked twice
+    check: bool  # of health, which brings no reader
 
     @classmethod
     def read(cls, head: bytes) -> "Asked":
@@ -60,7 +61,8 @@ class Asked:
             rows.append(b"Connection: close")
         had = _OURS.search(values.get(b"cookie", b""))
         empty = not values.keys() & {b"content-length", b"transfer-encoding"}
-        return cls(b"\r\n".join((first, *rows)) + _END, int(had[1]) if had else None, first[:4] == b"GET " and empty)
+        whole = b"\r\n".join((first, *rows)) + _END
+        return cls(whole, int(had[1]) if had else None, first[:4] == b"GET " and empty, HEALTH.encode() in first)
 
 
 class Door:
@@ -81,7 +83,7 @@ class Door:
     async def _answer(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Ask the reader's replica, and another one if that has just died."""
         for _ in range(TRIES):
-            number = await self._choose(asked.replica)
+            number = await self._choose(asked)
             if number is None:
                 writer.write(WITHOUT)
                 return
@@ -93,18 +95,19 @@ class Door:
             finally:
                 replica.lines -= 1
 
-    async def _choose(self, had: int | None) -> int | None:
+    async def _choose(self, asked: Asked) -> int | None:
         """Return the replica that a reader had, or else the one with the fewest; wait a while when there is none."""
         end = asyncio.get_running_loop().time() + PATIENCE
         while not (ready := [number for number, each in enumerate(self.replicas) if each.ready]):
             if asyncio.get_running_loop().time() > end:
                 return None
             await asyncio.sleep(0.1)
-        if had in ready:
-            return had
+        if asked.replica in ready:
+            return asked.replica
         found = min(ready, key=lambda number: self.replicas[number].lines + self.replicas[number].coming)
-        self.replicas[found].coming += 1
-        asyncio.get_running_loop().call_later(SETTLING, _settled, self.replicas[found])
+        if not asked.check:
+            self.replicas[found].coming += 1
+            asyncio.get_running_loop().call_later(SETTLING, _settled, self.replicas[found])
         return found
 
 

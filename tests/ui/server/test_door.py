@@ -72,6 +72,8 @@ def test_a_reader_stays_and_new_ones_go_where_there_are_fewer():
             first = [await ask(port) for _ in range(4)]
             assert [(status, int(body) == cookie) for status, cookie, body in first] == [("200", True)] * 4
             assert [cookie for _, cookie, _ in first] == [0, 1, 0, 1], "also of those who come at once"
+            checks = [await ask(port, path=door.HEALTH) for _ in range(3)]
+            assert [cookie for _, cookie, _ in checks] == [0, 0, 0], "which are no readers"
             for number in (1, 0, 1):
                 assert await ask(port, had(number)) == ("200", None, b"%d" % number)
             for unknown in ("7", "x", "", "00001", "-1"):
