@@ -15,10 +15,10 @@ benchmarks/load.json was written by the command above; `machine` there says what
 rented machine takes the cores away now and then, for whole seconds: the promise is about all moves, and those of either
 slider that nothing was stolen from are told beside them.
 
-    python -m benchmarks.load --replicas 2 --sessions 100 --think 10 --minutes 2 --kill --output benchmarks/class.json
+    python -m benchmarks.load --replicas 2 --sessions 100 --think 10 --minutes 2 --kill --output FILE
 
 is a class: readers shared by two processes, of which one is killed at half time. Its readers open their pages again, by
-the address alone, and must have the same pictures within 10 s.
+the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written by it.
 """
 
 import argparse
@@ -48,6 +48,7 @@ MOST_GROWTH = 0.10  # of the memory, from the second quarter of the time to the 
 OTHER_EVERY = 8  # moves; one of so many is of another slider, and runs the whole page
 SECONDS_TO_OPEN = 120.0
 MOST_BACK = 10_000.0  # ms from the death of a process until each of its readers has the picture again
+MOST_OTHER = 0.1  # cores that other work may take before the machine counts as shared
 CUT = (ConnectionClosed, ConnectionError, asyncio.IncompleteReadError)
 
 
@@ -141,9 +142,11 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
         "think_seconds": options.think,
         "machine": {
             "cores": os.cpu_count(),
+            "kind": platform.processor() or platform.machine(),
             "python": platform.python_version(),
             "load_before": watch.load_before,
-            "cores_used": watch.cores_used(),
+            "cores_used": (used := watch.cores_used()),
+            "shared": used.get("other_work", 0.0) > MOST_OTHER,
         },
         "moves": sum(len(each["epsilon"]) + len(each["other"]) for each in found),
         "errors": [error for each in found for error in each["errors"]],
