@@ -14,6 +14,11 @@ between half and one and a half of that. This choice is ours. `--think 1` asks f
 benchmarks/load.json was written by the command above; `machine` there says what else its cores had to do. The host of a
 rented machine takes the cores away now and then, for whole seconds: the promise is about all moves, and those of either
 slider that nothing was stolen from are told beside them.
+
+    python -m benchmarks.load --replicas 2 --sessions 100 --think 10 --minutes 2 --kill --output FILE
+
+is a class: readers shared by two processes, of which one is killed at half time. Its readers open their pages again, by
+the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written by it.
 """
 
 import argparse
@@ -30,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from websockets.exceptions import ConnectionClosed
 
 from benchmarks.load_client import LostError, Session
 from benchmarks.load_server import Watch, running
@@ -41,13 +47,16 @@ MOST_P95 = 1000.0  # ms, the promise
 MOST_GROWTH = 0.10  # of the memory, from the second quarter of the time to the last
 OTHER_EVERY = 8  # moves; one of so many is of another slider, and runs the whole page
 SECONDS_TO_OPEN = 120.0
+MOST_BACK = 10_000.0  # ms from the death of a process until each of its readers has the picture again
+MOST_OTHER = 0.1  # cores that other work may take before the machine counts as shared
+CUT = (ConnectionClosed, ConnectionError, asyncio.IncompleteReadError)
 
 
 async def reader(number: int, port: int, begin: "Beginning", think: float) -> dict[str, Any]:
     """Be one reader until the time is over; returns what happened."""
     rng = random.Random(number)
     page = PAGES[number % len(PAGES)]
-    told: dict[str, Any] = {"page": page, "epsilon": [], "other": [], "own": [], "errors": [], "lost": []}
+    told: dict[str, Any] = {"page": page, "epsilon": [], "other": [], "own": [], "back": [], "errors": [], "lost": []}
     query = {"noise_seed": str(1000 + number), "n": str(500 + 100 * (number % 4))}
     session = Session(port, page, query)
     try:
@@ -56,16 +65,21 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
             until = await begin.together()
             moves = 0
             while time.monotonic() < until:
-                await session.rest(think * rng.uniform(0.5, 1.5))
-                moves, before = moves + 1, stolen()
-                kind = "other" if moves % OTHER_EVERY == 0 and session.sliders else "epsilon"
                 try:
+                    await session.rest(think * rng.uniform(0.5, 1.5))
+                    moves, before = moves + 1, stolen()
+                    kind = "other" if moves % OTHER_EVERY == 0 and session.sliders else "epsilon"
                     took = await (session.move_other(rng) if kind == "other" else session.move_epsilon(rng))
                     told[kind].append(took)
                     if stolen() == before:
                         told["own"].append(took)
                 except LostError as error:
                     told["lost"].append(str(error))
+                except CUT:
+                    if begin.watch.killed > time.monotonic():
+                        raise
+                    await session.come_back()
+                    told["back"].append(time.monotonic() - begin.watch.killed)
     except Exception as error:  # one reader's end must not be the others'
         told["errors"].append(f"{type(error).__name__}: {error}"[:300])
         begin.give_up()
@@ -96,13 +110,23 @@ class Beginning:
             self.all_there.set()
 
 
-async def crowd(port: int, sessions: int, seconds: float, think: float, watch: Watch) -> list[dict[str, Any]]:
+async def crowd(port: int, options: argparse.Namespace, watch: Watch) -> list[dict[str, Any]]:
     """Let all readers come, and move when the last one is there."""
+    sessions, seconds, think = options.sessions, 60 * options.minutes, options.think
     watching = asyncio.create_task(watch.look())
     begin = Beginning(sessions, seconds, watch)
+    if options.kill:
+        asyncio.get_running_loop().create_task(killing(begin))
     found = await asyncio.gather(*(reader(number, port, begin, think) for number in range(sessions)))
     watching.cancel()
     return found
+
+
+async def killing(begin: Beginning) -> None:
+    """Kill one of the processes at half time."""
+    await begin.all_there.wait()
+    await asyncio.sleep(begin.seconds / 2)
+    begin.watch.kill()
 
 
 def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -112,13 +136,17 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
     growth = float(rss[-quarter:].mean() / rss[quarter : 2 * quarter].mean() - 1) if len(rss) >= 8 else None
     return {
         "command": f"python -m benchmarks.load --minutes {options.minutes:g} --sessions {options.sessions}"
-        + f" --think {options.think:g}",
+        + f" --think {options.think:g}"
+        + (f" --replicas {options.replicas}" if options.replicas > 1 else "")
+        + (" --kill" if options.kill else ""),
         "think_seconds": options.think,
         "machine": {
             "cores": os.cpu_count(),
+            "kind": platform.processor() or platform.machine(),
             "python": platform.python_version(),
             "load_before": watch.load_before,
-            "cores_used": watch.cores_used(),
+            "cores_used": (used := watch.cores_used()),
+            "shared": used.get("other_work", 0.0) > MOST_OTHER,
         },
         "moves": sum(len(each["epsilon"]) + len(each["other"]) for each in found),
         "errors": [error for each in found for error in each["errors"]],
@@ -130,6 +158,7 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
         "not_stolen_from_ms": _times([took for each in found for took in each["own"]]),
         "other_slider_ms": _times([took for each in found for took in each["other"]]),
         "tab_follows_ms": _times([took for each in found for took in each["follows"]]),
+        "back_ms": _times([took for each in found for took in each["back"]]),
         "opening_ms": _times([each["opening"] for each in found if "opening" in each]),
         "by_page_p95_ms": {
             page: _times([took for each in found if each["page"] == page for took in each["epsilon"]])["p95"]
@@ -139,7 +168,7 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
     }
 
 
-def broken(figures: dict[str, Any]) -> list[str]:
+def broken(figures: dict[str, Any], options: argparse.Namespace) -> list[str]:
     """Return the promises that were not kept, in words."""
     found = []
     if figures["errors"] or figures["tracebacks_in_log"]:
@@ -151,7 +180,11 @@ def broken(figures: dict[str, Any]) -> list[str]:
     for name in ("picture_ahead_ms", "epsilon_ms", "other_slider_ms", "tab_follows_ms"):
         if figures[name]["p95"] is not None and figures[name]["p95"] > MOST_P95:
             found.append(f"{name}: p95 {figures[name]['p95']:.0f} ms, at most {MOST_P95:.0f} promised")
-    growth = figures["memory"]["growth"]
+    if (figures["back_ms"]["worst"] or 0.0) > MOST_BACK:
+        found.append(f"a reader waited {figures['back_ms']['worst']:.0f} ms for the picture to come back")
+    if options.kill and not figures["back_ms"]["n"]:
+        found.append("nobody was cut off")
+    growth = None if options.kill else figures["memory"]["growth"]
     if growth is not None and growth > MOST_GROWTH:
         found.append(f"memory grew by {100 * growth:.0f} %")
     return found
@@ -175,11 +208,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--think", type=float, default=3.0, help="seconds from a rerun to the next move, on average")
+    parser.add_argument("--replicas", type=int, default=1, help="processes that share the readers")
+    parser.add_argument("--kill", action="store_true", help="kill one of them at half time")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log") as (port, process):
-        watch = Watch(psutil.Process(process.pid), round(os.getloadavg()[0], 2))
-        found = asyncio.run(crowd(port, options.sessions, 60 * options.minutes, options.think, watch))
+    if options.kill and options.replicas < 2:
+        parser.error("--kill needs --replicas of at least 2: somebody must answer.")
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log", options.replicas) as (port, process):
+        watch = Watch(psutil.Process(process.pid), round(os.getloadavg()[0], 2), options.replicas)
+        found = asyncio.run(crowd(port, options, watch))
         alive = process.poll() is None
         log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
     figures = summary(found, watch, log, options)
@@ -189,7 +226,7 @@ def main(arguments: list[str]) -> int:
     print(json.dumps({name: value for name, value in figures.items() if name != "memory"}, indent=1)[:6000])
     memory = figures["memory"]["samples"]
     print(f"memory of the server, MB: {[sample['server_mb'] for sample in memory][:: max(len(memory) // 12, 1)]}")
-    problems = broken(figures)
+    problems = broken(figures, options)
     print("\n".join(problems) or "every promise was kept")
     return int(bool(problems))
 

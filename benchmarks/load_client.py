@@ -21,6 +21,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.protocol import State
 
 from benchmarks.load_http import Fetcher
 from benchmarks.load_line import Line, body_of, header_of
@@ -85,22 +86,32 @@ class Session:
         self.peeks = 0
         self.pictures: list[float] = []  # s until a picture was there ahead of the page
         self.follows: list[float] = []  # s until a tab had followed
-        self._fetcher = Fetcher(port)
+        self.settled = "", dict(query)  # the picture's name and the address when the page was last at rest
+        self.headers: dict[str, str] = {}  # its cookie, where several processes share the readers
+        self._fetcher = Fetcher(port, self.headers)
         self._socket: ClientConnection | None = None
-        self._line = Line(port)
+        self._line = Line(port, self.headers)
         self._script = ""
         self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
 
     async def __aenter__(self) -> "Session":
-        address = f"ws://localhost:{self.port}/_stcore/stream"
-        origin: Any = f"http://localhost:{self.port}"
-        protocols: Any = ["streamlit"]
-        self._socket = await connect(address, origin=origin, subprotocols=protocols, max_size=None, open_timeout=60)
+        await self._connect()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._leave()
+
+    async def _connect(self) -> None:
+        address = f"ws://localhost:{self.port}/_stcore/stream"
+        options: Any = {"origin": f"http://localhost:{self.port}", "subprotocols": ["streamlit"], "max_size": None}
+        self._socket = await connect(address, additional_headers=self.headers, open_timeout=60, **options)
+        answer = self._socket.response
+        for each in answer.headers.get_all("Set-Cookie") if answer else ():
+            self.headers["Cookie"] = each.partition(";")[0]
+
+    async def _leave(self) -> None:
         await self._line.close()
         await self._fetcher.close()
         if self._socket is not None:
@@ -113,6 +124,18 @@ class Session:
             raise LostError(f"{self.page} has no slider or no picture")
         self._compare()
         return took
+
+    async def come_back(self) -> None:
+        """Open the page again by its address alone, after its process has died: the picture must be the same."""
+        scene, query = self.settled
+        await self._leave()
+        self.kept.clear()
+        self._known.clear()
+        self._script, self.scene, self.query = "", "", query
+        await self._connect()
+        await self.open()
+        if self.scene != scene:
+            raise LostError(f"{self.page}: the picture that came back is another one")
 
     async def move_epsilon(self, rng: random.Random) -> float:
         """Move the privacy slider; returns the seconds that its fragment's run took."""
@@ -152,6 +175,8 @@ class Session:
         """Look at the picture for a while; a tab follows it, and a waiting line goes on asking."""
         end = time.monotonic() + seconds
         while (now := time.monotonic()) < end:
+            if self._socket is not None and self._socket.state is not State.OPEN:
+                raise ConnectionError("The server has ended.")
             due = [(name, each) for name, each in self.waiting.items() if each.due <= now]
             if not due:
                 await asyncio.sleep(min(end - now, TICK))
@@ -272,6 +297,7 @@ class Session:
         }
         if wrong:
             raise LostError(f"{self.page}: (asked, shown) {wrong}")
+        self.settled = self.scene, dict(self.shown)
 
 
 def _is(text: str, value: float) -> bool:

@@ -6,8 +6,8 @@ import asyncio
 class Fetcher:
     """One reader's fetches from the server, one after the other."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, headers: dict[str, str]) -> None:
+        self.port, self.headers = port, headers  # those that this reader's browser sends
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def get(self, address: str) -> bytes | None:
@@ -21,10 +21,14 @@ class Fetcher:
         self._streams = self._streams or await asyncio.open_connection("localhost", self.port)
         reader, writer = self._streams
         try:
-            writer.write(f"GET /{address} HTTP/1.1\r\nHost: localhost:{self.port}\r\n\r\n".encode())
-            status, *rows = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().splitlines()
-            fields = dict(row.split(": ", 1) for row in rows if ": " in row)
+            sent = {"Host": f"localhost:{self.port}", **self.headers}
+            rows = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+            writer.write(f"GET /{address} HTTP/1.1\r\n{rows}\r\n".encode())
+            status, *told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().splitlines()
+            fields = dict(row.split(": ", 1) for row in told if ": " in row)
             body = await reader.readexactly(int(fields.get("content-length", 0)))
+            if fields.get("connection") == "close":
+                await self.close()
         except BaseException:  # an answer that nobody waits for any more would be taken for the next one's
             await self.close()
             raise

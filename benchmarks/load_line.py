@@ -9,15 +9,16 @@ from websockets.asyncio.client import ClientConnection, connect
 class Line:
     """One reader's line, which stays open until the page has another address."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, headers: dict[str, str]) -> None:
+        self.port, self.headers = port, headers  # those that this reader's browser sends
         self._open: tuple[str, ClientConnection] | None = None
 
     async def ask(self, address: str, index: int) -> dict[str, bytes]:
         """Ask for the pictures at a value's index; returns packed scenes by their pictures' keys."""
         if self._open is None or self._open[0] != address:
             await self.close()
-            self._open = address, await connect(f"ws://localhost:{self.port}/{address}", max_size=None)
+            at = f"ws://localhost:{self.port}/{address}"
+            self._open = address, await connect(at, additional_headers=self.headers, max_size=None)
         line = self._open[1]
         await line.send(str(index))
         found: dict[str, bytes] = {}

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 import socket
 import subprocess
@@ -23,29 +24,33 @@ MB = 1e6
 
 
 @contextlib.contextmanager
-def running(log: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Serve the app on a free port while the block lasts; gives the port and the process."""
+def running(log: Path, replicas: int = 1) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Serve the app on a free port while the block lasts; gives the port and the process, the door of `replicas`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command = [sys.executable, "-m", "dpviz", "--server.port", str(port)]
+        command += ["--replicas", str(replicas)] if replicas > 1 else []
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            _await_health(port, process)
+            for number in range(replicas):
+                _await_health(port, process, f"dpviz-replica={number}")
             yield port, process
         finally:
             process.terminate()
             process.wait(timeout=30)
 
 
-def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
+def _await_health(port: int, process: "subprocess.Popen[bytes]", cookie: str) -> None:
+    """Wait until the process of that cookie answers; another one would give another cookie."""
+    request = urllib.request.Request(f"http://localhost:{port}/_stcore/health", headers={"Cookie": cookie})
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, OSError):
-            urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
-            return
+        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(request, timeout=5) as answer:
+            if "dpviz-replica" not in str(answer.headers):
+                return
         time.sleep(0.2)
     raise RuntimeError("The server did not start.")
 
@@ -53,8 +58,10 @@ def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
 class Watch:
     """Notes what the server and its background process hold of the memory, and what they take of the processors."""
 
-    def __init__(self, process: psutil.Process, load_before: float) -> None:
-        self.process = process
+    def __init__(self, process: psutil.Process, load_before: float, replicas: int = 1) -> None:
+        self.process, self.replicas = process, replicas
+        self.killed = math.inf  # when one of the replicas was, of the monotonic clock
+        self.seconds: dict[int, float] = {}  # of the processor, by process: one that has ended keeps its own
         self.load_before = load_before  # of the machine: other work makes every time longer
         self.samples: list[dict[str, float]] = []
         self.used: list[dict[str, float]] = []  # processor seconds so far, beside each sample
@@ -66,16 +73,26 @@ class Watch:
         self.used.clear()
         self.start = time.monotonic()
 
+    def kill(self) -> None:
+        """Kill the first replica."""
+        self.process.children()[0].kill()
+        self.killed = time.monotonic()
+
     async def look(self) -> None:
+        servers: set[int] = set()
         while True:
             with contextlib.suppress(psutil.Error):
-                children = self.process.children(recursive=True)
+                everybody = [self.process, *self.process.children(recursive=True)]
+                servers |= {self.process.pid, *(each.pid for each in self.process.children() if self.replicas > 1)}
+                rss = {each.pid: each.memory_info().rss / MB for each in everybody}
                 memory = {
                     "seconds": round(time.monotonic() - self.start, 1),
-                    "server_mb": round(self.process.memory_info().rss / MB, 1),
-                    "background_mb": round(sum(child.memory_info().rss for child in children) / MB, 1),
+                    "server_mb": round(sum(rss[pid] for pid in rss if pid in servers), 1),
+                    "background_mb": round(sum(rss[pid] for pid in rss if pid not in servers), 1),
                 }
-                server, background = _seconds(self.process), sum(map(_seconds, children))
+                self.seconds |= {each.pid: _seconds(each) for each in everybody}
+                server = sum(taken for pid, taken in self.seconds.items() if pid in servers)
+                background = sum(taken for pid, taken in self.seconds.items() if pid not in servers)
                 machine = psutil.cpu_times()
                 self.samples.append(memory)
                 self.used.append(

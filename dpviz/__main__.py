@@ -11,6 +11,7 @@ HELP = f"""dpviz {__version__}: see what differential privacy does to clustering
 
 dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
+dpviz --replicas 2          serve it in two processes behind one address, for more readers; a reader stays at one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
 dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
 dpviz --version             print the version"""
@@ -36,9 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and not given[0].startswith("-"):
         print(f"The command was {given[0]!r}, which dpviz does not know.\n\n{HELP}", file=sys.stderr)
         return 2
+    app = next(each for each in ENTRANCES if each.exists())
+    if any(each.partition("=")[0] == "--replicas" for each in given):
+        from dpviz.ui.server.replicas import serve
+
+        return serve(app, given)
     from streamlit.web import cli
 
-    cli.main(["run", str(next(each for each in ENTRANCES if each.exists())), *given], prog_name="dpviz")
+    cli.main(["run", str(app), *given], prog_name="dpviz")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def run() -> None:
     if unknown := hiding.unknown_names():
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
         above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")
+    _ask_again()
     _settle()
 
 
@@ -88,6 +90,15 @@ def draw(method: AnyMethod) -> None:
         method.page().draw()
     else:
         plain.draw(method)
+
+
+@st.fragment(run_every=timedelta(days=7))
+def _ask_again() -> None:
+    """Have the browser ask for the whole page when its server has ended and another one answers; draws nothing.
+
+    After a line was cut Streamlit's page asks only if a fragment ran last, or one runs by itself. Else it would stand
+    before a session that knows none of its fragments, and a move of the slider would have no answer.
+    """
 
 
 @st.cache_resource(show_spinner=False)

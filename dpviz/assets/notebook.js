@@ -4,6 +4,7 @@ import { housed, mount } from "./picture.js";
 
 const THEME = { // of JupyterLab; elsewhere the picture's own
   background: "--jp-layout-color0", text: "--jp-ui-font-color1", border: "--jp-border-color2", font: "--jp-ui-font-family",
+  accent: "--jp-brand-color1",
 };
 const THEME_MARKS = ["data-jp-theme-light", "data-jp-theme-name", "class"]; // of the page's body, when its theme changes
 
@@ -11,6 +12,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, b
 
 function render({ model, el }) {
   for (const [name, jupyter] of Object.entries(THEME)) el.style.setProperty(`--dpviz-${name}`, `var(${jupyter})`);
+  el.dataset.lmSuppressShortcuts = "true"; // keys that are pressed in the picture are its own, not JupyterLab's
   const root = housed(el, model.get("sheet"));
   const options = { key: "picture", height: model.get("height"), frame: model.get("frame") };
   const picture = mount(root, bytesOf(model.get("packed")), options);

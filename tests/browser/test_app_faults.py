@@ -1,14 +1,16 @@
 """What can go wrong outside of the app: a server is killed, and its page finds the next one."""
 
 import re
+import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import start_server
-from tests.browser.test_app import APP, SLOW, picture_of, press
+from tests.browser.conftest import SIZE, start_server, visitor
+from tests.browser.test_app import APP, SLOW, picture_of, press, scene_of
 
 pytestmark = pytest.mark.browser
 
@@ -46,3 +48,47 @@ def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url
         process.wait(timeout=20)
     for log in ("before", "after"):
         assert "Traceback" not in (tmp_path / log).read_text(encoding="utf-8", errors="replace")
+
+
+def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(browser: Browser, tmp_path: Path) -> None:
+    address, door = start_server("", tmp_path / "log", command=("dpviz", "--replicas", "2"))
+    readers = [visitor(browser, viewport=SIZE) for _ in range(2)]
+    pages = [reader.new_page() for reader in readers]
+
+    lines: list[set[str]] = [set() for _ in pages]  # over which a picture comes ahead: each session's own
+    for page, own in zip(pages, lines, strict=True):
+        page.on("websocket", lambda each, own=own: own.add(each.url) if "dpviz-ahead" in each.url else None)
+
+    def homes() -> list[str]:
+        cookies = [each for reader in readers for each in reader.cookies() if each.get("name") == "dpviz-replica"]
+        return [each.get("value", "") for each in cookies]
+
+    try:
+        second = {"Cookie": "dpviz-replica=1"}  # which is changed for as long as only the first one answers
+        while "dpviz-replica" in str(pages[0].request.get(f"{address}/_stcore/health", headers=second).headers):
+            assert door.poll() is None
+        for number, (reader, page) in enumerate(zip(readers, pages, strict=True)):
+            reader.add_cookies([{"name": "dpviz-replica", "value": str(number), "url": address}])
+            page.goto(f"{address}/convergent_kmeans?n=300&noise_seed={number}&tab=budgets")
+        scenes = [scene_of(picture_of(page)) for page in pages]
+        assert len(set(scenes)) == 2
+        assert homes() == ["0", "1"]
+        psutil.Process(door.pid).children()[0].kill()
+        end = time.monotonic() + SLOW / 1000
+        while [len(each) for each in lines] != [2, 1] and time.monotonic() < end:  # until a picture has answered
+            pages[0].wait_for_timeout(100)
+        assert homes() == ["1", "1"]
+        for number, page in enumerate(pages):
+            expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-connection-state", "CONNECTED")
+            picture = picture_of(page)
+            assert scene_of(picture) == scenes[number], "no reader has lost sight of it"
+            page.bring_to_front()  # no frames are drawn in a window behind others
+            press(page, picture, "ε", "ArrowRight")
+            expect(page).to_have_url(re.compile(f"epsilon=1.[1-9].*noise_seed={number}"))
+            expect(page.get_by_role("dialog")).to_have_count(0)
+    finally:
+        for reader in readers:
+            reader.close()
+        door.terminate()
+        door.wait(timeout=20)
+    assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8", errors="replace")

@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from dpviz.ui.server.door import HEALTH
+
 REFUSED = "This server answers its own pages only. Open the app at its own address."
 POLICY_VIOLATION = 1008  # of RFC 6455; before a handshake is over it is answered as 403
 
@@ -21,6 +23,7 @@ class OwnOrigin:
     """ASGI middleware that refuses every request and handshake under a foreign `Host` or from a foreign `Origin`.
 
     Hosts are those of `server.allowedHosts`. A request without an origin comes from no script: a link, a program.
+    A balancer that looks whether this server lives knows its address, not its name: that is answered under any.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -29,12 +32,16 @@ class OwnOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what comes from this server's own pages, answer everything else with 403."""
-        if scope["type"] == "lifespan" or is_own(Headers(scope=scope)):
+        if scope["type"] == "lifespan" or is_own(headers := Headers(scope=scope)) or _is_check(scope, headers):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": REFUSED})
         else:
             await PlainTextResponse(REFUSED, status_code=403)(scope, receive, send)
+
+
+def _is_check(scope: Scope, headers: Headers) -> bool:
+    return scope["type"] == "http" and scope["path"] == HEALTH and "origin" not in headers
 
 
 def is_own(headers: Headers) -> bool:

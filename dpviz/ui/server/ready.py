@@ -1,8 +1,8 @@
 """What is made before the first visitor comes: the home page's small pictures, and with them the machine code."""
 
-import contextlib
 import threading
 
+from dpviz.ui.server.descriptors import take_descriptors
 from dpviz.ui.thumbnails import THUMBNAILS, address
 
 PATIENCE = 3.0  # seconds of silence
@@ -21,15 +21,3 @@ def make() -> None:
                 address(name, dark=dark)
     finally:
         told.cancel()
-
-
-def take_descriptors() -> None:
-    """Let this process open as many files and lines as the system allows it: each open page takes four."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        with contextlib.suppress(ValueError, OSError):  # some systems say a limit that they do not grant
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

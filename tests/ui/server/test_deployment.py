@@ -1,14 +1,18 @@
 """A server for others: safe by its file, without uploads where strangers meet, and plain about what is missing."""
 
 import asyncio
+import json
 import re
+import shutil
+import subprocess
 import tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+import yaml
 
-from dpviz.ui.server import headers, needs, profile, ready
+from dpviz.ui.server import descriptors, door, headers, needs, profile, replicas
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -120,6 +124,45 @@ def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
         assert word in GUIDE
 
 
+def test_the_class_in_containers_is_the_container_and_the_door_of_this_code():
+    whole = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    door_of, apps = whole["services"]["door"], {k: v for k, v in whole["services"].items() if k != "door"}
+    assert len(apps) >= 2
+    (app,) = {json.dumps(each, sort_keys=True) for each in apps.values()}  # all are alike
+    app = json.loads(app)
+    assert (DEPLOY / app["build"]["context"]).resolve() == ROOT
+    assert ROOT / app["build"]["dockerfile"] == DEPLOY / "Containerfile"
+    assert "environment" not in app, "the image is the public one"
+    assert app["command"][::2] == re.findall(r'CMD \["([^"]+)"', CONTAINER.splitlines()[-1])
+    (port,) = re.findall(r"^EXPOSE (\d+)$", CONTAINER, re.MULTILINE)
+    assert f"STREAMLIT_SERVER_PORT={port}" in CONTAINER
+    assert f"http://localhost:{port}{door.HEALTH}" in app["healthcheck"]["test"][-1]
+    assert json.dumps(app["healthcheck"]["test"][1:]) in CONTAINER
+    assert app["read_only"]
+    assert "ports" not in app, "nobody reaches it but through the door"
+    assert whole["networks"]["inside"]["internal"]
+    assert app["networks"] == ["inside"]
+
+    caddy = (DEPLOY / "Caddyfile").read_text("utf-8")
+    assert f"{{$DPVIZ_REPLICAS:{' '.join(f'{name}:{port}' for name in apps)}}}" in caddy
+    assert f"lb_policy cookie {door.COOKIE}\n" in caddy
+    assert f"health_uri {door.HEALTH}\n" in caddy
+    assert list(door_of["depends_on"]) == list(apps)
+    assert door_of["environment"]["DPVIZ_HOST"] == app["command"][1] == "${DPVIZ_HOST:-localhost}"
+    assert "{$DPVIZ_HOST:localhost}" in caddy
+    (DEPLOY / door_of["volumes"][0].partition(":")[0]).resolve(strict=True)
+    for name in apps:
+        assert name in GUIDE
+    assert f"dpviz {replicas.OPTION} 2" in GUIDE
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="no Caddy is installed")
+def test_caddy_understands_its_file():
+    command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "Caddyfile")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("wished", ["local", "public"])
 def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
     monkeypatch.setenv(profile.VARIABLE, wished)
@@ -142,7 +185,7 @@ def test_the_process_may_open_as_many_files_as_the_system_allows():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
-        ready.take_descriptors()
+        descriptors.take_descriptors()
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -103,6 +103,31 @@ def test_every_route_is_closed_to_it(kind, path):
     assert passed == [path]
 
 
+@pytest.mark.parametrize(
+    ("kind", "path", "headers", "passes"),
+    [
+        ("http", "/_stcore/health", {"host": "10.0.0.7:8501"}, True),
+        ("http", "/_stcore/health", {}, True),
+        ("http", "/_stcore/health", {"host": "10.0.0.7:8501", "origin": "http://10.0.0.7:8501"}, False),
+        ("websocket", "/_stcore/health", {"host": "10.0.0.7:8501"}, False),
+        ("http", "/_stcore/host-config", {"host": "10.0.0.7:8501"}, False),
+        ("http", "/", {"host": "10.0.0.7:8501"}, False),
+    ],
+)
+def test_a_balancer_may_look_whether_the_server_lives_under_any_name(kind, path, headers, passes):
+    passed = []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def send(message):
+        pass
+
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    asyncio.run(OwnOrigin(inside)({"type": kind, "path": path, "headers": raw}, None, send))
+    assert bool(passed) is passes
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Start the app where no name server ever answers; yield its port and the file of what was looked up."""
