@@ -18,7 +18,7 @@ _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", 
 _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
 _SEEDS = (112, 113, 114)  # the app's own, and what its button "New noise" takes next
 MOST_SEEDS = 20
-TAB = "tab"  # the knob of what stands under a method's picture
+TABS = ("tab", "below", "under")  # knobs of what stands under a method's picture: each page has one of them
 BUDGET = "epsilon"  # the knob of a method's slider
 ACROSS_KNOBS = ("compare_at", "audit_epsilon")  # those of the tools' sliders
 
@@ -130,7 +130,7 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     yield page
     if method.reading is not None:
         title = f"{READ[1]}: {method.title}"
-        yield PagePlan(f"{name}/{READ[0]}", name, title, {**link, TAB: READ[0]}, public, tab=READ[1], above=name)
+        yield PagePlan(f"{name}/{READ[0]}", name, title, {**link, **dict.fromkeys(TABS, READ[0])}, public, tab=READ[1], above=name)
 
 
 def _own_modes(name: str, knob: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ text. A blob is named by what it holds, so that the browser puts each state toge
 
 import gzip
 import hashlib
+import itertools
 import json
 from base64 import b64encode
 from collections import Counter
@@ -52,7 +53,7 @@ def _picture(picture: PackedPicture, keep: Any) -> dict[str, Any]:
     body = packed[4 + length :]
     header = read_header(packed)
     ends = sorted({array["offset"] for layer in header["layers"] for array in layer["arrays"].values()} | {len(body)})
-    arrays = [keep(body[low:high]) for low, high in zip(ends, ends[1:], strict=False)]
+    arrays = [keep(body[low:high]) for low, high in itertools.pairwise(ends)]
     own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
     return {"key": picture.key, **own, "header": keep(packed[: 4 + length]), "arrays": arrays}
 

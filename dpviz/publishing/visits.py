@@ -23,7 +23,7 @@ class VisitError(RuntimeError):
 
 
 def visit(app: Path, page: str, link: Mapping[str, str], *, wait: bool = True) -> Any:
-    """Return the main part of a page in the state that its link names, when all work for it is done, unless nobody shall `wait`.
+    """Return the main part of a page in the state that its link names; `wait` for all work that it asks for.
 
     Raises VisitError where the app fails, or its work takes longer than ten minutes.
     """
