@@ -12,6 +12,7 @@ HELP = f"""dpviz {__version__}: see what differential privacy does to clustering
 dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
+dpviz publish FOLDER        write the app's pages as a web site without a server; `--config FILE` says which
 dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
 dpviz --version             print the version"""
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from dpviz.experiments import __main__ as experiments  # loads everything, which no other command waits for
 
         return experiments.main(given[1:])
+    if given[:1] == ["publish"]:
+        from dpviz.publishing import command
+
+        return command.main(given[1:], _entrance())
     if given[:1] == ["run"]:
         if problem := _bring(given[1:2]):
             print(f"{problem}\n\n{HELP}", file=sys.stderr)
@@ -38,8 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     from streamlit.web import cli
 
-    cli.main(["run", str(next(each for each in ENTRANCES if each.exists())), *given], prog_name="dpviz")
+    cli.main(["run", str(_entrance()), *given], prog_name="dpviz")
     return 0
+
+
+def _entrance() -> Path:
+    """Return the app's own file."""
+    return next(each for each in ENTRANCES if each.exists())
 
 
 def _bring(given: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from dpviz.navigation import HOME
 from dpviz.publishing.plan import PagePlan, SitePlan, words_of_modes
 from dpviz.publishing.states import PageState, script, shared, state_of
 from dpviz.publishing.visits import ABOVE, HIDDEN, visit
-from dpviz.publishing.written import Writer, WrittenPage
+from dpviz.publishing.written import DRAWINGS, Writer, WrittenPage
 
 _KEPT = ".states"  # below the site's folder: what is made, so that it is not made again
 _POLICY = (
@@ -60,7 +60,8 @@ def source_digest() -> str:
 def publish(folder: Path, plan: SitePlan, app: Path, *, jobs: int = 2, say: Callable[[str], None] = print) -> int:
     """Write the site of a plan into `folder`; return how many states were made, the others being there already.
 
-    `app` is the app's own file. What is made is kept below the folder, so that a run that was ended goes on.
+    `app` is the app's own file, `jobs` how many processes work: 0 is this one alone. What is made is kept below the
+    folder, so that a run that was ended goes on.
     """
     kept = folder / _KEPT
     kept.mkdir(parents=True, exist_ok=True)
@@ -114,6 +115,10 @@ def _make(
     """Make states in several processes, each of which opens the app again and again."""
     if not missing:
         return
+    if jobs == 0:
+        for part in missing:
+            make(part, kept, app, folders)
+        return
     done, all_of_them = 0, sum(map(len, missing))
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(make, part, kept, app, folders): len(part) for part in missing}
@@ -162,6 +167,10 @@ def _write_page(folder: Path, page: PagePlan, visits: list[Visit], kept: Path, p
             own = {key: blob for key, blob in state.blobs.items() if key not in common}
             (data / f"{name}.js").write_text(script(name, state.directory, own), "utf-8")
     first = made[visits[0].name][0]
+    if drawings := {name: drawn for written, _ in made.values() for name, drawn in written.drawings.items()}:
+        (place / DRAWINGS).mkdir(exist_ok=True)
+        for name, drawn in drawings.items():
+            (place / DRAWINGS / name).write_bytes(drawn)
     words = words_of_modes(page.page, page.mode)
     index = {
         "slider": None if first.slider is None or not page.knob else _slider(first.slider, page),

@@ -16,7 +16,9 @@ from dpviz.ui.reading import CHOICE as READ
 AUDIENCES = ("curator", "public")
 _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", "source_target": "method"}
 _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
-_SEEDS = (112, 113, 114)  # the app's own, and what its button "New noise" takes next
+_SEEDS = (112, 113)  # the app's own, and what its button "New noise" takes next
+# The modes of a method, and the two baselines that readers ask for most: with all a page would be twice as large.
+_SHOWN_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
 MOST_SEEDS = 20
 TABS = ("tab", "below", "under")  # knobs of what stands under a method's picture: each page has one of them
 BUDGET = "epsilon"  # the knob of a method's slider
@@ -115,7 +117,10 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     link = {str(key): str(value) for key, value in table.get("link", {}).items()}
     link |= {"data": str(table["data"])} if "data" in table else {}
     knob = _MODES.get(name, "")
-    modes = tuple(map(str, table.get("modes", _own_modes(name, knob))))
+    known = words_of_modes(name, knob)
+    modes = tuple(map(str, table.get("modes", [each for each in known if each in _SHOWN_MODES] or known)))
+    if not set(modes) <= set(known):
+        raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
     seeds = table.get("seeds", list(_SEEDS))
     if not seeds or len(seeds) > MOST_SEEDS or not all(type(each) is int and each >= 0 for each in seeds):
         raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")
@@ -130,12 +135,9 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     yield page
     if method.reading is not None:
         title = f"{READ[1]}: {method.title}"
-        yield PagePlan(f"{name}/{READ[0]}", name, title, {**link, **dict.fromkeys(TABS, READ[0])}, public, tab=READ[1], above=name)
-
-
-def _own_modes(name: str, knob: str) -> tuple[str, ...]:
-    """Return all choices of the knob on a method's page."""
-    return tuple(words_of_modes(name, knob))
+        yield PagePlan(
+            f"{name}/{READ[0]}", name, title, {**link, **dict.fromkeys(TABS, READ[0])}, public, tab=READ[1], above=name
+        )
 
 
 def words_of_modes(name: str, knob: str) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """From a page of the app to plain HTML: every word as the app says it, pictures and controls as places to be filled."""
 
+import hashlib
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -19,6 +21,8 @@ _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
 _SMALL = re.compile(r":small\[(.*?)\]")
 _COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
+_DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([\w+/=]+)"')
+DRAWINGS = "drawings"
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site has, too
@@ -42,6 +46,7 @@ class WrittenPage:
     pictures: list[PackedPicture] = field(default_factory=list)
     slider: dict[str, Any] | None = None
     switches: dict[str, dict[str, Any]] = field(default_factory=dict)  # knob -> label, words of its choices
+    drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> what they hold
 
 
 class Writer:
@@ -107,8 +112,15 @@ class Writer:
     def _leaf(self, html: str) -> str:
         if not html.strip():
             return ""
-        self.page.leaves.append(html)
+        self.page.leaves.append(_DRAWING.sub(self._drawing, html))
         return f'<div class="leaf" data-leaf="{len(self.page.leaves) - 1}"></div>'
+
+    def _drawing(self, found: re.Match[str]) -> str:
+        """Keep a drawing that stands in a page as text in a file of its own."""
+        data = b64decode(found[1])
+        name = f"{hashlib.sha256(data).hexdigest()[:16]}.svg"
+        self.page.drawings[name] = data
+        return f'src="{DRAWINGS}/{name}"'
 
     def _page_link(self, proto: Any) -> str:
         address = self.link(proto.page)
