@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["publish"]:
         from dpviz.publishing import command
 
-        return command.main(given[1:], _entrance())
+        return command.main(given[1:])
     if given[:1] == ["run"]:
         if problem := _bring(given[1:2]):
             print(f"{problem}\n\n{HELP}", file=sys.stderr)
@@ -43,13 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     from streamlit.web import cli
 
-    cli.main(["run", str(_entrance()), *given], prog_name="dpviz")
+    cli.main(["run", str(next(each for each in ENTRANCES if each.exists())), *given], prog_name="dpviz")
     return 0
-
-
-def _entrance() -> Path:
-    """Return the app's own file."""
-    return next(each for each in ENTRANCES if each.exists())
 
 
 def _bring(given: Sequence[str]) -> str:

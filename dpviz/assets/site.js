@@ -86,31 +86,38 @@ class Site {
 
   /** What the address asks for, else what the page opens with. */
   opening() {
-    const { slider, seeds, audiences, modes, knob, mode } = this.index;
+    const { slider, control, stops, question, seeds, audiences, modes, knob, mode } = this.index;
     const found = (list, name, kept = 0) => {
       const i = list.map(String).indexOf(this.query.get(name));
       return i < 0 ? kept : i;
     };
     const wanted = Number(this.query.get(knob));
-    const stop = !slider ? 0 : wanted > 0 && this.query.has(knob)
+    const stop = !slider ? (control ? found(stops, knob, control.index) : 0) : wanted > 0 && this.query.has(knob)
       ? slider.values.reduce((best, value, i) => (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(slider.values[best] / wanted)) ? i : best), 0)
       : slider.index;
-    return { mode: found(modes, mode), seed: found(seeds, "noise_seed"), audience: found(audiences, "audience"), stop };
+    return { mode: found(modes, mode), seed: found(seeds, "noise_seed"), audience: found(audiences, "audience"), stop, asked: question !== null && !this.query.has(knob) };
   }
 
-  name({ mode, seed, audience, stop } = this.at) {
-    return `${mode}.${mode ? 0 : seed}.${audience}.${stop}`;
+  name({ mode, seed, audience, stop, asked } = this.at) {
+    return asked ? "asked" : `${mode}.${mode ? 0 : seed}.${audience}.${stop}`;
+  }
+
+  /** Files that a state needs: what many states share, what all audiences see of this one, and its own. */
+  parts(name) {
+    const [mode, seed, audience, stop] = name.split(".");
+    const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
+    return [`shared.${audience ?? 0}`, ...all, name];
   }
 
   /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
   async go(change) {
     this.at = { ...this.at, ...change };
     const name = this.name();
-    const shared = `shared.${this.at.audience}`;
-    if (this.files.ready.has(name) && this.files.ready.has(shared)) return void this.show(name);
+    const parts = this.parts(name);
+    if (parts.every((each) => this.files.ready.has(each))) return void this.show(name);
     document.documentElement.dataset.dpvizMoving = "";
     try {
-      await Promise.all([this.files.load(shared), this.files.load(name)]);
+      await Promise.all(parts.map((each) => this.files.load(each)));
       this.problem?.remove();
       if (name === this.name()) this.show(name);
     } catch {
@@ -147,6 +154,12 @@ class Site {
     if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
     for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
     for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
+    for (const button of this.main.querySelectorAll("[data-guess]")) {
+      button.addEventListener("click", () => this.answer(button.dataset.guess));
+    }
+    const range = this.main.querySelector("[data-range]");
+    if (range && this.index.control) this.offerRange(range);
+    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
     const there = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
     for (const [key, { picture }] of this.pictures) {
       if (there.has(key)) continue;
@@ -201,6 +214,31 @@ class Site {
     return group;
   }
 
+  /** The reader has guessed, or would rather be told. */
+  answer(guess) {
+    const { right, words } = this.index.question;
+    const isRight = Number(guess) === right;
+    if (guess !== "none") this.verdict = make("p", isRight ? "verdict right" : "verdict wrong", words[isRight ? 0 : 1].replace(/:$/, "."), { role: "status" });
+    this.go({ asked: false });
+  }
+
+  offerRange(place) {
+    const { label, words } = this.index.control;
+    const input = make("input", "", "", { type: "range", min: "0", max: String(words.length - 1), "aria-label": label });
+    const said = make("output", "", "");
+    const tell = () => {
+      said.textContent = words[this.at.stop];
+      input.setAttribute("aria-valuetext", words[this.at.stop]);
+    };
+    input.value = String(this.at.stop);
+    tell();
+    input.addEventListener("input", () => {
+      this.go({ stop: Number(input.value) });
+      tell();
+    });
+    place.append(make("span", "label", label), input, said);
+  }
+
   offerNoise(button) {
     button.textContent = "New noise";
     button.hidden = this.index.seeds.length < 2 || this.at.mode > 0;
@@ -219,21 +257,22 @@ class Site {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(async () => {
       const { stop } = this.at;
-      const count = this.index.slider?.values.length ?? 1;
+      const count = (this.index.slider?.values ?? this.index.control?.words ?? [0]).length;
       const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => Math.abs(a - stop) - Math.abs(b - stop));
-      const next = order.map((i) => this.name({ ...this.at, stop: i })).filter((name) => !this.files.states.has(name)).slice(0, PREFETCHED);
+      const next = order.map((i) => this.name({ ...this.at, stop: i, asked: false })).filter((name) => !this.files.states.has(name)).slice(0, PREFETCHED);
       if (!next.length) {
-        document.documentElement.dataset.dpvizAll = this.name().replace(/\d+$/, "");
+        document.documentElement.dataset.dpvizAll = this.name({ ...this.at, asked: false }).replace(/\d+$/, "");
         return;
       }
-      await Promise.all(next.map((name) => this.files.load(name).catch(() => null)));
+      await Promise.all(next.flatMap((name) => this.parts(name)).map((name) => this.files.load(name).catch(() => null)));
       this.prefetch();
     }, 60);
   }
 
   tellAddress() {
-    const { knob, slider, seeds, audiences, mode, modes } = this.index;
-    const query = new URLSearchParams(slider ? [[knob, String(slider.values[this.at.stop])]] : []);
+    const { knob, slider, control, stops, seeds, audiences, mode, modes } = this.index;
+    const value = slider ? slider.values[this.at.stop] : control ? stops[this.at.stop] : null;
+    const query = new URLSearchParams(value === null || this.at.asked ? [] : [[knob, String(value)]]);
     if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
     if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
     if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
@@ -242,7 +281,7 @@ class Site {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       try {
-        history.replaceState(null, "", `?${query}`);
+        history.replaceState(null, "", `${query.size ? `?${query}` : location.pathname}${location.hash}`);
       } catch { /* a page opened as a file has no address of its own */ }
     }, 400); // browsers refuse many changes in a row
   }

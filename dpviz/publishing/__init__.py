@@ -2,34 +2,33 @@
 
 import hashlib
 import json
-import math
+import os
 import pickle
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache, partial
-from html import escape
 from itertools import product
 from multiprocessing import get_context
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import PICTURE, module, text
 from dpviz.methods import CATALOGUE
-from dpviz.navigation import HOME
-from dpviz.publishing.plan import PagePlan, SitePlan, words_of_modes
-from dpviz.publishing.states import PageState, script, shared, state_of
+from dpviz.publishing.files import ASKED, address, write_common, write_page
+from dpviz.publishing.plan import PagePlan, SitePlan
+from dpviz.publishing.states import state_of
 from dpviz.publishing.visits import ABOVE, HIDDEN, visit
-from dpviz.publishing.written import DRAWINGS, Writer, WrittenPage
+from dpviz.publishing.written import Writer
+from dpviz.ui.server.background import background
+from dpviz.ui.server.worker import outlive_nobody
 
-_KEPT = ".states"  # below the site's folder: what is made, so that it is not made again
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-)
+_LISTED = "files.json"  # what the last run wrote into the site
 _PART = 25  # states that a process makes at a time
-_OPENS: dict[str, float] = {}  # page -> value that its slider opens with, where that is not 1
+
+
+class FolderError(ValueError):
+    """A folder that holds what this command did not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Visit:
     page: str  # of the app
     folder: str  # of the site
     tab: str
-    name: str  # mode.seed.audience.stop, by number
+    name: str  # mode.seed.audience.stop, by number; or `ASKED`
     link: tuple[tuple[str, str], ...]
 
     def key(self) -> str:
@@ -52,36 +51,67 @@ def source_digest() -> str:
     """Return a digest of the package's source, data and scripts."""
     digest = hashlib.sha256()
     for path in sorted(ASSETS.parent.rglob("*")):
-        if path.suffix in {".py", ".json", ".css", ".npz"}:
+        if path.suffix in {".py", ".json", ".css", ".npz", ".toml"}:
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def publish(folder: Path, plan: SitePlan, app: Path, *, jobs: int = 2, say: Callable[[str], None] = print) -> int:
+def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str], None] = print) -> int:
     """Write the site of a plan into `folder`; return how many states were made, the others being there already.
 
-    `app` is the app's own file, `jobs` how many processes work: 0 is this one alone. What is made is kept below the
-    folder, so that a run that was ended goes on.
+    `jobs` is how many processes work: 1 is this one alone. What is made is kept beside the folder, in one of the same
+    name with `.kept`, so that a run that was ended goes on. Pages that an earlier plan had are removed. Raises
+    FolderError where the folder holds something else.
     """
-    kept = folder / _KEPT
+    kept = kept_beside(folder)
+    listed = kept / _LISTED
+    if not listed.exists() and folder.exists() and any(folder.iterdir()):
+        raise FolderError(f"The folder {folder} holds other files. Name an empty or a new folder, or empty this one.")
     kept.mkdir(parents=True, exist_ok=True)
-    visits = {page.folder: list(_visits(page, app)) for page in plan.pages}
+    earlier = json.loads(listed.read_text("utf-8")) if listed.exists() else []
+    listed.write_text(json.dumps(earlier), "utf-8")
+    visits = {page.folder: list(_visits(page)) for page in plan.pages}
     missing = [
         lacking
         for page in plan.pages
         for lacking in _parted([each for each in visits[page.folder] if not (kept / each.key()).exists()], page)
     ]
-    _make(missing, kept, app, plan.folders, jobs, say)
+    _make(missing, kept, plan.folders, jobs, say)
+    _remove(folder, earlier)
     for page in plan.pages:
-        _write_page(folder, page, visits[page.folder], kept, plan)
-    _write_common(folder)
+        made = {each.name: pickle.loads((kept / each.key()).read_bytes()) for each in visits[page.folder]}
+        write_page(folder, page, made, plan)
+    write_common(folder)
+    written = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    listed.write_text(json.dumps(written), "utf-8")
+    wanted = {each.key() for some in visits.values() for each in some} | {_LISTED}
+    for path in kept.iterdir():
+        if path.name not in wanted:
+            path.unlink()
     return sum(map(len, missing))
 
 
-def _visits(page: PagePlan, app: Path) -> Iterator[Visit]:
+def kept_beside(folder: Path) -> Path:
+    """Return where states are kept: beside the site, so that who copies the site copies nothing else."""
+    whole = folder.resolve()
+    return whole.with_name(f"{whole.name}.kept")
+
+
+def _remove(folder: Path, names: Sequence[str]) -> None:
+    """Remove files of an earlier run, and the folders that they leave empty."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    for path in sorted((each for each in folder.rglob("*") if each.is_dir()), reverse=True):
+        if not any(path.iterdir()):
+            path.rmdir()
+
+
+def _visits(page: PagePlan) -> Iterator[Visit]:
     """Yield a page's states; baselines and other modes than the first have the first seed alone."""
-    stops = page.stops or (_stops(page, app) if page.knob else (0.0,))
+    stops = page.stops or (_stops(page) if page.knob else ("",))
     fixed = {**page.link, "hide": HIDDEN if page.tab else ABOVE}
+    if page.asks:
+        yield Visit(page.page, page.folder, page.tab, ASKED, tuple(sorted(fixed.items())))
     for (m, mode), (s, seed), (a, audience) in product(
         enumerate(page.modes or ("",)), enumerate(page.seeds or (None,)), enumerate(page.audiences)
     ):
@@ -91,16 +121,17 @@ def _visits(page: PagePlan, app: Path) -> Iterator[Visit]:
         link |= {} if seed is None else {"noise_seed": str(seed)}
         link |= {page.mode: mode} if mode else {}
         for i, stop in enumerate(stops):
-            link |= {page.knob: f"{stop:g}"} if page.knob else {}
+            link |= {page.knob: stop} if page.knob else {}
             yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())))
 
 
-def _stops(page: PagePlan, app: Path) -> tuple[float, ...]:
+def _stops(page: PagePlan) -> tuple[str, ...]:
     """Return all values of a page's slider; what it shows need not be ready."""
-    slider = Writer(lambda _: None).write(visit(app, page.page, {**page.link, "hide": ABOVE}, wait=False)).slider
+    opened = {**page.link, "hide": ABOVE, **({page.knob: "1"} if page.asks else {})}
+    slider = Writer(lambda *_: None).write(visit(page.page, opened, wait=False)).slider
     if slider is None:
         raise KeyError(page.knob)
-    return tuple(slider["values"])
+    return tuple(f"{value:g}" for value in slider["values"])
 
 
 def _parted(missing: list[Visit], page: PagePlan) -> Iterator[list[Visit]]:
@@ -110,127 +141,39 @@ def _parted(missing: list[Visit], page: PagePlan) -> Iterator[list[Visit]]:
 
 
 def _make(
-    missing: list[list[Visit]], kept: Path, app: Path, folders: Sequence[str], jobs: int, say: Callable[[str], None]
+    missing: list[list[Visit]], kept: Path, folders: Sequence[str], jobs: int, say: Callable[[str], None]
 ) -> None:
     """Make states in several processes, each of which opens the app again and again."""
     if not missing:
         return
-    if jobs == 0:
-        for part in missing:
-            make(part, kept, app, folders)
-        return
     done, all_of_them = 0, sum(map(len, missing))
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(make, part, kept, app, folders): len(part) for part in missing}
+    if jobs <= 1:
+        for part in missing:
+            make(part, kept, folders)
+            done += len(part)
+            say(f"{done} of {all_of_them} states made")
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
+        running = {pool.submit(make, part, kept, folders): len(part) for part in missing}
         for each in as_completed(running):
             each.result()
             done += running[each]
             say(f"{done} of {all_of_them} states made")
 
 
-def make(part: Sequence[Visit], kept: Path, app: Path, folders: Sequence[str]) -> None:
+def _end_with_parent() -> None:
+    threading.Thread(target=outlive_nobody, daemon=True).start()
+
+
+def make(part: Sequence[Visit], kept: Path, folders: Sequence[str]) -> None:
     """Make states and keep each: all of it or nothing, whenever the run ends."""
-    for wanted in part:
-        writer = Writer(partial(address, wanted.folder, folders=folders))
-        page = writer.write(visit(app, wanted.page, dict(wanted.link)), wanted.tab)
-        path = kept / wanted.key()
-        whole = path.with_suffix(".part")
-        whole.write_bytes(pickle.dumps((page, state_of(page))))
-        whole.replace(path)
-
-
-def address(here: str, there: str, folders: Sequence[str]) -> str | None:
-    """Return the way from one folder of the site to another's page, None where the site has no such page."""
-    folder = "" if there == HOME else there
-    if folder not in folders:
-        return None
-    return f"{_up(here)}{folder}/index.html" if folder else f"{_up(here)}index.html"
-
-
-def _up(folder: str) -> str:
-    return "../" * len(PurePosixPath(folder).parts)
-
-
-def _write_page(folder: Path, page: PagePlan, visits: list[Visit], kept: Path, plan: SitePlan) -> None:
-    place = folder / page.folder
-    data = place / "data"
-    shutil.rmtree(data, ignore_errors=True)
-    data.mkdir(parents=True)
-    made: dict[str, tuple[WrittenPage, PageState]] = {
-        each.name: pickle.loads((kept / each.key()).read_bytes()) for each in visits
-    }
-    for a in range(len(page.audiences)):
-        states = {name: state for name, (_, state) in made.items() if name.split(".")[2] == str(a)}
-        common = shared(states.values())
-        (data / f"shared.{a}.js").write_text(script(f"shared.{a}", None, common), "utf-8")
-        for name, state in states.items():
-            own = {key: blob for key, blob in state.blobs.items() if key not in common}
-            (data / f"{name}.js").write_text(script(name, state.directory, own), "utf-8")
-    first = made[visits[0].name][0]
-    if drawings := {name: drawn for written, _ in made.values() for name, drawn in written.drawings.items()}:
-        (place / DRAWINGS).mkdir(exist_ok=True)
-        for name, drawn in drawings.items():
-            (place / DRAWINGS / name).write_bytes(drawn)
-    words = words_of_modes(page.page, page.mode)
-    index = {
-        "slider": None if first.slider is None or not page.knob else _slider(first.slider, page),
-        "knob": page.knob,
-        "audiences": page.audiences,
-        "seeds": page.seeds,
-        "mode": page.mode,
-        "modes": page.modes,
-        "modeWords": [words[each] for each in page.modes],
-        "switches": first.switches,
-    }
-    (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
-    (place / "index.html").write_text(_html(page, plan, first), "utf-8")
-
-
-def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
-    """Return the app's slider with the stops that the site has."""
-    values = slider["values"]
-    kept = [i for i, value in enumerate(values) if not page.stops or value in page.stops]
-    lists = ("values", "texts", "notes", "spoken")
-    fields = {name: [slider[name][i] for i in kept] if slider[name] else [] for name in lists}
-    wanted = _OPENS.get(page.page, 1.0)
-    opens = min(range(len(kept)), key=lambda i: abs(math.log(values[kept[i]] / wanted)))
-    marks = [{**mark, "index": kept.index(mark["index"])} for mark in slider["marks"] if mark["index"] in kept]
-    return {**slider, **fields, "marks": marks, "index": opens, "move": None}
-
-
-def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
-    up = _up(page.folder)
-    main = [each for each in plan.pages if not each.above]
-    more = [each for each in plan.pages if each.above and page.folder in (each.above, each.folder)]
-    body = first.frame
-    for i, leaf in enumerate(first.leaves):
-        body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
-    below = f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
-    title = page.title if page.folder else "dpviz"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
-        f'<script src="{up}dpviz.js" defer></script><script src="data/index.js" defer></script></head>'
-        f'<body><a class="skip" href="#stage">Skip to main content</a>'
-        f'<nav aria-label="Pages">{_links(main, page, plan)}</nav>'
-        f'<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
-    )
-
-
-def _links(shown: Iterable[PagePlan], page: PagePlan, plan: SitePlan) -> str:
-    return "".join(
-        f'<a href="{address(page.folder, each.folder or HOME, plan.folders)}"'
-        f"{' aria-current=page' if each is page else ''}>{escape(each.title)}</a>"
-        for each in shown
-    )
-
-
-def _write_common(folder: Path) -> None:
-    sheets = json.dumps({"picture": text("picture.css"), "slider": text("slider.css")})
-    bundle = module("site", *PICTURE, "slider", "picture").replace("\nexport ", "\n")
-    whole = f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
-    (folder / "dpviz.js").write_text(whole, "utf-8")
-    (folder / "site.css").write_text(text("site.css") + text("style.css"), "utf-8")
-    shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
+    try:
+        for wanted in part:
+            writer = Writer(partial(address, wanted.folder, folders=folders), frozenset(dict(wanted.link)))
+            page = writer.write(visit(wanted.page, dict(wanted.link)), wanted.tab)
+            path = kept / wanted.key()
+            whole = path.with_suffix(f".{os.getpid()}")
+            whole.write_bytes(pickle.dumps((page, state_of(page))))
+            whole.replace(path)
+    finally:
+        background().close()  # a process that has one of its own would wait for it at its end, for ever

@@ -9,7 +9,7 @@ from pathlib import Path
 MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 
 
-def main(arguments: Sequence[str], app: Path) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Write a site as the arguments say; return 0, or 2 where something is wrong with them."""
     parser = argparse.ArgumentParser(prog="dpviz publish", description="Write the app's pages as a static web site.")
     parser.add_argument("folder", type=Path, help="where the site is written; a second run makes only what changed")
@@ -17,16 +17,16 @@ def main(arguments: Sequence[str], app: Path) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     given = parser.parse_args(arguments)
     try:
-        from dpviz.publishing import publish
+        from dpviz.publishing import FolderError, publish
         from dpviz.publishing.plan import PlanError, default_plan, read_plan
     except ModuleNotFoundError as error:
         print(f"{MISSING} ({error})", file=sys.stderr)
         return 2
     try:
         plan = read_plan(given.config) if given.config else default_plan()
-    except PlanError as error:
+        made = publish(given.folder, plan, jobs=given.jobs)
+    except (PlanError, FolderError) as error:
         print(error, file=sys.stderr)
         return 2
-    made = publish(given.folder, plan, app, jobs=max(1, given.jobs))
     print(f"{made} states made. Open {given.folder / 'index.html'}, or serve the folder.")
     return 0

@@ -10,6 +10,8 @@ from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.tools import pages
+from dpviz.tools.learn.page import PAGE as LEARN
+from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE
 from dpviz.ui.home import EPSILON as HOME_EPSILON
 from dpviz.ui.reading import CHOICE as READ
 
@@ -21,8 +23,9 @@ _SEEDS = (112, 113)  # the app's own, and what its button "New noise" takes next
 _SHOWN_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
 MOST_SEEDS = 20
 TABS = ("tab", "below", "under")  # knobs of what stands under a method's picture: each page has one of them
+COURSE, GLOSSARY = "learn", "glossary"  # pages
 BUDGET = "epsilon"  # the knob of a method's slider
-ACROSS_KNOBS = ("compare_at", "audit_epsilon")  # those of the tools' sliders
+ACROSS_KNOBS = {"compare": "compare_at", "audit": "audit_epsilon"}  # tools with results, and their sliders' knobs
 
 
 class PlanError(ValueError):
@@ -37,19 +40,18 @@ class PagePlan:
     page: str  # of the app
     title: str
     link: Mapping[str, str] = field(default_factory=dict)  # knobs that stay as they are
-    records_public: bool = True  # whether the curator's view may be published
+    audiences: tuple[str, ...] = AUDIENCES  # who may look; the first is the one that the page opens with
     mode: str = ""  # the knob that chooses among modes and baselines; "": none
     modes: tuple[str, ...] = ()  # its values; the first is the one that the page opens with
     seeds: tuple[int, ...] = ()  # of the noise
     knob: str = ""  # that the slider moves; "": there is none
-    stops: tuple[float, ...] = ()  # of the slider; () takes all that the app has
+    stops: tuple[str, ...] = ()  # of the slider, as a link has them; () takes all that the app has
+    words: tuple[str, ...] = ()  # of the stops, where the control is no slider for ε
+    label: str = ""  # of that control
+    opens: str = "1"  # the stop that the page opens with
+    asks: bool = False  # whether the page opens with a question, and its control is there once that is answered
     tab: str = ""  # the tab that is shown alone; "": the page above its tabs
     above: str = ""  # folder of the page that this one belongs to
-
-    @property
-    def audiences(self) -> tuple[str, ...]:
-        """Who may look; the first is the one that the page opens with."""
-        return AUDIENCES if self.records_public else AUDIENCES[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +72,49 @@ def default_plan() -> SitePlan:
 
 
 def _plan(tables: Mapping[str, Any], *, home: bool) -> SitePlan:
-    first = [PagePlan("", HOME, "Home", knob=HOME_EPSILON.name)] if home else []
     own = [page for name, table in tables.items() for page in _pages(name, table)]
-    return SitePlan((*first, *own, *(_across() if home else ())))
+    if not home:
+        return SitePlan(tuple(own))
+    # All records of these pages are synthetic, and home has no switch.
+    first = PagePlan("", HOME, "Home", audiences=AUDIENCES[:1], knob=HOME_EPSILON.name)
+    return SitePlan((first, *_chapters(), *own, *_across()))
+
+
+def _chapters() -> Iterator[PagePlan]:
+    """Yield the course: its first chapter where the course begins, and the others below it."""
+    for at, chapter in enumerate(CHAPTERS.values()):
+        knob = chapter.control
+        if knob.kind == "choice":
+            stops, words = zip(*knob.choices, strict=True)
+        elif knob.kind == "int":
+            stops = words = tuple(str(each) for each in range(int(knob.low), int(knob.high) + 1))
+        else:
+            stops, words = (), ()
+        folder = COURSE if not at else f"{COURSE}/{chapter.name}"
+        yield PagePlan(
+            folder,
+            COURSE,
+            chapter.title if at else LEARN.title,
+            {CHAPTER.name: chapter.name},
+            AUDIENCES[:1],
+            knob=knob.name,
+            stops=stops,
+            words=words,
+            label=knob.label,
+            opens=knob.format(knob.default),
+            asks=True,
+            above=COURSE if at else "",
+        )
+    yield PagePlan(f"{COURSE}/{END}", COURSE, END_TITLE, {CHAPTER.name: END}, AUDIENCES[:1], above=COURSE)
 
 
 def _across() -> Iterator[PagePlan]:
-    """Yield Compare's and Audit's pages with their standard results."""
-    for name, page in pages().items():
-        knob = next(each.name for each in page.knobs if each.name in ACROSS_KNOBS)
+    """Yield Compare's and Audit's pages with their standard results, and the glossary."""
+    for name, knob in ACROSS_KNOBS.items():
         # Each ε of an audit is hundreds of runs of its own: what it opens with is the standard result.
-        stops = (1.0,) if name == "audit" else ()
-        yield PagePlan(name, name, page.title, knob=knob, stops=stops)
+        stops = ("1",) if name == "audit" else ()
+        yield PagePlan(name, name, pages()[name].title, knob=knob, stops=stops)
+    yield PagePlan(GLOSSARY, GLOSSARY, pages()[GLOSSARY].title, audiences=AUDIENCES[:1])
 
 
 def read_plan(path: Path) -> SitePlan:
@@ -131,13 +164,13 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     if not isinstance(public, bool):
         raise PlanError(f"[{name}] had records_public {public!r}, but it must be true or false.")
     method = CATALOGUE[name]
-    page = PagePlan(name, name, method.title, link, public, knob, modes, tuple(seeds), BUDGET, tuple(map(float, stops)))
-    yield page
+    audiences = AUDIENCES if public else AUDIENCES[1:]
+    asked = tuple(f"{each:g}" for each in stops)
+    yield PagePlan(name, name, method.title, link, audiences, knob, modes, tuple(seeds), BUDGET, asked)
     if method.reading is not None:
+        read = {**link, **dict.fromkeys(TABS, READ[0])}
         title = f"{READ[1]}: {method.title}"
-        yield PagePlan(
-            f"{name}/{READ[0]}", name, title, {**link, **dict.fromkeys(TABS, READ[0])}, public, tab=READ[1], above=name
-        )
+        yield PagePlan(f"{name}/{READ[0]}", name, title, read, audiences, tab=READ[1], above=name)
 
 
 def words_of_modes(name: str, knob: str) -> dict[str, str]:
@@ -147,3 +180,9 @@ def words_of_modes(name: str, knob: str) -> dict[str, str]:
     method = CATALOGUE[name]
     own = () if method.page is None else method.page().knobs
     return dict(next(each for each in (*own, *knobs(method.Params)) if each.name == knob).choices)
+
+
+def right(page: PagePlan) -> int:
+    """Return which answer to a chapter's question is the right one."""
+    chapter = CHAPTERS[page.link[CHAPTER.name]]
+    return chapter.question.right(chapter.question.measure())

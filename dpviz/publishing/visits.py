@@ -3,15 +3,19 @@
 import json
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.ui import home, state
 from dpviz.ui.epsilon import wanted_key
 
+_SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server; a clone and an installed package have it
 _SECONDS = 600  # for one page, with the work that it asks for
 _EVERY = 0.5  # s
 HIDDEN = "navigation,sidebar,tour,export,share,draw,upload"  # what a page without a server has not
@@ -22,18 +26,19 @@ class VisitError(RuntimeError):
     """A page of the app that could not be drawn."""
 
 
-def visit(app: Path, page: str, link: Mapping[str, str], *, wait: bool = True) -> Any:
+def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Any:
     """Return the main part of a page in the state that its link names; `wait` for all work that it asks for.
 
     Raises VisitError where the app fails, or its work takes longer than ten minutes.
     """
-    opened = AppTest.from_file(str(app), default_timeout=_SECONDS)
+    opened = AppTest.from_file(str(_SCRIPT), default_timeout=_SECONDS)
+    opened._bidi_component_manager = _components()
     if page == HOME:  # a link with a query leads to a story, so that its slider is moved as a preset moves it
         key = state.widget_key(home.EPSILON.name)
         opened.session_state[wanted_key(key)] = float(link.get(home.EPSILON.name, str(home.EPSILON.default)))
     else:
         opened.query_params.update(dict(link))
-        opened.switch_page(f"pages/{page}.py")
+        opened._page_hash = calc_hash(page)  # `switch_page` takes files only, which an installed package has not
     end = time.monotonic() + _SECONDS
     while True:
         opened.run()
@@ -44,6 +49,14 @@ def visit(app: Path, page: str, link: Mapping[str, str], *, wait: bool = True) -
         if time.monotonic() > end:
             raise VisitError(f"The work for the page {page} with {dict(link)} took longer than {_SECONDS} s.")
         time.sleep(_EVERY)
+
+
+@cache
+def _components() -> BidiComponentManager:
+    """Return what knows the app's components: searching all installed packages for them takes longer than a state."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
 
 
 def _is_waiting(block: Any) -> bool:

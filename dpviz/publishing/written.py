@@ -6,8 +6,9 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
+from html import escape, unescape
 from typing import Any
+from urllib.parse import unquote
 
 from latex2mathml.converter import convert as mathml
 from markdown_it import MarkdownIt
@@ -21,10 +22,11 @@ _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
 _SMALL = re.compile(r":small\[(.*?)\]")
 _COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
-_DRAWING = re.compile(r'src="data:image/svg\+xml;base64,([\w+/=]+)"')
+_DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"')
 DRAWINGS = "drawings"
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
+_GUESS = "guess:"  # before the number of an answer to a chapter's question
 SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site has, too
 
 
@@ -50,11 +52,16 @@ class WrittenPage:
 
 
 class Writer:
-    """Writes one page; `link` returns the address of another page of the site, None for one that is not there."""
+    """Writes one page.
 
-    def __init__(self, link: Callable[[str], str | None]) -> None:
+    `link` returns the address of another page of the site, from its name and query; None for one that is not there.
+    `knobs` are those of the page's own link.
+    """
+
+    def __init__(self, link: Callable[[str, str], str | None], knobs: frozenset[str] = frozenset()) -> None:
         """Begin an empty page."""
         self.link = link
+        self.knobs = knobs
         self.page = WrittenPage()
 
     def write(self, main: Any, tab: str = "") -> WrittenPage:
@@ -90,7 +97,7 @@ class Writer:
     def _element(self, element: Any) -> str:
         kind, proto = element.type, element.proto
         if kind == "html":
-            return self._leaf(_STYLE.sub("", proto.body))
+            return self._leaf(self._linked(_STYLE.sub("", proto.body)))
         if kind in ("caption", "markdown"):
             return self._leaf(f'<div class="{kind}">{self._linked(rendered(proto.body))}</div>')
         if kind in _HEADINGS:
@@ -103,10 +110,18 @@ class Writer:
             return self._page_link(proto)
         if kind == "bidi_component":
             return self._component(proto)
-        if kind in ("button_group", "selectbox"):
+        if kind in ("button_group", "selectbox", "slider"):
             return self._switch(proto)
-        if kind == "button" and proto.label == "New noise":
+        return self._button(proto) if kind == "button" else ""
+
+    def _button(self, proto: Any) -> str:
+        """Write the two kinds of button that a page without a server can serve: new noise, and a guess."""
+        found = _KEY.match(proto.id)
+        if proto.label == "New noise":
             return '<button type="button" class="button" data-again></button>'
+        if found and found[1].startswith(_GUESS):
+            guess = found[1].removeprefix(_GUESS)
+            return f'<button type="button" class="button" data-guess="{escape(guess)}">{escape(proto.label)}</button>'
         return ""
 
     def _leaf(self, html: str) -> str:
@@ -117,13 +132,13 @@ class Writer:
 
     def _drawing(self, found: re.Match[str]) -> str:
         """Keep a drawing that stands in a page as text in a file of its own."""
-        data = b64decode(found[1])
+        data = b64decode(found[1]) if found[1] else unquote(unescape(found[2])).encode()
         name = f"{hashlib.sha256(data).hexdigest()[:16]}.svg"
         self.page.drawings[name] = data
-        return f'src="{DRAWINGS}/{name}"'
+        return f'src="{DRAWINGS}/{name}" loading="lazy"'
 
     def _page_link(self, proto: Any) -> str:
-        address = self.link(proto.page)
+        address = self.link(proto.page, "")
         words = _MARKDOWN.renderInline(proto.label)
         return "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
 
@@ -131,10 +146,10 @@ class Writer:
         """Lead links to the app's pages to the site's; what is not there stays as words."""
 
         def led(found: re.Match[str]) -> str:
-            address = self.link(found[1])
-            return 'class="absent"' if address is None else f'href="{address}{found[2] or ""}"'
+            address = self.link(found[1], unescape(found[2] or ""))
+            return 'class="absent"' if address is None else f'href="{escape(address)}"'
 
-        return _PAGE_LINK.sub(led, html)
+        return _PAGE_LINK.sub(led, html).replace('href="?term=', 'href="#')
 
     def _component(self, proto: Any) -> str:
         found = _KEY.match(proto.id)
@@ -155,7 +170,7 @@ class Writer:
         found = _KEY.match(proto.id)
         name = found[1].removeprefix("knob:") if found else ""
         if name not in SWITCHES:
-            return ""
+            return '<div class="range" data-range></div>' if name in self.knobs else ""
         choices = [getattr(each, "content", each) for each in proto.options]
         self.page.switches[name] = {"label": proto.label, "words": choices}
         return f'<div class="switch" data-switch="{name}"></div>'

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from dpviz.publishing.visits import ABOVE, visit
-from tests.publishing.conftest import ROOT, made
+from tests.publishing.conftest import made
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def said(epsilon: str, audience: str) -> list[str]:
             elif each.type == "html":
                 found.append(each.proto.body)
 
-    walk(visit(ROOT / "app.py", "dpm", link))
+    walk(visit("dpm", link))
     return found
 
 

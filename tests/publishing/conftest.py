@@ -7,7 +7,6 @@ import pytest
 from dpviz.publishing import publish
 from dpviz.publishing.plan import read_plan
 
-ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
 home = false
 [dpm]
@@ -23,7 +22,7 @@ def made(folder: Path, *, public: bool) -> Path:
     plan = folder / "plan.toml"
     plan.write_text(PLAN.format(public=str(public).lower()), "utf-8")
     site = folder / "site"
-    publish(site, read_plan(plan), ROOT / "app.py", jobs=0)
+    publish(site, read_plan(plan))
     return site
 
 

@@ -3,26 +3,30 @@
 import base64
 import gzip
 import re
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpviz.data import load
-from dpviz.publishing import publish, source_digest
-from dpviz.publishing.plan import PlanError, default_plan, read_plan
+from dpviz.methods import CATALOGUE
+from dpviz.publishing import FolderError, kept_beside, publish, source_digest
+from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.publishing.written import rendered
-from tests.publishing.conftest import ROOT
+from dpviz.tools.learn.story import CHAPTERS, END
 
 DATA = re.compile(r"dpvizData\(\"[^\"]*\", '([^']*)'\)")
 FIRST_PICTURE = 300_000  # bytes, before any compression by a server
-PER_STATE = 5_000_000 // (33 * 5)  # bytes, of a page with 33 stops, four modes and two seeds, in both views
 
 
 def contents(site: Path) -> bytes:
     """Return all bytes that a reader can get, as they are and unpacked."""
     found = []
-    for path in sorted(each for each in site.rglob("*") if each.is_file() and ".states" not in each.parts):
+    for path in sorted(each for each in site.rglob("*") if each.is_file()):
         found.append(path.read_bytes())
         found += [gzip.decompress(base64.b64decode(text)) for text in DATA.findall(path.read_text("utf-8", "replace"))]
     return b"\n".join(found)
@@ -46,11 +50,11 @@ def test_without_public_records_no_byte_of_the_curators_is_in_any_file(public: P
 def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> None:
     plan = whole.parent / "plan.toml"
     before = {path: path.read_bytes() for path in whole.rglob("*.js")}
-    assert publish(whole, read_plan(plan), ROOT / "app.py", jobs=0) == 0
+    assert publish(whole, read_plan(plan)) == 0
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
-    (kept, *_) = sorted((whole / ".states").iterdir())
-    kept.unlink()  # as if the run had been ended there
-    assert publish(whole, read_plan(plan), ROOT / "app.py", jobs=0) == 1
+    (state, *_) = sorted(each for each in kept_beside(whole).iterdir() if not each.suffix)
+    state.unlink()  # as if the run had been ended there
+    assert publish(whole, read_plan(plan)) == 1
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
     assert len(source_digest()) == 64
 
@@ -58,10 +62,8 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
 def test_pages_are_small(whole: Path) -> None:
     data = whole / "dpm" / "data"
     first = [whole / "dpm" / "index.html", whole / "site.css", whole / "dpviz.js", data / "index.js"]
-    first += [data / "shared.0.js", data / "0.0.0.0.js"]
+    first += [data / "shared.0.js", data / "0.0.all.0.js", data / "0.0.0.0.js"]
     assert sum(path.stat().st_size for path in first) < FIRST_PICTURE
-    states = [path.stat().st_size for path in data.glob("0.*.js")]
-    assert sum(states) < PER_STATE * len(states) / 2
 
 
 def test_markdown_is_written_as_the_app_shows_it() -> None:
@@ -97,4 +99,42 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
     path.write_text("[dpm]\ndata = 'moons'\n[morse]\ndata = 'moons'\nrecords_public = true", "utf-8")
     found = {page.folder: page.audiences for page in read_plan(path).pages if page.folder in ("dpm", "morse")}
     assert found == {"dpm": ("public",), "morse": ("curator", "public")}
-    assert {page.audiences for page in default_plan().pages} == {("curator", "public")}
+    plan = default_plan()
+    assert all(page.audiences == ("curator", "public") for page in plan.pages if page.page in CATALOGUE)
+    chapters = [page.link["chapter"] for page in plan.pages if page.page == "learn"]
+    assert chapters == [*CHAPTERS, END], "the course is there, in its order"
+
+
+def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:
+    mine = tmp_path / "site"
+    mine.mkdir()
+    (mine / "index.html").write_text("mine", "utf-8")
+    plan = read_plan(whole.parent / "plan.toml")
+    with pytest.raises(FolderError, match="holds other files"):
+        publish(mine, plan)
+    copy = tmp_path / "copy"
+    shutil.copytree(whole, copy)
+    shutil.copytree(kept_beside(whole), kept_beside(copy))
+    (copy / "note.txt").write_text("mine", "utf-8")
+    assert publish(copy, SitePlan(plan.pages[:1])) == 0
+    assert sorted(each.name for each in (copy / "dpm").iterdir()) == ["data", "drawings", "index.html"], "no `read`"
+    assert (copy / "note.txt").exists()
+    assert len(list(kept_beside(copy).iterdir())) < len(list(kept_beside(whole).iterdir()))
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
+    command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
+    command += ["--config", str(whole.parent / "plan.toml")]
+    kept = kept_beside(tmp_path / "site")
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120
+    while not any(not each.suffix for each in kept.glob("*")) and time.monotonic() < end:
+        time.sleep(0.005)
+    run.kill()
+    run.wait()
+    there = [each for each in kept.iterdir() if not each.suffix]
+    assert there, "it was killed with some of its states made"
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    n_states = len(list(kept_beside(whole).iterdir())) - 1
+    assert int(re.findall(r"(\d+) states made\. Open", done.stdout)[0]) <= n_states - len(there)
+    assert contents(tmp_path / "site") == contents(whole)
