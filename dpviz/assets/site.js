@@ -139,6 +139,7 @@ class Site {
       if (!fresh && key === this.shown.leaves[i]) return;
       this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
     });
+    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
     for (const told of state.pictures) this.draw(told);
     this.shown = state;
     delete document.documentElement.dataset.dpvizMoving;
@@ -159,7 +160,6 @@ class Site {
     }
     const range = this.main.querySelector("[data-range]");
     if (range && this.index.control) this.offerRange(range);
-    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
     const there = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
     for (const [key, { picture }] of this.pictures) {
       if (there.has(key)) continue;

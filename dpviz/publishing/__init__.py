@@ -27,7 +27,7 @@ _LISTED = "files.json"  # what the last run wrote into the site
 _PART = 25  # states that a process makes at a time
 
 
-class FolderError(ValueError):
+class SiteFolderError(ValueError):
     """A folder that holds what this command did not write."""
 
 
@@ -61,12 +61,12 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
 
     `jobs` is how many processes work: 1 is this one alone. What is made is kept beside the folder, in one of the same
     name with `.kept`, so that a run that was ended goes on. Pages that an earlier plan had are removed. Raises
-    FolderError where the folder holds something else.
+    SiteFolderError where the folder holds something else.
     """
     kept = kept_beside(folder)
     listed = kept / _LISTED
     if not listed.exists() and folder.exists() and any(folder.iterdir()):
-        raise FolderError(f"The folder {folder} holds other files. Name an empty or a new folder, or empty this one.")
+        raise SiteFolderError(f"The folder {folder} holds other files. Name a new folder, or empty this one.")
     kept.mkdir(parents=True, exist_ok=True)
     earlier = json.loads(listed.read_text("utf-8")) if listed.exists() else []
     listed.write_text(json.dumps(earlier), "utf-8")

@@ -17,7 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     given = parser.parse_args(arguments)
     try:
-        from dpviz.publishing import FolderError, publish
+        from dpviz.publishing import SiteFolderError, publish
         from dpviz.publishing.plan import PlanError, default_plan, read_plan
     except ModuleNotFoundError as error:
         print(f"{MISSING} ({error})", file=sys.stderr)
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         plan = read_plan(given.config) if given.config else default_plan()
         made = publish(given.folder, plan, jobs=given.jobs)
-    except (PlanError, FolderError) as error:
+    except (PlanError, SiteFolderError) as error:
         print(error, file=sys.stderr)
         return 2
     print(f"{made} states made. Open {given.folder / 'index.html'}, or serve the folder.")

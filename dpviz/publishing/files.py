@@ -120,14 +120,14 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
     main = [each for each in plan.pages if not each.above]
     top = page.above or page.folder
     more = [each for each in plan.pages if top in (each.above, each.folder)]
-    more = more if len(more) > 1 else []
+    more = more if top and len(more) > 1 else []
     body = first.frame
     for i, leaf in enumerate(first.leaves):
         if leaf.startswith(_MEANINGS):  # which nobody sees before the script is there
             continue
         body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
-    follows = next((each for before, each in pairwise(more) if before is page), None)
-    below = f'<p class="next">Next: {_links([follows], page, plan)}</p>' if follows else ""
+    follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
+    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page, plan)}</nav>' if follows else ""
     below += f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
     title = page.title if page.folder else "dpviz"
     return (

@@ -14,7 +14,7 @@ import pytest
 
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
-from dpviz.publishing import FolderError, kept_beside, publish, source_digest
+from dpviz.publishing import SiteFolderError, kept_beside, publish, source_digest
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.publishing.written import rendered
 from dpviz.tools.learn.story import CHAPTERS, END
@@ -110,7 +110,7 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
     mine.mkdir()
     (mine / "index.html").write_text("mine", "utf-8")
     plan = read_plan(whole.parent / "plan.toml")
-    with pytest.raises(FolderError, match="holds other files"):
+    with pytest.raises(SiteFolderError, match="holds other files"):
         publish(mine, plan)
     copy = tmp_path / "copy"
     shutil.copytree(whole, copy)
