@@ -13,6 +13,7 @@ dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
 dpviz --replicas 2          serve it in two processes behind one address, for more readers; a reader stays at one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
+dpviz publish FOLDER        write the app's pages as a web site without a server; `--config FILE` says which
 dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
 dpviz --version             print the version"""
 HERE = Path(__file__).resolve().parent
@@ -26,6 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from dpviz.experiments import __main__ as experiments  # loads everything, which no other command waits for
 
         return experiments.main(given[1:])
+    if given[:1] == ["publish"]:
+        from dpviz.publishing import command
+
+        return command.main(given[1:])
     if given[:1] == ["run"]:
         if problem := _bring(given[1:2]):
             print(f"{problem}\n\n{HELP}", file=sys.stderr)

@@ -19,7 +19,7 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".dpviz-requirements"
 REQUIREMENTS = (
     ROOT / "requirements.txt",
-    *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt")),
+    *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt", "publish.txt")),
 )
 REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

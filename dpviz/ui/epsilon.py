@@ -55,7 +55,7 @@ def epsilon_slider(
         raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
     sent = _sent(st.session_state.get(key), len(choices))
     memory = _answer(st.session_state.get(_memory_key(key)), nearest(choices, value), sent)
-    wanted = st.session_state.pop(_wanted_key(key), None)
+    wanted = st.session_state.pop(wanted_key(key), None)
     if wanted is not None:
         memory = _Memory(memory.start, nearest(choices, wanted), None if sent is None else sent[1])
     st.session_state[_memory_key(key)] = memory
@@ -92,7 +92,7 @@ def _spoken(label: str, choice: float, note: str) -> str:
 
 def set_epsilon(key: str, value: float) -> None:
     """Move the slider of that key when it is drawn next, as a preset or a reset does."""
-    st.session_state[_wanted_key(key)] = value
+    st.session_state[wanted_key(key)] = value
 
 
 def last_move(key: str) -> float | None:
@@ -135,7 +135,8 @@ def _memory_key(key: str) -> str:
     return f"{key}:answer"
 
 
-def _wanted_key(key: str) -> str:
+def wanted_key(key: str) -> str:
+    """Return where in the session's state it stands that the slider shall move."""
     return f"{key}:wanted"
 
 

@@ -152,7 +152,7 @@ def test_every_widget_can_be_moved(open_page, name, mode):
 def test_the_privacy_slider_moves_the_picture(open_page, name):
     page = open_page(name)
     before, budget = page.hash, page.query["epsilon"]
-    page.app.session_state[epsilon._wanted_key(state.widget_key("epsilon"))] = 5.0
+    page.app.session_state[epsilon.wanted_key(state.widget_key("epsilon"))] = 5.0
     page.run()
     assert (budget, page.query["epsilon"]) == ("1.0", "5.0")
     assert page.hash != before

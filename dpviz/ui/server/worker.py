@@ -68,7 +68,7 @@ def settle(moves: Connection) -> None:
     threading.Thread(target=_pause.listen, args=(moves,), daemon=True).start()
     if os.name == "posix":
         os.nice(LOWEST_PRIORITY)
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    threading.Thread(target=outlive_nobody, daemon=True).start()
 
 
 def hold(key: Hashable, points: Points, box: Box, classes: Labels | None) -> None:
@@ -96,8 +96,8 @@ def forget(held: OrderedDict[Hashable, Any]) -> None:
         held.popitem(last=False)
 
 
-def _outlive_nobody() -> None:
-    """End when the server does: one that was killed has no time to say so."""
+def outlive_nobody() -> None:
+    """End this process when the one that started it does: one that was killed has no time to say so."""
     server = parent_process()
     if server is not None:
         server.join()

@@ -1,0 +1,292 @@
+// A published page: the app's own words and pictures, state by state, from scripts beside it; no server, no request
+// outside, and the same from a file. `dpvizIndex` says what there is, `dpvizData` hands over one file of it.
+
+import { mount, housed } from "./picture.js";
+import { mountSlider } from "./slider.js";
+import { make } from "./elements.js";
+
+const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
+const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
+const decoder = new TextDecoder();
+
+/** Files of states, each asked for once; a blob is kept for all states that name it. */
+class Files {
+  constructor() {
+    this.blobs = new Map();
+    this.states = new Map(); // name -> promise of its directory
+    this.ready = new Map(); // name -> its directory
+    this.give = new Map(); // name -> takes the text of its file
+  }
+
+  load(name) {
+    if (!this.states.has(name)) this.states.set(name, this.fetch(name));
+    return this.states.get(name);
+  }
+
+  async fetch(name) {
+    const text = await new Promise((resolve, reject) => {
+      this.give.set(name, resolve);
+      const script = make("script", "", "", { src: `data/${name}.js` });
+      script.addEventListener("error", () => {
+        this.states.delete(name); // so that it can be asked for again
+        reject(new Error(`${name} could not be loaded`));
+      });
+      document.head.append(script);
+    });
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const length = new DataView(bytes.buffer).getUint32(0, true);
+    const { state, blobs } = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
+    let at = 4 + length;
+    for (const [key, size] of blobs) {
+      this.blobs.set(key, bytes.subarray(at, at + size));
+      at += size;
+    }
+    this.ready.set(name, state);
+    return state;
+  }
+
+  text(key) {
+    return decoder.decode(this.blobs.get(key));
+  }
+
+  /** A packed scene, as the app sends it. */
+  scene({ header, arrays }) {
+    const parts = [header, ...arrays].map((key) => this.blobs.get(key));
+    const packed = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      packed.set(part, at);
+      at += part.length;
+    }
+    return packed;
+  }
+}
+
+class Site {
+  constructor(index) {
+    this.index = index;
+    this.main = document.querySelector("main");
+    this.files = new Files();
+    this.pictures = new Map(); // key -> {host, picture}
+    this.shown = { frame: null, leaves: [] };
+    this.query = new URLSearchParams(location.search);
+    this.at = this.opening();
+    this.slider = make("div", "slider");
+    this.slider.addEventListener("dpviz:moving", ({ detail }) => this.go({ stop: detail.index }));
+    this.slider.addEventListener("dpviz:moved", ({ detail: [stop, move] }) => this.follow(stop, move));
+    this.control = null;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      for (const { picture } of this.pictures.values()) picture.update(null);
+    });
+    this.main.addEventListener("dpviz:step", () => this.tellAddress());
+    this.go({});
+  }
+
+  /** What the address asks for, else what the page opens with. */
+  opening() {
+    const { slider, control, stops, question, seeds, audiences, modes, knob, mode } = this.index;
+    const found = (list, name, kept = 0) => {
+      const i = list.map(String).indexOf(this.query.get(name));
+      return i < 0 ? kept : i;
+    };
+    const wanted = Number(this.query.get(knob));
+    const stop = !slider ? (control ? found(stops, knob, control.index) : 0) : wanted > 0 && this.query.has(knob)
+      ? slider.values.reduce((best, value, i) => (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(slider.values[best] / wanted)) ? i : best), 0)
+      : slider.index;
+    return { mode: found(modes, mode), seed: found(seeds, "noise_seed"), audience: found(audiences, "audience"), stop, asked: question !== null && !this.query.has(knob) };
+  }
+
+  name({ mode, seed, audience, stop, asked } = this.at) {
+    return asked ? "asked" : `${mode}.${mode ? 0 : seed}.${audience}.${stop}`;
+  }
+
+  /** Files that a state needs: what many states share, what all audiences see of this one, and its own. */
+  parts(name) {
+    const [mode, seed, audience, stop] = name.split(".");
+    const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
+    return [`shared.${audience ?? 0}`, ...all, name];
+  }
+
+  /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
+  async go(change) {
+    this.at = { ...this.at, ...change };
+    const name = this.name();
+    const parts = this.parts(name);
+    if (parts.every((each) => this.files.ready.has(each))) return void this.show(name);
+    document.documentElement.dataset.dpvizMoving = "";
+    try {
+      await Promise.all(parts.map((each) => this.files.load(each)));
+      this.problem?.remove();
+      if (name === this.name()) this.show(name);
+    } catch {
+      this.fail();
+    }
+  }
+
+  fail() {
+    this.problem?.remove();
+    this.problem = make("p", "problem", "This state could not be loaded. Move ε again, or reload the page.", { role: "alert" });
+    this.main.prepend(this.problem);
+  }
+
+  show(name) {
+    const state = this.files.ready.get(name);
+    const fresh = state.frame !== this.shown.frame;
+    if (fresh) this.build(state.frame);
+    state.leaves.forEach((key, i) => {
+      if (!fresh && key === this.shown.leaves[i]) return;
+      this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
+    });
+    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
+    for (const told of state.pictures) this.draw(told);
+    this.shown = state;
+    delete document.documentElement.dataset.dpvizMoving;
+    document.documentElement.dataset.dpvizState = name;
+    this.tellAddress();
+    this.prefetch();
+  }
+
+  /** Put the page's frame up, and into it what lives longer than a frame: slider, switches and pictures. */
+  build(frame) {
+    this.main.innerHTML = this.files.text(frame);
+    this.main.querySelector("[data-slider]")?.replaceWith(this.slider);
+    if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
+    for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
+    for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
+    for (const button of this.main.querySelectorAll("[data-guess]")) {
+      button.addEventListener("click", () => this.answer(button.dataset.guess));
+    }
+    const range = this.main.querySelector("[data-range]");
+    if (range && this.index.control) this.offerRange(range);
+    const there = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
+    for (const [key, { picture }] of this.pictures) {
+      if (there.has(key)) continue;
+      picture.destroy();
+      this.pictures.delete(key);
+    }
+  }
+
+  draw({ key, height, fits, named, follow, ...told }) {
+    const place = this.main.querySelector(`[data-picture="${CSS.escape(key)}"]`);
+    const known = this.pictures.get(key);
+    const options = { key, height, fits, named, follow, frame: key === "picture" ? this.linkedFrame() : null };
+    if (known) {
+      if (place !== known.host) place.replaceWith(known.host);
+      known.picture.update(this.files.scene(told), options);
+      return;
+    }
+    this.pictures.set(key, { host: place, picture: mount(housed(place, SHEETS.picture), this.files.scene(told), options) });
+  }
+
+  linkedFrame() {
+    const text = this.query.get("frame") ?? "";
+    return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
+  }
+
+  // -- Controls --
+
+  choose(place, knob) {
+    const { label, words } = this.index.switches[knob] ?? {};
+    const { audiences, modes } = this.index;
+    if (knob === "audience" && audiences.length > 1) {
+      place.append(make("span", "label", label), this.segments(words, AUDIENCES.map((each) => audiences.indexOf(each)), "audience", label));
+    } else if (knob === this.index.mode && modes.length > 1) {
+      const select = make("select", "", "", { "aria-label": label });
+      this.index.modeWords.forEach((text, i) => select.append(make("option", "", text, { value: String(i) })));
+      select.value = String(this.at.mode);
+      select.addEventListener("change", () => this.go({ mode: Number(select.value) }));
+      place.append(select);
+    }
+  }
+
+  segments(words, values, field, label) {
+    const group = make("span", "segments", "", { role: "radiogroup", "aria-label": label });
+    words.forEach((text, i) => {
+      const button = make("button", "", text, { type: "button", role: "radio", "aria-checked": String(this.at[field] === values[i]) });
+      button.addEventListener("click", () => {
+        for (const each of group.children) each.setAttribute("aria-checked", String(each === button));
+        this.go({ [field]: values[i] });
+      });
+      group.append(button);
+    });
+    return group;
+  }
+
+  /** The reader has guessed, or would rather be told. */
+  answer(guess) {
+    const { right, words } = this.index.question;
+    const isRight = Number(guess) === right;
+    if (guess !== "none") this.verdict = make("p", isRight ? "verdict right" : "verdict wrong", words[isRight ? 0 : 1].replace(/:$/, "."), { role: "status" });
+    this.go({ asked: false });
+  }
+
+  offerRange(place) {
+    const { label, words } = this.index.control;
+    const input = make("input", "", "", { type: "range", min: "0", max: String(words.length - 1), "aria-label": label });
+    const said = make("output", "", "");
+    const tell = () => {
+      said.textContent = words[this.at.stop];
+      input.setAttribute("aria-valuetext", words[this.at.stop]);
+    };
+    input.value = String(this.at.stop);
+    tell();
+    input.addEventListener("input", () => {
+      this.go({ stop: Number(input.value) });
+      tell();
+    });
+    place.append(make("span", "label", label), input, said);
+  }
+
+  offerNoise(button) {
+    button.textContent = "New noise";
+    button.hidden = this.index.seeds.length < 2 || this.at.mode > 0;
+    button.addEventListener("click", () => this.go({ seed: (this.at.seed + 1) % this.index.seeds.length }));
+  }
+
+  /** The page has followed the slider. */
+  follow(stop, move) {
+    this.control.update({ ...this.index.slider, index: stop, move });
+  }
+
+  // -- Ahead of the reader --
+
+  /** Ask for the nearest states that are not there yet, when there is nothing else to do. */
+  prefetch() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(async () => {
+      const { stop } = this.at;
+      const count = (this.index.slider?.values ?? this.index.control?.words ?? [0]).length;
+      const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => Math.abs(a - stop) - Math.abs(b - stop));
+      const next = order.map((i) => this.name({ ...this.at, stop: i, asked: false })).filter((name) => !this.files.states.has(name)).slice(0, PREFETCHED);
+      if (!next.length) {
+        document.documentElement.dataset.dpvizAll = this.name({ ...this.at, asked: false }).replace(/\d+$/, "");
+        return;
+      }
+      await Promise.all(next.flatMap((name) => this.parts(name)).map((name) => this.files.load(name).catch(() => null)));
+      this.prefetch();
+    }, 60);
+  }
+
+  tellAddress() {
+    const { knob, slider, control, stops, seeds, audiences, mode, modes } = this.index;
+    const value = slider ? slider.values[this.at.stop] : control ? stops[this.at.stop] : null;
+    const query = new URLSearchParams(value === null || this.at.asked ? [] : [[knob, String(value)]]);
+    if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
+    if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
+    if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
+    const step = this.pictures.get("picture")?.picture.chosen ?? null;
+    if (step !== null) query.set("frame", step + 1);
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      try {
+        history.replaceState(null, "", `${query.size ? `?${query}` : location.pathname}${location.hash}`);
+      } catch { /* a page opened as a file has no address of its own */ }
+    }, 400); // browsers refuse many changes in a row
+  }
+}
+
+let site = null;
+window.dpvizData = (name, text) => site.files.give.get(name)?.(text);
+window.dpvizIndex = (index) => { site = new Site(index); };

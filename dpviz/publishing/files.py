@@ -1,0 +1,170 @@
+"""The files of a site: pages with their links, and the states that a page loads."""
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.assets import PICTURE, module, text
+from dpviz.navigation import HOME
+from dpviz.publishing.plan import COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
+from dpviz.publishing.states import PageState, script, shared
+from dpviz.publishing.written import DRAWINGS, WrittenPage
+from dpviz.tools.learn.story import CHAPTER
+from dpviz.ui.lessons.panel import RIGHT, WRONG
+
+ASKED = "asked"  # the state before a question is answered
+_MEANINGS = '<div class="dpviz-meanings"'
+_SCRIPT_COMMENT = re.compile(r"^(//.*|/\*\*.*\*/)$\n", re.MULTILINE)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+)
+
+
+def address(here: str, there: str, query: str, folders: Sequence[str]) -> str | None:
+    """Return the way from one folder of the site to a page of the app, None where the site has no such page.
+
+    A chapter, and a word of the glossary, have places of their own.
+    """
+    asked = dict(parse_qsl(query.removeprefix("?")))
+    folder = "" if there == HOME else there
+    if there == COURSE and (below := f"{COURSE}/{asked.get(CHAPTER.name)}") in folders:
+        folder = below
+    if folder not in folders:
+        return None
+    place = f"{_up(here)}{folder}/index.html" if folder else f"{_up(here)}index.html"
+    if there == GLOSSARY:
+        return f"{place}#{quote(asked['term'])}" if "term" in asked else place
+    return place if there == COURSE else f"{place}{query}"
+
+
+def _up(folder: str) -> str:
+    return "../" * len(PurePosixPath(folder).parts)
+
+
+def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPage, PageState]], plan: SitePlan) -> None:
+    """Write a page: its frame with the words that it opens with, and a file for each of its states, `made` by name."""
+    place = folder / page.folder
+    data = place / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    _write_states(data, {name: state for name, (_, state) in made.items()}, len(page.audiences))
+    sample = next(written for name, (written, _) in made.items() if name != ASKED)
+    slider = None if sample.slider is None or not page.knob else _slider(sample.slider, page)
+    control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
+    opens = slider["index"] if slider else control["index"] if control else 0
+    first = made[ASKED if page.asks else f"0.0.0.{opens}"][0]
+    if drawings := {name: drawn for written, _ in made.values() for name, drawn in written.drawings.items()}:
+        (place / DRAWINGS).mkdir(exist_ok=True)
+        for name, drawn in drawings.items():
+            (place / DRAWINGS / name).write_bytes(drawn)
+    words = words_of_modes(page.page, page.mode)
+    index = {
+        "slider": slider,
+        "control": control,
+        "stops": page.stops if page.words else (),
+        "question": {"right": right(page), "words": [RIGHT, WRONG]} if page.asks else None,
+        "knob": page.knob,
+        "audiences": page.audiences,
+        "seeds": page.seeds,
+        "mode": page.mode,
+        "modes": page.modes,
+        "modeWords": [words[each] for each in page.modes],
+        "switches": sample.switches,
+    }
+    (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
+    (place / "index.html").write_text(_html(page, plan, first), "utf-8")
+
+
+def _write_states(data: Path, states: Mapping[str, PageState], n_audiences: int) -> None:
+    """Write each state's own blobs; those of many states, and those that all audiences of one state see, are apart."""
+    known: set[str] = set()
+    for a in range(n_audiences):
+        common = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
+        (data / f"shared.{a}.js").write_text(script(f"shared.{a}", None, common), "utf-8")
+        known |= common.keys()
+    for name, state in states.items():
+        own = {key: blob for key, blob in state.blobs.items() if key not in known}
+        if n_audiences > 1:
+            mode, seed, audience, stop = name.split(".")
+            views = [states[f"{mode}.{seed}.{a}.{stop}"].blobs for a in range(n_audiences)]
+            together = {key: blob for key, blob in own.items() if all(key in each for each in views)}
+            own = {key: blob for key, blob in own.items() if key not in together}
+            if audience == "0":
+                name_of_all = f"{mode}.{seed}.all.{stop}"
+                (data / f"{name_of_all}.js").write_text(script(name_of_all, None, together), "utf-8")
+        (data / f"{name}.js").write_text(script(name, state.directory, own), "utf-8")
+
+
+def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
+    """Return the app's slider with the stops that the site has."""
+    values = slider["values"]
+    kept = [i for i, value in enumerate(values) if not page.stops or f"{value:g}" in page.stops]
+    lists = ("values", "texts", "notes", "spoken")
+    fields = {name: [slider[name][i] for i in kept] if slider[name] else [] for name in lists}
+    wanted = float(page.opens)
+    opens = min(range(len(kept)), key=lambda i: abs(math.log(values[kept[i]] / wanted)))
+    marks = [{**mark, "index": kept.index(mark["index"])} for mark in slider["marks"] if mark["index"] in kept]
+    return {**slider, **fields, "marks": marks, "index": opens, "move": None}
+
+
+def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
+    up = _up(page.folder)
+    main = [each for each in plan.pages if not each.above]
+    top = page.above or page.folder
+    more = [each for each in plan.pages if top in (each.above, each.folder)]
+    more = more if top and len(more) > 1 else []
+    body = first.frame
+    for i, leaf in enumerate(first.leaves):
+        if leaf.startswith(_MEANINGS):  # which nobody sees before the script is there
+            continue
+        body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
+    follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
+    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page, plan)}</nav>' if follows else ""
+    below += f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
+    title = page.title if page.folder else "dpviz"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
+        f'<script src="{up}dpviz.js" defer></script><script src="data/index.js" defer></script></head>'
+        f'<body><a class="skip" href="#stage">Skip to main content</a>'
+        f'<nav aria-label="Pages">{_links(main, page, plan)}</nav>'
+        f'<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
+    )
+
+
+def _links(shown: Iterable[PagePlan], page: PagePlan, plan: SitePlan) -> str:
+    return "".join(
+        f'<a href="{address(page.folder, each.folder or HOME, "", plan.folders)}"'
+        f"{' aria-current=page' if each is page else ''}>{escape(each.title)}</a>"
+        for each in shown
+    )
+
+
+def write_common(folder: Path) -> None:
+    """Write what all pages share: script, style and icon."""
+    sheets = json.dumps({"picture": text("picture.css"), "slider": text("slider.css")})
+    bundle = module("site", *PICTURE, "slider", "picture").replace("\nexport ", "\n")
+    whole = f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
+    (folder / "dpviz.js").write_text(_slim(whole), "utf-8")
+    (folder / "site.css").write_text(text("site.css") + text("style.css"), "utf-8")
+    shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
+
+
+def _slim(source: str) -> str:
+    """Return a script or a style sheet without indentation, and without lines that are comments alone.
+
+    Raises ValueError where a text of several lines would change with it.
+    """
+    if any(line.count("`") % 2 for line in source.splitlines()):
+        raise ValueError("A text of several lines stands in a script of the site.")
+    return _SCRIPT_COMMENT.sub("", re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE))

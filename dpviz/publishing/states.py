@@ -1,0 +1,77 @@
+"""States of a page as files: what many of them share once, what is a state's own beside it, compressed, in scripts.
+
+A page that is opened as a file may not fetch one, but it may load a script; so the data are scripts that hold bytes as
+text. A blob is named by what it holds, so that the browser puts each state together from blobs that it has.
+"""
+
+import gzip
+import hashlib
+import itertools
+import json
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.plots import read_header
+from dpviz.publishing.written import PackedPicture, WrittenPage
+
+_NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
+SHARED_FROM = 3  # states that hold a blob before it is kept apart
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """One state: its directory, and the blobs that this names."""
+
+    directory: dict[str, Any]
+    blobs: Mapping[str, bytes]
+
+
+def state_of(page: WrittenPage) -> PageState:
+    """Take a written page apart into blobs."""
+    blobs: dict[str, bytes] = {}
+
+    def keep(data: bytes) -> str:
+        name = b64encode(hashlib.sha256(data).digest()[:_NAME_BYTES], b"-_").decode()
+        blobs[name] = data
+        return name
+
+    directory = {
+        "frame": keep(page.frame.encode()),
+        "leaves": [keep(each.encode()) for each in page.leaves],
+        "pictures": [_picture(each, keep) for each in page.pictures],
+    }
+    return PageState(directory, blobs)
+
+
+def _picture(picture: PackedPicture, keep: Any) -> dict[str, Any]:
+    """Return a picture's directory: options, its own header, and its arrays, each a blob of its own."""
+    packed = picture.packed
+    length = int.from_bytes(packed[:4], "little")
+    body = packed[4 + length :]
+    header = read_header(packed)
+    ends = sorted({array["offset"] for layer in header["layers"] for array in layer["arrays"].values()} | {len(body)})
+    arrays = [keep(body[low:high]) for low, high in itertools.pairwise(ends)]
+    own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
+    return {"key": picture.key, **own, "header": keep(packed[: 4 + length]), "arrays": arrays}
+
+
+def shared(states: Iterable[PageState]) -> dict[str, bytes]:
+    """Return the blobs that many states hold."""
+    found: dict[str, bytes] = {}
+    counts: Counter[str] = Counter()
+    for state in states:
+        counts.update(state.blobs.keys())
+        found.update(state.blobs)
+    return {name: found[name] for name, count in counts.items() if count >= SHARED_FROM}
+
+
+def script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> str:
+    """Return a script that hands blobs and a directory to the page, under a name."""
+    kept = sorted(blobs)
+    text = json.dumps({"state": directory, "blobs": [[each, len(blobs[each])] for each in kept]}, sort_keys=True)
+    data = text.encode()
+    whole = len(data).to_bytes(4, "little") + data + b"".join(blobs[each] for each in kept)
+    return f"dpvizData({json.dumps(name)}, '{b64encode(gzip.compress(whole, 9, mtime=0)).decode()}');\n"

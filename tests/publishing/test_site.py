@@ -1,0 +1,140 @@
+"""A published site: what of the records is in its files, what is made again, and how large it is."""
+
+import base64
+import gzip
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpviz.data import load
+from dpviz.methods import CATALOGUE
+from dpviz.publishing import SiteFolderError, kept_beside, publish, source_digest
+from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
+from dpviz.publishing.written import rendered
+from dpviz.tools.learn.story import CHAPTERS, END
+
+DATA = re.compile(r"dpvizData\(\"[^\"]*\", '([^']*)'\)")
+FIRST_PICTURE = 300_000  # bytes, before any compression by a server
+
+
+def contents(site: Path) -> bytes:
+    """Return all bytes that a reader can get, as they are and unpacked."""
+    found = []
+    for path in sorted(each for each in site.rglob("*") if each.is_file()):
+        found.append(path.read_bytes())
+        found += [gzip.decompress(base64.b64decode(text)) for text in DATA.findall(path.read_text("utf-8", "replace"))]
+    return b"\n".join(found)
+
+
+def exact(site: Path) -> tuple[int, int, bool]:
+    """Count records, and coordinates in digits, that stand in a site; and whether it says what only a curator knows."""
+    data = load("blobs", n=500, seed=0)
+    held = contents(site)
+    unit = data.box.to_unit(data.points)
+    rows = sum(row.astype(np.float32).tobytes() in held for row in unit)
+    digits = sum(f"{value:.5g}".encode() in held for value in data.points.ravel() if f"{value:.5g}".count(".") == 1)
+    return rows, digits, b"500 records" in held or b'"audience": "curator"' in held
+
+
+def test_without_public_records_no_byte_of_the_curators_is_in_any_file(public: Path, whole: Path) -> None:
+    assert exact(public) == (0, 0, False)
+    assert exact(whole)[::2] == (500, True), "the search finds what is there"
+
+
+def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> None:
+    plan = whole.parent / "plan.toml"
+    before = {path: path.read_bytes() for path in whole.rglob("*.js")}
+    assert publish(whole, read_plan(plan)) == 0
+    assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
+    (state, *_) = sorted(each for each in kept_beside(whole).iterdir() if not each.suffix)
+    state.unlink()  # as if the run had been ended there
+    assert publish(whole, read_plan(plan)) == 1
+    assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
+    assert len(source_digest()) == 64
+
+
+def test_pages_are_small(whole: Path) -> None:
+    data = whole / "dpm" / "data"
+    first = [whole / "dpm" / "index.html", whole / "site.css", whole / "dpviz.js", data / "index.js"]
+    first += [data / "shared.0.js", data / "0.0.all.0.js", data / "0.0.0.0.js"]
+    assert sum(path.stat().st_size for path in first) < FIRST_PICTURE
+
+
+def test_markdown_is_written_as_the_app_shows_it() -> None:
+    assert rendered("a **b** and $x$").count("<math") == 1
+    assert rendered(":small[where] costs \\$5") == "<p><small>where</small> costs $5</p>\n"
+    assert '<span class="red"><strong>No</strong></span>' in rendered(":red[**No**]")
+    assert "<b>" not in rendered("<b>no</b>")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[dmp]", "names 'dmp'"),
+        ("home = 1", "home was 1"),
+        ("", "names no page"),
+        ("[dpm]\nstops = [0]", "stops"),
+        ("[dpm]\nseeds = []", "seeds"),
+        ("[dpm]\nmodes = ['best']", "modes"),
+        ("[dpm]\nsecret = true", "'secret'"),
+        ("[dpm", "could not be read"),
+        ("[dpm]\nrecords_public = 'yes'", "records_public"),
+    ],
+)
+def test_a_wrong_plan_says_what_was_given_and_what_is_allowed(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(PlanError, match=re.escape(said)):
+        read_plan(path)
+
+
+def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text("[dpm]\ndata = 'moons'\n[morse]\ndata = 'moons'\nrecords_public = true", "utf-8")
+    found = {page.folder: page.audiences for page in read_plan(path).pages if page.folder in ("dpm", "morse")}
+    assert found == {"dpm": ("public",), "morse": ("curator", "public")}
+    plan = default_plan()
+    assert all(page.audiences == ("curator", "public") for page in plan.pages if page.page in CATALOGUE)
+    chapters = [page.link["chapter"] for page in plan.pages if page.page == "learn"]
+    assert chapters == [*CHAPTERS, END], "the course is there, in its order"
+
+
+def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:
+    mine = tmp_path / "site"
+    mine.mkdir()
+    (mine / "index.html").write_text("mine", "utf-8")
+    plan = read_plan(whole.parent / "plan.toml")
+    with pytest.raises(SiteFolderError, match="holds other files"):
+        publish(mine, plan)
+    copy = tmp_path / "copy"
+    shutil.copytree(whole, copy)
+    shutil.copytree(kept_beside(whole), kept_beside(copy))
+    (copy / "note.txt").write_text("mine", "utf-8")
+    assert publish(copy, SitePlan(plan.pages[:1])) == 0
+    assert sorted(each.name for each in (copy / "dpm").iterdir()) == ["data", "drawings", "index.html"], "no `read`"
+    assert (copy / "note.txt").exists()
+    assert len(list(kept_beside(copy).iterdir())) < len(list(kept_beside(whole).iterdir()))
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
+    command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
+    command += ["--config", str(whole.parent / "plan.toml")]
+    kept = kept_beside(tmp_path / "site")
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120
+    while not any(not each.suffix for each in kept.glob("*")) and time.monotonic() < end:
+        time.sleep(0.005)
+    run.kill()
+    run.wait()
+    there = [each for each in kept.iterdir() if not each.suffix]
+    assert there, "it was killed with some of its states made"
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    n_states = len(list(kept_beside(whole).iterdir())) - 1
+    assert int(re.findall(r"(\d+) states made\. Open", done.stdout)[0]) <= n_states - len(there)
+    assert contents(tmp_path / "site") == contents(whole)
