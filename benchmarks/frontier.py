@@ -1,110 +1,221 @@
-"""A whole study: the frontier of 7 methods, 10 epsilons, 20 seeds at n = 10,000 in two processes; how soon it stops.
+"""The frontier: what centers cost on the shared sets, by every method that releases some, beside peers and no data.
 
-`python -m benchmarks.frontier --out FILE` runs it with its progress bar and writes what it took: by the clock, and the
-processor's time of all processes, which a busy machine leaves alone, beside the load that there was. It fails when
-processor time on two cores comes to more than FRONTIER_S.
+`python -m benchmarks.frontier --folder FOLDER --out benchmarks/frontier.json --page docs/frontier.md` measures every
+method of the Compare page, the peers of `benchmarks.peers`, no data and no privacy on every set of SETS at three
+epsilons. The file is written anew after every set: stopped, the same command goes on from there, and measures what is
+new. `--again NAME ...` measures peers anew. Bounds are taken from the records, which is not private; k is public.
 """
 
 import argparse
 import json
-import os
-import platform
-import resource
+import signal
 import sys
 import tempfile
 import time
-from importlib.metadata import version
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from statistics import median
+from types import FrameType
+from typing import Any
 
-from joblib.externals.loky import get_reusable_executor
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
-from benchmarks.sweeps import CORES, EPSILONS, FRONTIER_S, METHODS, N_SEEDS
-from dpviz.experiments.progress import Bar
-from dpviz.tools.sweep.grids import Grid, grid_of
-from dpviz.tools.sweep.sweeping import run_grid
+from benchmarks import peers, separated
+from benchmarks.frontier_page import page
+from benchmarks.peers import OneRun, Peer, PeerSet, Run
+from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.sweep.trial_runs import versions
 
-STOP_AFTER = 100  # runs, after which the second study is cancelled
+EPSILONS = (1.0, 0.1, 10.0)
+LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set
+PATIENCE = 60.0  # s of processor time, after which no further run of a peer on a set is begun
+OURS = tuple(key for key, entry in ENTRIES.items() if not entry.per_distance)  # the others have another epsilon
+OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))  # they choose how many centers there are
+
+# Files of the folder, without their ending, and k where the set has no classes. All numeric columns are features.
+SETS: dict[str, int | None] = {
+    "iris": None,
+    "mall_customers": 5,
+    "seeds": None,
+    "heart_statlog": None,
+    "old_faithful": None,
+    "penguins": None,
+    "lsun": None,
+    "wholesale": None,
+    "pima_diabetes": None,
+    "synthea_patients": 5,
+    "insurance": 5,
+    "superconductivity_sample": 5,
+    "house5": 3,
+    "heart_ctg": None,
+    "us_airports": 5,
+    "engytime": None,
+    "mopsi_joensuu": 5,
+    "s1": None,
+    "s2": None,
+    "s3": None,
+    "chameleon_t4_8k": None,
+    "pulsar": None,
+    "airbnb_barcelona": None,
+    "birch2_12k": None,
+    "mopsi_finland": 5,
+    "magic": None,
+    "letter": None,
+    "lifesci": 3,
+    "credit_default": None,
+    "image_rgb": 3,
+    "gas_turbine": 5,
+    "us_zipcodes": 5,
+    "world_cities": 5,
+    "shuttle_train": None,
+    "adult_num": 5,
+    "uber_nyc_apr14_50k": 5,
+    "birch2": None,
+    "gowalla_nyc": 5,
+}
 
 
-def study(n: int, n_seeds: int) -> Grid:
-    """Return the study's grid."""
-    return grid_of(
-        {
-            "epsilon": list(EPSILONS),
-            "seeds": {"noise": n_seeds},
-            "data": [{"name": "blobs", "n": n}],
-            "methods": [{"name": name} for name in METHODS],
-        }
-    )
+class TooSlowError(ValueError):
+    """A run took more than LONGEST."""
 
 
-def whole(grid: Grid, jobs: int) -> dict[str, float]:
-    """Run all of it and return what it took, s; starting the processes is part of it."""
-    before, clock, load = _processor(), time.perf_counter(), os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        rows = run_grid(grid, folder, jobs=jobs, progress=Bar())
-    seconds = time.perf_counter() - clock
-    get_reusable_executor().shutdown(wait=True)  # a process's time is known when it has ended
-    processor = _processor() - before
-    made = sum(row["status"] == "ok" for row in rows)
-    return {
-        "runs": made,
-        "clock": round(seconds, 1),
-        "processor": round(processor, 1),
-        "on_cores": round(processor / CORES, 1),
-        "load_before": round(load, 1),
-        "load_after": round(os.getloadavg()[0], 1),
-    }
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TooSlowError in the main thread when the block has taken so much processor time."""
+
+    def over(_: int, __: FrameType | None) -> None:
+        raise TooSlowError(f"One run takes more than {seconds:g} s.")
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
-def stopped(grid: Grid, jobs: int) -> dict[str, float]:
-    """Cancel it after some runs and return how many there were, and how long it took to end, s."""
-    asked: list[float] = []
-    done = [0]
+def several(name: str, n_seeds: int, run: OneRun) -> Peer:
+    """Run something once a seed: at most LONGEST for each, and none is begun after PATIENCE for all."""
+    made: list[Run] = []
+    begun = time.process_time()
+    try:
+        for seed in range(n_seeds):
+            if made and time.process_time() - begun > PATIENCE:
+                break
+            with at_most(LONGEST):
+                made.append(run(seed))
+    except ValueError as error:  # does not take these records, or not in time, and says which
+        return Peer(name, refused=str(error))
+    return Peer(name, tuple(made))
 
-    def progress(now: int, _: int) -> None:
-        done[0] = now
 
-    def cancelled() -> bool:
-        if done[0] >= min(STOP_AFTER, len(grid.trials) // 2) and not asked:
-            asked.append(time.perf_counter())
-        return bool(asked)
+class Set:
+    """One of SETS while it is measured: what costs are divided by is computed once."""
 
-    with tempfile.TemporaryDirectory() as folder:
-        rows = run_grid(grid, folder, jobs=jobs, progress=progress, cancelled=cancelled)
-    return {"kept": len(rows), "seconds": round(time.perf_counter() - asked[0], 2)}
+    def __init__(self, name: str, folder: Path, n_seeds: int) -> None:
+        """Load it. Raises ValueError for a file that is not there."""
+        (one,) = peers.peer_sets([], folder, [name])
+        self.one, self.n_seeds = PeerSet(name, SETS[name] or one.k, one.data), n_seeds
+        self.inertia = cache(self._inertia)
+
+    def _inertia(self, k: int) -> float:
+        """Return that of scikit-learn's KMeans with k centers: the best of FLOOR_STARTS, of one for other k than ours.
+
+        0 for as many centers as records.
+        """
+        n_init = peers.FLOOR_STARTS if k == self.one.k else 1
+        points = self.one.data.points
+        return float(KMeans(k, n_init=n_init, random_state=0).fit(points).inertia_) if k < len(points) else 0.0
+
+    def figure(self, peer: Peer) -> dict[str, Any]:
+        """Return what is kept of a peer: the median of its costs over KMeans', and from how many runs."""
+        if peer.refused:
+            return {"refused": peer.refused}
+        base = self.inertia(self.one.k)
+        made: dict[str, Any] = {"cost": round(median(run.cost for run in peer.runs) / base, 4), "runs": len(peer.runs)}
+        made["proved"] = all(run.proved is not None for run in peer.runs)
+        if peer.name in OWN_K:
+            beside = [run.own_cost / floor for run in peer.runs if (floor := self.inertia(run.own_k)) > 0]
+            made["own_k"] = median(run.own_k for run in peer.runs)
+            made["own_cost"] = round(median(run.own_cost for run in peer.runs) / base, 4)
+            made["beside_own_k"] = round(median(beside), 4) if beside else None
+        return made
+
+    def told(self) -> dict[str, Any]:
+        """Return what there is to say about the set."""
+        data = self.one.data
+        return {"n": data.n, "d": data.d, "k": self.one.k, "inertia": self.inertia(self.one.k)}
+
+
+def measure(one: Set, have: dict[str, Any], python: Path | None, said: dict[str, str]) -> Iterator[str]:
+    """Add to `have` (epsilon -> name -> figure) what it lacks, and yield what was measured, epsilon by epsilon."""
+    for epsilon in (None, *EPSILONS):
+        of_epsilon = have.setdefault("any" if epsilon is None else f"{epsilon:g}", {})
+        if epsilon is None:
+            runs = peers.without_records(one.one)
+        else:
+            runs = peers.private_runs(one.one, epsilon, one.n_seeds, OURS)
+        missing = [name for name in runs if name not in of_epsilon]
+        for name in missing:
+            of_epsilon[name] = one.figure(several(name, one.n_seeds, runs[name]))
+        if epsilon is not None and python is not None and peers.DIFFPRIVLIB not in of_epsilon:
+            peer, theirs = peers.diffprivlib(python, one.one, epsilon, one.n_seeds)
+            of_epsilon[peer.name] = one.figure(peer)
+            said |= theirs
+            missing.append(peer.name)
+        if missing:
+            yield f"{one.one.name}, epsilon {epsilon}: {', '.join(missing)}"
 
 
 def main(arguments: list[str]) -> int:
-    """Run, print and write; return 1 when it takes too long."""
+    """Go on from the file, and write it and its page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.frontier", description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=10_000, help="records; default: %(default)s")
-    parser.add_argument("--seeds", type=int, default=N_SEEDS, help="default: %(default)s")
-    parser.add_argument("--jobs", type=int, default=CORES, help="processes; default: %(default)s")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
+    parser.add_argument("--folder", type=Path, required=True, metavar="FOLDER", help="that the files are in")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each; default: %(default)s")
+    parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="default: all")
+    parser.add_argument("--again", nargs="*", default=[], metavar="NAME", help="peers that are measured anew")
+    parser.add_argument("--environment", type=Path, metavar="FOLDER", help="for diffprivlib; default: a temporary one")
+    parser.add_argument("--without-diffprivlib", action="store_true", help="leave it out, and install nothing")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file that has the figures")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="Markdown file that gets the tables")
     chosen = parser.parse_args(arguments)
-    grid = study(chosen.n, chosen.seeds)
-    took, stop = whole(grid, chosen.jobs), stopped(grid, chosen.jobs)
-    print(f"{took['runs']} runs: {took['clock']} s by the clock at a load of {took['load_before']}, ", end="")
-    print(f"{took['processor']} s of processor time, {took['on_cores']} s on {CORES} cores, at most {FRONTIER_S:g} s")
-    print(f"cancelled after {stop['kept']} runs: ended {stop['seconds']} s later")
-    if chosen.out is not None:
-        options = f"--n {chosen.n} --seeds {chosen.seeds} --jobs {chosen.jobs}"
-        made = {
-            "command": f"python -m benchmarks.frontier {options} --out {chosen.out.name}",
-            "versions": {"python": platform.python_version()}
-            | {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "joblib")},
-            "whole": took,
-            "cancelled": stop,
-        }
-        chosen.out.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
-    return int(took["on_cores"] > FRONTIER_S or took["runs"] < len(grid.trials))
+    report: dict[str, Any] = json.loads(chosen.out.read_text("utf-8")) if chosen.out.is_file() else {}
+    if report.setdefault("seeds", chosen.seeds) != chosen.seeds:
+        parser.error(f"--seeds was {chosen.seeds}, but {chosen.out} has figures of {report['seeds']}. Take as many.")
+    report |= {"patience": PATIENCE, "left_out": {peers.GOOGLE: peers.WHY_NO_GOOGLE}}
+    report["versions"] = report.get("versions", {}) | dict(versions())
+    sets: dict[str, Any] = report.setdefault("sets", {})
+    for of_epsilon in (each for one in sets.values() for each in one["figures"].values()):
+        for name in chosen.again:
+            of_epsilon.pop(name, None)
+    if "separated" not in report or set(chosen.again) & set(OWN_K):
+        report["separated"] = separated.shares_found(report.setdefault("separated_runs", separated.SEEDS))
+    with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):
+        python, why_not = peers.asked_environment(chosen, Path(temporary))
+        report["left_out"] |= why_not
+        for name in chosen.sets:
+            one = Set(name, chosen.folder, chosen.seeds)
+            have = sets.get(name, {"figures": {}})
+            for said in measure(one, have["figures"], python, report["versions"]):
+                print(said, flush=True)
+                sets[name] = one.told() | have
+                _write(report, chosen.out)
+    report["sets"] = {name: sets[name] for name in SETS if name in sets}
+    _write(report, chosen.out)
+    if chosen.page is not None:
+        chosen.page.write_text(page(json.loads(chosen.out.read_text("utf-8"))), "utf-8")
+    return 0
 
 
-def _processor() -> float:
-    """Return the processor time of this process and of all that have ended, s."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+def _write(report: dict[str, Any], file: Path) -> None:
+    """Write the file whole or not at all."""
+    beside = file.with_suffix(".part")
+    beside.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    beside.replace(file)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,9 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -34,6 +35,7 @@ from dpviz.solvers import assign, public_start
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, OK, run_trials, versions
+from dpviz.tools.sweep.trials import Trial
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
 OURS = ("convergent", "dpm", "su", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")  # keys of ENTRIES
@@ -46,6 +48,7 @@ WHY_NO_GOOGLE = (
 )
 DEFAULT_K = 5  # where nobody knows how many groups there are
 SUFFIX = ".csv.gz"
+MIDDLE, PACKED, HISTOGRAM = "No data: middle of the box", "No data: k packed centers", "Noisy histogram + KMeans"
 Proved = tuple[float, float, str]  # epsilon, delta, neighbors
 
 
@@ -66,6 +69,11 @@ class Run:
     ari: float | None  # of the clusters as released; None without known classes
     seconds: float  # of processor time, one thread
     proved: Proved | None  # None: nothing is
+    own_k: int  # centers as released
+    own_cost: float  # of all of them
+
+
+OneRun = Callable[[int], Run]  # of a seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,74 +111,76 @@ def measured(one: PeerSet, centers: Centers, seconds: float, proved: Proved | No
     points = one.data.points
     labels = assign(points, np.ascontiguousarray(centers))
     ari = None if one.data.labels is None else nonprivate_agreement(labels, one.data.labels).ari
-    return Run(nonprivate_cost(points, centers, labels), ari, seconds, proved)
+    cost = nonprivate_cost(points, centers, labels)
+    return Run(cost, ari, seconds, proved, len(centers), cost)
 
 
-def repeated(
-    name: str, one: PeerSet, n_seeds: int, proved: Proved | None, centers: Callable[[np.random.Generator], Centers]
-) -> Peer:
+def drawn(one: PeerSet, proved: Proved | None, centers: Callable[[np.random.Generator], Centers]) -> OneRun:
+    """Return what measures the centers of a seed."""
+
+    def run(seed: int) -> Run:
+        start = time.process_time()
+        found = centers(np.random.default_rng(seed))
+        return measured(one, found, time.process_time() - start, proved)
+
+    return run
+
+
+def repeated(name: str, n_seeds: int, run: OneRun) -> Peer:
     """Run something once a seed."""
-    runs = []
     try:
-        for seed in range(n_seeds):
-            start = time.process_time()
-            found = centers(np.random.default_rng(seed))
-            runs.append(measured(one, found, time.process_time() - start, proved))
+        return Peer(name, tuple(run(seed) for seed in range(n_seeds)))
     except ValueError as error:  # does not take these records, and says why
         return Peer(name, refused=str(error))
-    return Peer(name, tuple(runs))
 
 
-def without_privacy(one: PeerSet, n_seeds: int) -> Peer:
-    """Run scikit-learn's k-means: what all costs are divided by."""
+def without_records(one: PeerSet) -> dict[str, OneRun]:
+    """Return what all costs are divided by, and what can be had for nothing: who costs more has learned nothing."""
+    box, free = one.data.box, (0.0, 0.0, Adjacency.ADD_REMOVE.value)
+    middle = box.from_unit(np.full((1, box.d), 0.5))
 
-    def centers(rng: np.random.Generator) -> Centers:
+    def without_privacy(rng: np.random.Generator) -> Centers:
         made = KMeans(one.k, n_init=FLOOR_STARTS, random_state=int(rng.integers(2**31))).fit(one.data.points)
         return made.cluster_centers_
 
-    return repeated(SKLEARN, one, n_seeds, None, centers)
+    def packed(rng: np.random.Generator) -> Centers:
+        return box.from_unit(public_start(one.k, box.d, seed=None, rng=rng))
+
+    return {
+        SKLEARN: drawn(one, None, without_privacy),
+        MIDDLE: drawn(one, free, lambda _: middle),
+        PACKED: drawn(one, free, packed),
+    }
 
 
-def without_records(one: PeerSet, n_seeds: int) -> Iterator[Peer]:
-    """Yield what can be had for nothing: whoever costs more than this has learned nothing from the records."""
-    box, free = one.data.box, (0.0, 0.0, Adjacency.ADD_REMOVE.value)
-    middle = box.from_unit(np.full((1, box.d), 0.5))
-    yield repeated("No data: middle of the box", one, n_seeds, free, lambda _: middle)
-    spread = "No data: k packed centers"
-    yield repeated(
-        spread, one, n_seeds, free, lambda rng: box.from_unit(public_start(one.k, box.d, seed=None, rng=rng))
-    )
-
-
-def noisy_histogram(one: PeerSet, epsilon: float, n_seeds: int) -> Peer:
-    """Run the forty lines."""
+def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]) -> dict[str, OneRun]:
+    """Return the forty lines, and the methods of the house (keys of ENTRIES) under their names on the Compare page."""
     proved = (epsilon, 0.0, Adjacency.ADD_REMOVE.value)
     points, box = one.data.points, one.data.box
-    name = "Noisy histogram + KMeans"
-    return repeated(
-        name, one, n_seeds, proved, lambda rng: histogram.fit(points, box, one.k, epsilon, rng=rng).release.centers
-    )
 
+    def noisy_histogram(rng: np.random.Generator) -> Centers:
+        return histogram.fit(points, box, one.k, epsilon, rng=rng).release.centers
 
-def ours(one: PeerSet, epsilon: float, n_seeds: int) -> Iterator[Peer]:
-    """Yield the methods of the house, under their names on the Compare page."""
-    for entry in (ENTRIES[key] for key in OURS):
+    found = {HISTOGRAM: drawn(one, proved, noisy_histogram)}
+    for entry in (ENTRIES[key] for key in keys):
         asked = {
             "epsilon": epsilon,
             "seeds": {"start": n_seeds},
             "data": [{"name": one.name, "k": one.k}],
             "methods": [entry.declared()],
         }
-        rows: list[Any] = run_trials(grid_of(asked, given={one.name: one.data}).trials)
-        refused = next((row["status"] for row in rows if row["status"] != OK), "")
-        yield Peer(entry.name, () if refused else tuple(_run(row) for row in rows), refused)
+        found[entry.name] = partial(_house_run, grid_of(asked, given={one.name: one.data}).trials)
+    return found
 
 
-def _run(row: Any) -> Run:
+def _house_run(trials: Sequence[Trial], seed: int) -> Run:
+    row: Any = run_trials([trials[seed]])[0]
+    if row["status"] != OK:
+        raise ValueError(row["status"])
     proved = None
     if row["proved_epsilon"] is not None:
         proved = (row["proved_epsilon"], row["proved_delta"], Adjacency[row["proved_adjacency"].upper()].value)
-    return Run(row["inertia"], row["ari"], row["processor_seconds"], proved)
+    return Run(row["inertia"], row["ari"], row["processor_seconds"], proved, row["k_found"], row["found_inertia"])
 
 
 def environment(folder: Path) -> Path:
@@ -181,6 +191,17 @@ def environment(folder: Path) -> Path:
     if subprocess.run([python, "-c", "import diffprivlib.models"], capture_output=True, check=False).returncode:
         subprocess.run([python, "-m", "pip", "install", "-q", *NEEDED], capture_output=True, check=True, text=True)
     return python
+
+
+def asked_environment(chosen: argparse.Namespace, temporary: Path) -> tuple[Path | None, dict[str, str]]:
+    """Return the Python of diffprivlib's environment; without one, why it is left out."""
+    if chosen.without_diffprivlib:
+        return None, {DIFFPRIVLIB: "It was left out of this run."}
+    try:
+        return environment(chosen.environment or temporary), {}
+    except (subprocess.CalledProcessError, OSError) as error:
+        said = (getattr(error, "stderr", "") or str(error)).strip()
+        return None, {DIFFPRIVLIB: f"It could not be installed: {said.splitlines()[-1]}"}
 
 
 def diffprivlib(python: Path, one: PeerSet, epsilon: float, n_seeds: int) -> tuple[Peer, dict[str, str]]:
@@ -226,22 +247,14 @@ def compared(chosen: argparse.Namespace) -> dict[str, Any]:
     theirs: dict[str, str] = {}
     left_out = {GOOGLE: WHY_NO_GOOGLE}
     with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):
-        python = None
-        if chosen.without_diffprivlib:
-            left_out[DIFFPRIVLIB] = "It was left out of this run."
-        else:
-            try:
-                python = environment(chosen.environment or Path(temporary))
-            except (subprocess.CalledProcessError, OSError) as error:
-                said = (getattr(error, "stderr", "") or str(error)).strip()
-                left_out[DIFFPRIVLIB] = f"It could not be installed: {said.splitlines()[-1]}"
+        python, why_not = asked_environment(chosen, Path(temporary))
+        left_out |= why_not
         for one in peer_sets(chosen.sets, chosen.folder, chosen.files):
-            peers = [without_privacy(one, chosen.seeds), *without_records(one, chosen.seeds)]
-            peers.append(noisy_histogram(one, chosen.epsilon, chosen.seeds))
+            runs = without_records(one) | private_runs(one, chosen.epsilon, chosen.seeds, OURS)
+            peers = [repeated(name, chosen.seeds, run) for name, run in runs.items()]
             if python is not None:
                 peer, theirs = diffprivlib(python, one, chosen.epsilon, chosen.seeds)
-                peers.append(peer)
-            peers += ours(one, chosen.epsilon, chosen.seeds)
+                peers.insert(list(runs).index(HISTOGRAM) + 1, peer)
             found += figures(one, peers)
             public = not one.data.bounds_from_data
             sets.append({"name": one.name, "n": one.data.n, "d": one.data.d, "k": one.k, "public_box": public})

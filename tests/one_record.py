@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, _grids, lsh_splits, private_candidates, privgene
+from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
 from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
@@ -13,6 +13,7 @@ from dpviz.methods.nd_laplace import algorithm as local
 from dpviz.methods.source_target.algorithm import averages as _stc_averages
 from dpviz.solvers import Mixture, assign, features, hard_moments, lloyd_in_blocks, nearest_among, records
 from dpviz.solvers.cells import cell_counts
+from dpviz.solvers.grids import grid_of
 from dpviz.solvers.moments import responsibilities, score_slopes
 from dpviz.solvers.winners import scores
 
@@ -57,7 +58,7 @@ def cells(unit):
 def fitted_cells(unit):
     """Return each record's cell of a grid whose walls were drawn, some of them at the records' own places."""
     rng = np.random.default_rng(0)
-    grid = _grids.grid_of(rng.random((unit.shape[1], 8)), 200.0, np.ones(unit.shape[1]), scale=0.0)
+    grid = grid_of(rng.random((unit.shape[1], 8)), 200.0, np.ones(unit.shape[1]), scale=0.0)
     return np.array([grid.counts(row[None]).argmax() for row in unit])
 
 
@@ -202,13 +203,13 @@ LLOYD = (
 )
 # Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
 USES = {
-    "convergent_kmeans": (*LLOYD, "cells"),
+    "convergent_kmeans": (*LLOYD, "fitted cells"),
     "dpm": ("bins",),
     "morse": ("scaled", "likeliest component", "responsibilities", "nearest center", "halved cubes", "swap costs"),
     "nd_laplace": ("remapped",),
     "source_target": ("ball", "used records", "nearest target"),
     "lloyd": LLOYD,
-    **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "cells")),
+    **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "fitted cells")),
     "gupt": ("scaled", "block's centers"),
     "privgene": ("scaled", "terms of scores"),
     "eugkm": ("scaled", "cells", "fitted cells"),

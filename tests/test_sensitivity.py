@@ -21,8 +21,7 @@ from dpviz.baselines import _approx, em_mc, lsh_splits
 from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.morse.algorithm.bases import MorseStep
-from dpviz.solvers import assign
-from dpviz.solvers.cells import cell_counts
+from dpviz.solvers import assign, cells, grids
 from dpviz.solvers.winners import nearness
 from dpviz.tools.audit.cases import params_of
 from tests.one_record import border_pool, by_remainder, components, last_before
@@ -197,13 +196,19 @@ def from_the_corner(monkeypatch):
 
 def counted_twice(monkeypatch):
     """Let a record count twice in its cell of a private start."""
-    for name in ("dpviz.baselines._lloyd_start", "dpviz.methods.convergent_kmeans.algorithm.plan"):
-        monkeypatch.setattr(sys.modules[name], "cell_counts", lambda unit, side: 2.0 * cell_counts(unit, side))
+    counts = grids.CellGrid.counts
+    monkeypatch.setattr(grids.CellGrid, "counts", lambda grid, unit: 2.0 * counts(grid, unit))
 
 
+def binned_twice(monkeypatch):
+    """Let a record count twice in its bins of a private start's marginals."""
+    monkeypatch.setattr(cells, "marginal_counts", lambda unit, n_bins: 2.0 * grids.marginal_counts(unit, n_bins))
+
+
+@pytest.mark.parametrize("wrong", [counted_twice, binned_twice])
 @pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "su"])
-def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, monkeypatch):
-    counted_twice(monkeypatch)
+def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, wrong, monkeypatch):
+    wrong(monkeypatch)
     choices = {"n_clusters": 5, "n_iterations": 1, "epsilon": 30.0, "start": "private"}
     assert any(share > 1.0 + ROUNDING for share in shares(Tape(monkeypatch), method, choices, 2, range(20)))
 

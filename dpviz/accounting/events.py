@@ -168,12 +168,14 @@ class ParallelEvent(Event):
         object.__setattr__(self, "parts", tuple(self.parts))
 
 
-def cell_event(label: str, epsilon: float, adjacency: Adjacency, *, purpose: Purpose, step: int = 0) -> LaplaceEvent:
-    """Return the noise on all cells of a grid that spends `epsilon`.
+def cell_event(
+    label: str, epsilon: float, adjacency: Adjacency, *, purpose: Purpose, step: int = 0, grids: int = 1
+) -> LaplaceEvent:
+    """Return the noise on all cells of one grid, or of `grids` together, that spends `epsilon`.
 
-    One record is in one cell; a changed one leaves a cell and enters another.
+    One record is in one cell of each; a changed one leaves that cell and enters another.
     """
-    moved = 2 if adjacency is Adjacency.REPLACE else 1
+    moved = grids * (2 if adjacency is Adjacency.REPLACE else 1)
     return LaplaceEvent(
         label, 1.0, moved / epsilon, n_coordinates=moved, calibrated_for=adjacency, purpose=purpose, step=step
     )

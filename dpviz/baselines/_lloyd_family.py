@@ -11,7 +11,7 @@ noise of scale sensitivity / epsilon makes this epsilon_counts + d epsilon_sum =
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,12 +47,13 @@ from dpviz.solvers import (
     cluster_costs,
     means,
     noisy_means,
+    steadied,
 )
 
 N_ITERATIONS = 5  # T of BLUM and DWORK unless set
 CENTERED = "sums are taken around the middle of the box, which halves their noise"
 REPLACED = "the noise is made for one record replaced"
-SEEDED = "a fifth of ε buys a start where the records are"
+SEEDED = "a third of ε buys a start where the records are"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +95,8 @@ class LloydFamilyRelease(CentersRelease):
     start: Centers | None  # (k, d) box units; None when it was made of records or given
     path: FloatArray  # (T, k, d) box units
     start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
-    start_cell_counts: Counts | None = None  # (m^d,) noisy, C order; of a private start
+    start_cell_counts: Counts | None = None  # (m1 ... md,) noisy, C order; of a private start
+    start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class NoisySums:
     sums: FloatArray  # (k, d) centered
     centers: Centers  # (k, d)
     event: Event
+    scales: tuple[float, float]  # of the noise on counts and on sums
 
 
 def joint_split(epsilon: float, d: int) -> LloydBudget:
@@ -143,6 +146,7 @@ def noisy_steps(
         seen = one_pass(problem, centers)
         split = planned.split(epsilon, box.d)
         noisy = noisy_sums(seen.sums, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
+        noisy = noisy if seeds is None else _steady(noisy, centers)
         yield lloyd_step(
             seen,
             centers,
@@ -197,7 +201,14 @@ def noisy_sums(
         event: Event = SequenceEvent(name, (count, total))
     else:
         event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
-    return NoisySums(counts, sums, released, event)
+    return NoisySums(counts, sums, released, event, (count.scale, total.scale))
+
+
+def _steady(noisy: NoisySums, before: Centers) -> NoisySums:
+    """Return what a run after a private start goes on with: its seeds are too good to be moved by noise alone."""
+    count_scale, sum_scale = noisy.scales
+    released = steadied(noisy.centers, before, noisy.counts, count_scale=count_scale, sum_scale=sum_scale)
+    return replace(noisy, centers=released)
 
 
 def lloyd_step(
@@ -247,6 +258,7 @@ def collected(
         path=frozen(np.stack([step.released_centers for step in trace])),
         start_packing=None if seeds is None else seeds.packing,
         start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
+        start_cell_edges=None if seeds is None else seeds.edges,
     )
     return Result(release, trace, tuple(event for step in trace for event in step.events), guarantee)
 

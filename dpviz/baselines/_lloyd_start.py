@@ -1,11 +1,14 @@
 """Where a Lloyd-type method starts: a public packing, private seeds that are paid for, records, or given centers.
 
-Why a private start is (SEED_SHARE epsilon)-DP. The cells of a public grid, as many as a public or noisy number of
-records asks for, get Laplace noise: one record is in one cell and moves one count by 1 (ADD_REMOVE), a changed one at
-most two (REPLACE, scale 2 / epsilon). The seeds are found on the noisy counts and a public packing: post-processing.
+Why a private start is (SEED_SHARE epsilon)-DP. One record is in one bin of each of d marginals: Laplace noise of scale
+d / eps_m on every bin is eps_m-DP (ADD_REMOVE; a changed record moves two bins of each, REPLACE, scale 2d / eps_m). The
+noisy marginals, and a public or noisy number of records, make a grid. One record is in one of its cells and moves one
+count by 1, a changed one at most two: scale 1 / eps_c or 2 / eps_c, and eps_m + eps_c is the start's share. Without
+marginals the grid is public. The seeds are found on noisy counts and a public packing: post-processing.
 Number of records, cells and iterations compose, and each gets a share of epsilon that is fixed before it is spent.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,17 +17,9 @@ from dpviz.accounting import Purpose, cell_event
 from dpviz.baselines._lloyd_pass import LloydProblem
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, start_knob, whole
 from dpviz.baselines._size import KnownSize, known_size
-from dpviz.core import Centers, Event
+from dpviz.core import Adjacency, Centers, Counts, Event, Points
 from dpviz.mechanisms import laplace
-from dpviz.solvers import (
-    SEED_SHARE,
-    CellSeeds,
-    cell_counts,
-    seed_side,
-    seeds_on_cells,
-    start_from,
-    starts_private,
-)
+from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, start_from, starts_private
 
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
@@ -62,23 +57,31 @@ def begun(
     problem: LloydProblem, params: NoisyParams, n_public: int | None, *, rng: np.random.Generator
 ) -> tuple[Centers, CellSeeds | None, Left, tuple[Event, ...]]:
     """Return the start, the seeds behind it if it is a private one, what it leaves, and what it cost."""
-    if not starts_private(params.start, params.initial_centers, problem.box.d):
+    if not starts_private(params.start, params.initial_centers):
         return starts(problem, params, rng=rng), None, Left(problem.n, params.epsilon, None, False), ()
     adjacency = adjacency_of(params.adjacency)
     packing_rng, size_rng, noise_rng, search_rng = rng.spawn(4)
     packing = starts(problem, params, rng=packing_rng)
     size = known_size(problem.n, params.epsilon, n_public, adjacency, rng=size_rng)
-    event = cell_event("cells of the start", SEED_SHARE * size.epsilon, adjacency, purpose=Purpose.START)
-    side = seed_side(SEED_SHARE * size.epsilon, size.n_records, problem.box.d)
-    if side == 1:  # one cell says nothing of where records are
-        return packing, None, Left(problem.n, size.epsilon, size, False), size.events
-    exact = np.zeros(side**problem.box.d)
-    for unit, _ in problem.blocks():
-        exact += cell_counts(unit, side)
-    noisy = laplace(exact, scale=event.scale, rng=noise_rng)
-    seeds = seeds_on_cells(noisy, side, packing, scale=event.scale, rng=search_rng)
-    left = Left(problem.n, (1.0 - SEED_SHARE) * size.epsilon, size, True)
-    return seeds.centers, seeds, left, (*size.events, event)
+    events = []
+
+    def released(name: str, epsilon: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
+        events.append(cell_event(name, epsilon, adjacency, purpose=Purpose.START, grids=grids))
+        exact = np.sum([counts(unit) for unit, _ in problem.blocks()], axis=0)
+        return laplace(exact, scale=events[-1].scale, rng=noise_rng)
+
+    seeds = private_seeds(
+        released,
+        packing,
+        problem.box.widths / problem.box.widths.max(),
+        epsilon=SEED_SHARE * size.epsilon,
+        n_records=size.n_records,
+        moved=2 if adjacency is Adjacency.REPLACE else 1,
+        rng=search_rng,
+    )
+    left = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
+    start = packing if seeds is None else seeds.centers
+    return start, seeds, Left(problem.n, left, size, seeds is not None), (*size.events, *events)
 
 
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:

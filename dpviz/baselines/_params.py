@@ -31,8 +31,8 @@ def start_knob(*, private: bool = False) -> Any:
     help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
     choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
     if private:
-        help_text += " Private seeds spend a fifth of ε on a coarse noisy histogram, with up to 3 features."
-        choices.insert(1, ("private", "Private seeds (a fifth of ε)"))
+        help_text += " Private seeds spend a third of ε on noisy histograms."
+        choices.insert(1, ("private", "Private seeds (a third of ε)"))
     return knob("packing", "Start", help_text, choices=tuple(choices))
 
 

@@ -45,7 +45,7 @@ def fit(
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     kept = 0.5 ** len(trace)
-    if starts_private(params.start, params.initial_centers, box.d):  # a grid of one cell spends less, never more
+    if starts_private(params.start, params.initial_centers):  # a grid of one cell spends less, never more
         kept *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
     spent = params.epsilon * (1.0 - kept)
     return collected(trace, box, params, noisy_guarantee(params, spent, PAPER, differs=(CENTERED,)))

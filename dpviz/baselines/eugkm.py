@@ -4,7 +4,7 @@ Epsilon buys one noisy histogram on a grid; k-means then runs on the cells and s
 
 `grid="even"` is the paper's: equal cells, as many along every axis. Where columns are many or skewed, most of its cells
 are empty and records share the few others. `grid="fitted"` (ours, the default) buys noisy marginals first, for
-MARGINAL_SHARE of epsilon, and cuts each axis where and as often as they say (see `_grids`). Distances are then those of
+MARGINAL_SHARE of epsilon, and cuts each axis where and as often as they say (see `grids`). Distances are then those of
 the data: a cut along a wide axis is worth more than one along a narrow axis. With too few records for two bins a
 marginal the grid is even.
 
@@ -25,7 +25,7 @@ published / largest on even grids (geometric means over six kinds of data, `pyth
 In one dimension the two agree within 0.3 %. At n eps = 15 all is noise, the grid has a few cells, and the differences
 are within two standard errors; "largest" is ahead wherever the grid tells records from empty space.
 
-Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> CELL_WEIGHT, k -> n_clusters.
+Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> `grids.CELL_WEIGHT`, k -> n_clusters.
 
 Why it is epsilon-DP. Points are clipped into the public box; the grid follows from public parameters and a public or
 noisy number of records whose cost is part of epsilon, and from the noisy marginals if it is fitted: one record is in
@@ -44,15 +44,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.baselines._grids import (
-    MARGINAL_SHARE,
-    CellGrid,
-    bins_for,
-    even_grid,
-    grid_of,
-    marginal_counts,
-    marginal_event,
-)
 from dpviz.baselines._params import OneShotParams, adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
 from dpviz.core import (
@@ -76,13 +67,22 @@ from dpviz.core import (
 from dpviz.data import ArrayChunks, Chunks, as_chunks
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
-from dpviz.solvers.cells import MAX_CELLS, cell_counts, searched_cells
+from dpviz.solvers.cells import cell_counts, searched_cells
+from dpviz.solvers.grids import (
+    MARGINAL_SHARE,
+    MAX_CELLS,
+    CellGrid,
+    bins_for,
+    even_grid,
+    even_side,
+    fitted_cells,
+    grid_of,
+    marginal_counts,
+)
 from dpviz.solvers.weighted import WeightedPath, heaviest, weighted_kmeans
 
 TITLE = "EUGkM (one grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
-CELL_WEIGHT = 10.0  # theta of the paper's rule
-MOST_CUT_AXES = 4  # that the rule counts for a fitted grid, which cuts few axes much; ours
 
 POSITIVE_CAVEAT = (
     "Every cell with a positive noisy count weighs in the clustering, and half of the empty ones have one: empty space "
@@ -101,7 +101,7 @@ ONE_CELL_CAVEAT = (
 )
 FITTED = f"{100.0 * MARGINAL_SHARE:g} % of ε buys the noisy marginals that the grid follows"
 
-__all__ = ["MAX_CELLS", "PAPER", "TITLE", "GridRelease", "GridStep", "Params", "fit", "rule_cells_per_axis", "steps"]
+__all__ = ["MAX_CELLS", "PAPER", "TITLE", "GridRelease", "GridStep", "Params", "fit", "steps"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,10 +222,10 @@ def _fitted(
     even: _Plan, records: Chunks, box: Box, size: KnownSize, adjacency: Adjacency, *, rng: np.random.Generator
 ) -> _Plan:
     """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise."""
-    event = marginal_event(MARGINAL_SHARE * size.epsilon, box.d, adjacency)
-    n_bins = bins_for(size.n_records, event.scale)
-    epsilon, axes = (1.0 - MARGINAL_SHARE) * size.epsilon, min(box.d, MOST_CUT_AXES)
-    wanted = rule_cells_per_axis(epsilon, size.n_records, axes) ** axes
+    shared = MARGINAL_SHARE * size.epsilon
+    event = cell_event("marginals", shared, adjacency, purpose=Purpose.MARGINALS, grids=box.d)
+    n_bins, epsilon = bins_for(size.n_records, event.scale), (1.0 - MARGINAL_SHARE) * size.epsilon
+    wanted = fitted_cells(epsilon, size.n_records, box.d)
     if n_bins == 1 or wanted < 2.0:
         return even
     exact = np.zeros((box.d, n_bins))
@@ -234,11 +234,6 @@ def _fitted(
     noisy, units = laplace(exact, scale=event.scale, rng=rng), box.widths / box.widths.max()
     grid = grid_of(noisy, min(wanted, MAX_CELLS), units, scale=event.scale)
     return _Plan(grid, epsilon, frozen(units), (event,), wanted > MAX_CELLS)
-
-
-def rule_cells_per_axis(epsilon: float, n_records: float, d: int) -> float:
-    """M^(1/d) = (N epsilon / 10)^(2 / (2 + d)), before rounding; `n_records` below 1 counts as 1."""
-    return float((max(n_records, 1.0) * epsilon / CELL_WEIGHT) ** (2.0 / (2.0 + d)))
 
 
 def _unit_blocks(records: Chunks, box: Box) -> Iterator[Points]:
@@ -260,8 +255,7 @@ def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
     """Return the number of cells along each axis, and whether the rule asked for more."""
     most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
     if params.cells_per_axis is None:
-        wanted = rule_cells_per_axis(size.epsilon, size.n_records, d)
-        return max(1, round(min(wanted, most))), wanted > most + 0.5
+        return even_side(size.epsilon, size.n_records, d)
     if params.cells_per_axis > most:
         raise ValueError(
             f"cells_per_axis was {params.cells_per_axis}, but with {d} columns it must be <= {most}: the grid may "

@@ -23,7 +23,7 @@ from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines import eugkm
 from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen
 from dpviz.solvers import public_start
-from dpviz.solvers.cells import cell_centers
+from dpviz.solvers.grids import even_grid
 from dpviz.solvers.weighted import heaviest, spread_start, weighted_kmeans
 
 MOST_K = 20
@@ -73,7 +73,7 @@ def curve_of(noisy: Counts, shape: tuple[int, ...], scale: float) -> FloatArray:
     weighs = weights > 0
     if weighs.sum() < 2:
         return frozen(np.ones(MOST_K))
-    places, weights = cell_centers(shape)[weighs], weights[weighs]
+    places, weights = even_grid(shape).places()[weighs], weights[weighs]
     # Records that are even over a cell of side h lie d h^2 / 12 around its middle, squared and on average.
     within = float(weights.sum()) * sum(1.0 / side**2 for side in shape) / 12.0
     costs = []

@@ -24,6 +24,7 @@ from dpviz.baselines._size import known_size, size_caveats, size_differs
 from dpviz.core import Box, Event, Points, Result, check_arguments
 from dpviz.data import Chunks
 from dpviz.solvers import su_iterations, su_split
+from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
 
 TITLE = "DPLloyd"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering"
@@ -69,7 +70,8 @@ def _plan(params: Params, d: int, left: Left, rng: np.random.Generator) -> Spend
         return _even(left.epsilon, params.n_iterations)
     if left.size is not None:
         records = left.size.n_records
-        return _even(left.epsilon, su_iterations(left.epsilon, records, params.n_clusters, d, seeded=left.seeded))
+        planned = SEEDED_ITERATIONS if left.seeded else su_iterations(left.epsilon, records, params.n_clusters, d)
+        return _even(left.epsilon, planned)
     size = known_size(left.n_records, left.epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
     n_iterations = su_iterations(size.epsilon, size.n_records, params.n_clusters, d)
     return _even(size.epsilon, n_iterations, *size.events)

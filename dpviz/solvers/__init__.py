@@ -2,7 +2,7 @@
 
 from dpviz.solvers.block_lloyd import lloyd_in_blocks
 from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
-from dpviz.solvers.cells import SEED_SHARE, CellSeeds, cell_counts, seed_side, seeds_on_cells
+from dpviz.solvers.cells import SEED_SHARE, CellSeeds, private_seeds
 from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.landscapes.basins import assign_basins, assign_clusters, assign_components
 from dpviz.solvers.landscapes.flow import flow_lines
@@ -38,6 +38,7 @@ from dpviz.solvers.noisy_lloyd import (
     LloydBudget,
     centered_sums,
     noisy_means,
+    steadied,
     su_iterations,
     su_split,
 )
@@ -88,7 +89,6 @@ __all__ = [
     "assign_clusters",
     "assign_components",
     "basins_by_lattice",
-    "cell_counts",
     "centered_sums",
     "clamped_laplace",
     "cluster_costs",
@@ -117,12 +117,11 @@ __all__ = [
     "noisy_means",
     "past_controller",
     "placed_in_zone",
+    "private_seeds",
     "public_start",
     "records",
     "repaired_covariances",
     "sample_in_zone",
-    "seed_side",
-    "seeds_on_cells",
     "select_centers",
     "select_several",
     "soft_moments",
@@ -131,6 +130,7 @@ __all__ = [
     "squared_lengths",
     "start_from",
     "starts_private",
+    "steadied",
     "streamed",
     "su_iterations",
     "su_split",

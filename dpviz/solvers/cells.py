@@ -1,21 +1,33 @@
 """A grid over the unit box: which cell holds a record, and centers found on noisy counts of the cells alone."""
 
-import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from dpviz.core import Centers, Counts, FloatArray, Points, frozen
+from dpviz.solvers.grids import (
+    MARGINAL_SHARE,
+    MAX_CELLS,
+    bins_for,
+    even_grid,
+    even_side,
+    fitted_cells,
+    grid_of,
+    marginal_counts,
+)
 from dpviz.solvers.weighted import WeightedPath, exchanged, heaviest, spread_start, weighted_kmeans
 
-MAX_CELLS = 65_536  # ours, public: the rule diverges at epsilon = infinity
-GRIDS = 8  # whose cells' middles are remembered: the largest budgets share one
 RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
 EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
-SEED_SHARE = 0.2  # of epsilon, that a private start spends on its cells; ours, by measurement
-SEED_FEATURES = 3  # columns up to which a private start beats the packing: a grid of more is too coarse; ours, measured
-SEED_WEIGHT = 5.0  # n epsilon of a cell of the start, in EUGkM's rule; ours, by measurement
+SEED_SHARE = 1.0 / 3.0  # of epsilon, that a private start spends on its cells; ours, by measurement
+LEAST_CELLS = 2.0  # of a fitted grid
+MARGINALS, CELLS = "marginals of the start", "cells of the start"  # what a private start buys
+
+# (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
+Released: TypeAlias = Callable[[str, float, int, Callable[[Points], Counts]], Counts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +36,8 @@ class CellSeeds:
 
     centers: Centers  # (k, d)
     packing: Centers  # (k, d) the public packing that the search begins at; row i became row i of `centers`
-    noisy_cell_counts: Counts  # (m^d,) C order
-    shape: tuple[int, ...]
+    noisy_cell_counts: Counts  # (m1 ... md,) C order
+    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), the cells' walls
 
 
 def cell_counts(unit: Points, side: int) -> Counts:
@@ -37,14 +49,6 @@ def cell_counts(unit: Points, side: int) -> Counts:
     return np.bincount(flat, minlength=side ** unit.shape[1]).astype(np.float64)
 
 
-@functools.lru_cache(maxsize=GRIDS)
-def cell_centers(shape: tuple[int, ...]) -> Points:
-    """Return the middle (m1 ... md, d) of each cell of the unit box, C order, read-only."""
-    sides = np.array(shape)
-    strides = np.cumprod((1, *shape[:0:-1]))[::-1]  # NumPy's own indices stop at 64 axes
-    return frozen(np.asarray((np.arange(math.prod(shape))[:, None] // strides % sides + 0.5) / sides))
-
-
 def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng: np.random.Generator) -> WeightedPath:
     """Run weighted k-means on cells at `places` (m, d) from the public `packing` (k, d) and from RESTARTS draws."""
     spread = (spread_start(places, weights, packing, rng=rng) for _ in range(RESTARTS))
@@ -52,27 +56,47 @@ def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng
     return weighted_kmeans(places, weights, (packing, *starts))
 
 
-def seed_side(epsilon: float, n_records: float, d: int) -> int:
-    """Return the cells along each axis of a private start that spends `epsilon`; 1 where none would be of use.
+def private_seeds(
+    released: Released,
+    packing: Centers,
+    units: FloatArray,
+    *,
+    epsilon: float,
+    n_records: float,
+    moved: int,
+    rng: np.random.Generator,
+) -> CellSeeds | None:
+    """Return a private start from noisy counts that `released` buys for `epsilon` together; None, free, for one cell.
 
-    `n_records` must be public or a noisy count; the rule is EUGkM's (Su et al. 2016, section 4), its weight ours.
+    A fifth of it buys noisy marginals, which say where a grid has its cells, and the rest the counts of the cells, as
+    in EUGkM. Where records are too few for marginals, the cells are even and get all of it. Which of them is bought
+    follows from public parameters and `n_records`, public or noisy; `moved` is how many cells of a grid one record
+    moves, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the `packing` (k, d), with `units`
+    (d,) for what a step along each axis is worth. They are numbered to be as near as can be to the packing.
     """
-    wanted = float((max(n_records, 1.0) * epsilon / SEED_WEIGHT) ** (2.0 / (2.0 + d)))
-    return max(1, round(min(wanted, int(MAX_CELLS ** (1.0 / d) + 1e-9))))
+    d = packing.shape[1]
+    marginals, cells = MARGINAL_SHARE * epsilon, (1.0 - MARGINAL_SHARE) * epsilon
+    scale = d * moved / marginals
+    n_bins, wanted = bins_for(n_records, scale), fitted_cells(cells, n_records, d)
+    if n_bins > 1 and wanted >= LEAST_CELLS:
+        rows = released(MARGINALS, marginals, d, lambda unit: marginal_counts(unit, n_bins).ravel())
+        grid = grid_of(rows.reshape(d, n_bins), min(wanted, MAX_CELLS), units, scale=scale)
+    else:
+        grid, cells = even_grid((even_side(epsilon, n_records, d)[0],) * d), epsilon
+        if math.prod(grid.shape) == 1:
+            return None
+    noisy = released(CELLS, cells, 1, grid.counts)
+    weights = heaviest(noisy, len(packing), scale=moved / cells)
+    weighs, found = weights > 0, packing
+    if weighs.any():
+        places = grid.places()[weighs] * units
+        found = searched_cells(places, weights[weighs], packing * units, rng=rng).centers[-1] / units
+    return CellSeeds(frozen(_numbered(found, packing)), frozen(packing), frozen(noisy), grid.edges)
 
 
-def seeds_on_cells(noisy: Counts, side: int, packing: Centers, *, scale: float, rng: np.random.Generator) -> CellSeeds:
-    """Return seeds from the `noisy` counts (side^d,), which have Laplace noise of `scale`: post-processing.
-
-    They are numbered so that all together they are as near as can be to the `packing` (k, d), from which they come.
-    """
+def _numbered(centers: Centers, packing: Centers) -> Centers:
+    """Return the centers (k, d) in the order in which all together are nearest to those of the packing."""
     from scipy.optimize import linear_sum_assignment  # slow to load
 
-    k, d = packing.shape
-    shape = (side,) * d
-    weights = heaviest(noisy, k, scale=scale)
-    weighs, centers = weights > 0, packing
-    if weighs.any():
-        centers = searched_cells(cell_centers(shape)[weighs], weights[weighs], packing, rng=rng).centers[-1]
     squares = ((packing[:, None] - centers[None]) ** 2).sum(axis=2)
-    return CellSeeds(frozen(centers[linear_sum_assignment(squares)[1]]), frozen(packing), frozen(noisy), shape)
+    return np.asarray(centers[linear_sum_assignment(squares)[1]])

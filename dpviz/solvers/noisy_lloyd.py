@@ -17,7 +17,7 @@ BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's
 RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error formula
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
-MAX_SEEDED_ITERATIONS = 2  # after a private start: more of them drown it in noise; ours, by measurement
+SEEDED_ITERATIONS = 1  # after a private start: more of them drown it in noise; ours, by measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,16 @@ def su_split(epsilon: float, d: int) -> LloydBudget:
     return LloydBudget(count=weight * epsilon / (d + weight), sum_per_axis=epsilon / (d + weight))
 
 
-def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int, *, seeded: bool = False) -> int:
+def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int) -> int:
     """Return T = clip(floor(eps / eps_m), 2, 7), eps_m = sqrt(500 k^3 / N^2 (d + (4 d rho^2)^(1/3))^3).
 
-    `n_records` must be public or a noisy count; below 1 it counts as 1. After a private start, `seeded`, the ends are 1
-    and 2.
+    `n_records` must be public or a noisy count; below 1 it counts as 1.
     """
-    least, most = (1, MAX_SEEDED_ITERATIONS) if seeded else (MIN_ITERATIONS, MAX_ITERATIONS)
     if math.isinf(epsilon):
-        return most
+        return MAX_ITERATIONS
     records = max(n_records, 1.0)
     epsilon_m = math.sqrt(500.0 * n_clusters**3 / records**2 * (d + _count_weight(d)) ** 3)
-    return int(min(max(math.floor(epsilon / epsilon_m), least), most))
+    return int(min(max(math.floor(epsilon / epsilon_m), MIN_ITERATIONS), MAX_ITERATIONS))
 
 
 def centered_sums(sums: ClusterSums) -> FloatArray:
@@ -67,3 +65,18 @@ def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers,
     # The threshold is public: it follows from the noise scale alone.
     seen = noisy_counts >= max(1.0, EMPTY_SCALES * count_scale)
     return np.where(seen[:, None], mean, fallback)
+
+
+def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_scale: float, sum_scale: float) -> Centers:
+    """Return centers that go from `before` towards the `noisy` means only as far as noise does not explain the way.
+
+    With noise of scale b_s on each of d centered sums and b_c on the count n~, a mean m is off by about
+    v = (2 d b_s^2 + 2 b_c^2 |m - 1/2|^2) / n~^2, squared. A move whose square is l^2 is v longer than the true one on
+    average, and the center goes (l^2 - v) / l^2 of it, or stays. Ours; post-processing of what is released.
+    """
+    moves = noisy - before
+    squares = (moves**2).sum(axis=1)
+    off = 2.0 * noisy.shape[1] * sum_scale**2 + 2.0 * count_scale**2 * ((noisy - BOX_MIDDLE) ** 2).sum(axis=1)
+    off /= np.maximum(noisy_counts, 1.0) ** 2
+    kept = np.where(squares > off, 1.0 - off / np.where(squares > off, squares, 1.0), 0.0)
+    return np.asarray(before + kept[:, None] * moves)

@@ -5,7 +5,6 @@ import functools
 import numpy as np
 
 from dpviz.core import Box, Centers, Points, as_points, frozen
-from dpviz.solvers.cells import SEED_FEATURES
 from dpviz.solvers.packing import sphere_packing
 
 DATALESS_SEEDS = (0, 1, 2)  # public, of the packings that stand for a choice without any record
@@ -43,9 +42,9 @@ def start_from(
     return unit[chosen.choice(len(unit), n_clusters, replace=False)]
 
 
-def starts_private(start: str, given: Centers | None, d: int) -> bool:
-    """Say whether a run's start is a private one, by public inputs alone: a grid of many columns is too coarse."""
-    return start == "private" and given is None and d <= SEED_FEATURES
+def starts_private(start: str, given: Centers | None) -> bool:
+    """Say whether a run asks for a private start; given centers override it."""
+    return start == "private" and given is None
 
 
 def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Generator) -> Centers:

@@ -10,12 +10,12 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
-from dpviz.baselines._grids import MARGINAL_SHARE, even_grid, grid_of, marginal_counts
 from dpviz.baselines._size import SIZE_SHARE
-from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, rule_cells_per_axis, steps
+from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, steps
 from dpviz.core import Adjacency, Box
 from dpviz.solvers import cells
-from dpviz.solvers.cells import MAX_CELLS, cell_centers, cell_counts
+from dpviz.solvers.cells import cell_counts
+from dpviz.solvers.grids import MARGINAL_SHARE, MAX_CELLS, even_grid, grid_of, marginal_counts, rule_cells_per_axis
 from dpviz.solvers.weighted import exchanged, spread_start, weighted_kmeans
 
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
@@ -143,7 +143,7 @@ def test_cells_are_counted_as_numpy_counts_them(d: int) -> None:
     assert np.array_equal(cell_counts(points, 7), expected.ravel())
     middles = 0.5 * (edges[0][1:] + edges[0][:-1])
     grid = np.stack(np.meshgrid(*[middles] * d, indexing="ij"), axis=-1).reshape(-1, d)
-    assert np.allclose(cell_centers((7,) * d), grid)
+    assert np.allclose(even_grid((7,) * d).places(), grid)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -205,7 +205,7 @@ def test_many_round_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     """50 clusters of 150: on the exact counts of a grid as good as scikit-learn's best of ten; Lloyd alone is not."""
     rng = generator()
     points = np.clip(np.repeat(0.05 + 0.9 * rng.random((50, 2)), 150, 0) + 0.012 * rng.standard_normal((7500, 2)), 0, 1)
-    counts, places = cell_counts(points, 27), cell_centers((27, 27))
+    counts, places = cell_counts(points, 27), even_grid((27, 27)).places()
     best = KMeans(50, n_init=10, random_state=0).fit(places, sample_weight=counts).inertia_
     params = Params(n_clusters=50, epsilon=math.inf, cells_per_axis=27)
 

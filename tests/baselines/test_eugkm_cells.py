@@ -13,7 +13,8 @@ from dpviz.baselines.eugkm import LARGEST_CAVEAT, ONE_CELL_CAVEAT, POSITIVE_CAVE
 from dpviz.core import Box, KnobError
 from dpviz.mechanisms import laplace
 from dpviz.solvers import assign
-from dpviz.solvers.cells import cell_centers, cell_counts
+from dpviz.solvers.cells import cell_counts
+from dpviz.solvers.grids import even_grid
 from dpviz.solvers.weighted import MARGIN, heaviest
 
 
@@ -134,7 +135,7 @@ def test_without_noise_any_fixed_grid_is_weighted_kmeans_on_exact_counts(d: int,
     release = fit(points, Box.cube(0, 1, d), params, rng=generator(1)).release
     counts = cell_counts(points, side)
     assert np.array_equal(release.noisy_cell_counts, counts)
-    places = cell_centers((side,) * d)
+    places = even_grid((side,) * d).places()
     peer = KMeans(3, n_init=10, random_state=0, tol=0).fit(places[counts > 0], sample_weight=counts[counts > 0])
     gaps = ((places[:, None] - release.centers[None]) ** 2).sum(axis=2).min(axis=1)
     # It stops at a relative gain of 1e-4 an iteration, and gains shrink from one to the next.

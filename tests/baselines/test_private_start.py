@@ -12,7 +12,9 @@ from dpviz.data import ArrayChunks
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.solvers.cells import SEED_SHARE, cell_centers, cell_counts, seed_side, seeds_on_cells
+from dpviz.solvers.cells import SEED_SHARE, private_seeds
+from dpviz.solvers.grids import CellGrid, even_grid, even_side
+from dpviz.solvers.noisy_lloyd import steadied
 
 LLOYDS = ("blum", "dwork", "su")
 METHODS = (*LLOYDS, "convergent_kmeans")
@@ -48,13 +50,13 @@ def test_the_start_and_the_steps_together_spend_epsilon(method, adjacency, n_ite
     spent = pure_epsilon(result.events, under)
     assert spent == pytest.approx(result.guarantee.proved.epsilon, rel=1e-12)
     seeds = [each for each in result.events if isinstance(each, LaplaceEvent) and each.purpose is Purpose.START]
-    assert len(seeds) == (d <= 3), "a grid of many columns is too coarse: the packing is free"
+    assert [event.label for event in seeds] == ["marginals of the start", "cells of the start"]
     size = [each for each in result.events if isinstance(each, LaplaceEvent) and each.purpose is Purpose.SIZE]
     left = 0.7 - pure_epsilon(tuple(size), under)
-    for event in seeds:
-        assert pure_epsilon((event,), under) == pytest.approx(SEED_SHARE * left, rel=1e-12)
+    assert pure_epsilon(tuple(seeds), under) == pytest.approx(SEED_SHARE * left, rel=1e-12)
+    assert pure_epsilon(tuple(seeds[:1]), under) == pytest.approx(SEED_SHARE * left / 5.0, rel=1e-12)
     if method == "dwork":  # it keeps something back for ever
-        left *= 1.0 - SEED_SHARE * bool(seeds)
+        left *= 1.0 - SEED_SHARE
         assert spent == pytest.approx(0.7 - left * 0.5 ** len(result.trace), rel=1e-12)
     else:
         assert spent == pytest.approx(0.7, rel=1e-12)
@@ -67,9 +69,9 @@ def test_the_start_follows_from_what_is_released(method):
     release, first = result.release, result.trace[0]
     assert (release.start == first.previous_centers).all()
     assert release.start_packing is not None
-    (event,) = (e for e in result.events if isinstance(e, LaplaceEvent) and e.purpose is Purpose.START)
-    side = math.isqrt(len(release.start_cell_counts))
-    noise = release.start_cell_counts - cell_counts(points, side)
+    _, event = (e for e in result.events if isinstance(e, LaplaceEvent) and e.purpose is Purpose.START)
+    grid = CellGrid(release.start_cell_edges, tuple(edges[1:] for edges in release.start_cell_edges))
+    noise = release.start_cell_counts - grid.counts(points)
     assert abs(noise).mean() == pytest.approx(event.scale, rel=5.0 / math.sqrt(len(noise))), "5 standard errors"
     other = run(method, blobs(seed=1), seed=0, epsilon=2.0, start="private", n_clusters=8).release
     assert (other.start_packing == release.start_packing).all(), "no record is read for the packing"
@@ -79,11 +81,15 @@ def test_the_start_follows_from_what_is_released(method):
 def test_without_noise_the_seeds_are_near_the_best_and_numbered_as_the_packing():
     points, rng = blobs(), np.random.default_rng(0)
     packing = rng.random((8, 2))
-    exact = cell_counts(points, 128)
-    seeds = seeds_on_cells(exact, 128, packing, scale=1e-12, rng=rng)
-    cells = cell_centers((128, 128))
-    best = cost(np.repeat(cells, exact.astype(int), axis=0), seeds.centers)
-    assert best < 3000 * (2 * 0.01**2 + 2 / 12 / 128**2) * 1.5, "one center for each cluster: its spread and a cell's"
+    bought = []
+
+    def exact(name, _, grids, counts):
+        bought.append((name, grids))
+        return counts(points)
+
+    seeds = private_seeds(exact, packing, np.ones(2), epsilon=math.inf, n_records=3000, moved=1, rng=rng)
+    assert bought == [("marginals of the start", 2), ("cells of the start", 1)]
+    assert cost(points, seeds.centers) < 3000 * 2 * 0.01**2 * 1.5, "one center for each cluster"
     moved = ((packing - seeds.centers) ** 2).sum()
     for _ in range(50):
         assert moved <= ((packing - seeds.centers[rng.permutation(8)]) ** 2).sum() + 1e-12
@@ -121,8 +127,26 @@ def test_given_centers_override_it_and_lloyd_has_none():
         BASELINES["lloyd"].Params(start="private")
 
 
+def test_a_center_goes_as_far_as_noise_does_not_explain():
+    """The noise's own square is v on average, within 5 standard errors, and a half of it is not."""
+    rng = np.random.default_rng(0)
+    before, scales = np.full((4000, 3), 0.4), {"count_scale": 2.0, "sum_scale": 5.0}
+    counts = 100.0 + rng.laplace(scale=2.0, size=4000)
+    noisy = 0.5 + (100.0 * (before - 0.5) + rng.laplace(scale=5.0, size=(4000, 3))) / counts[:, None]
+    squares = ((noisy - before) ** 2).sum(axis=1)
+    v = (2 * 3 * 25 + 2 * 4 * ((noisy - 0.5) ** 2).sum(axis=1)) / counts**2
+    error = 5.0 * squares.std() / math.sqrt(4000)
+    assert squares.mean() == pytest.approx(v.mean(), abs=error)
+    assert squares.mean() != pytest.approx(v.mean() / 2.0, abs=error)
+    way = np.maximum(1.0 - v / squares, 0.0)[:, None]
+    np.testing.assert_allclose(steadied(noisy, before, counts, **scales), before + way * (noisy - before), atol=1e-12)
+    assert 0.4 < (way == 0).mean() < 0.8, "most moves are noise"
+    assert (steadied(before, before, counts, count_scale=0.0, sum_scale=0.0) == before).all()
+
+
 def test_a_grid_of_one_cell_is_not_paid_for():
-    assert seed_side(0.01, 100.0, 2) == 1
+    assert even_side(0.01, 100.0, 2) == (1, False)
+    assert even_grid((1, 1)).counts(blobs(n=60)) == [60]
     result = run("su", blobs(n=60), epsilon=0.05, start="private", n_public=60)
     assert result.release.start_packing is None
     assert pure_epsilon(result.events, Adjacency.ADD_REMOVE) == pytest.approx(0.05, rel=1e-12)

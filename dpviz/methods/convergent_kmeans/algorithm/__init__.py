@@ -15,9 +15,11 @@ once. T and the split follow from public parameters and a noisy number of record
 iterations compose to epsilon. Zones, their samples and the released centers are computed from these noisy statistics
 and independent randomness only: post-processing. Changing one record is one removal and one addition: 2 epsilon.
 
-A private start spends SEED_SHARE of epsilon on the counts of a public grid's cells, as many as the noisy number of
-records asks for: one record moves one count by 1, Laplace noise of scale 1/eps_start. Its seeds are found on the noisy
-counts and a public packing: post-processing. What is left goes to the iterations.
+A private start spends SEED_SHARE of epsilon. A part eps_m buys noisy marginals: one record is in one bin of each of d,
+Laplace noise of scale d/eps_m. They, and the noisy number of records, make a grid, and the rest eps_c buys its counts:
+one record moves one by 1, scale 1/eps_c. With too few records for marginals the grid is public. The seeds are found on
+the noisy counts and a public packing, and how far a noisy mean may move one follows from the noise's scale: all
+post-processing. What is left goes to the one iteration.
 """
 
 from collections.abc import Iterator
@@ -95,7 +97,8 @@ class ZonesRelease(CentersRelease):
     lam: FloatArray | None  # (T, k)
     noisy_counts_by_iteration: FloatArray | None  # (T, k)
     start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
-    start_cell_counts: Counts | None = None  # (m^d,) noisy, C order; of a private start
+    start_cell_counts: Counts | None = None  # (m1 ... md,) noisy, C order; of a private start
+    start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[ZonesRelease, ZoneStep]:
@@ -117,7 +120,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     unit = unit_records(points, box)
     centers = _start(unit, box, params, rng=start_rng)
-    problem, seeds = zones_problem(nearest_among(unit), params, centers, rng=plan_rng)
+    problem, seeds = zones_problem(nearest_among(unit), params, centers, box.widths / box.widths.max(), rng=plan_rng)
     centers = centers if seeds is None else seeds.centers
     clusters = problem.nearest.opening(centers)
     shape, past = centers.shape, problem.orientation == "past"
@@ -187,6 +190,7 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
         noisy_counts_by_iteration=stack("noisy_counts") if repaired else None,
         start_packing=None if seeds is None else seeds.packing,
         start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
+        start_cell_edges=None if seeds is None else seeds.edges,
     )
 
 

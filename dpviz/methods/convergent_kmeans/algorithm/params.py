@@ -48,10 +48,10 @@ class Params:
         "packing",
         "Start",
         "Sphere packing looks at no record. The paper starts from k records, which switches every guarantee off. "
-        "Private seeds spend a fifth of ε on a coarse noisy histogram: in repaired mode, with up to 3 features.",
+        "Private seeds spend a third of ε on noisy histograms, in repaired mode.",
         choices=(
             ("packing", "Sphere packing (public)"),
-            ("private", "Private seeds (a fifth of ε)"),
+            ("private", "Private seeds (a third of ε)"),
             ("records", "k records (as in the paper)"),
         ),
     )

@@ -1,9 +1,12 @@
 """What a run of convergent k-means spends on what: the number of records, private seeds, each iteration."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.core import Adjacency, Centers, Event, Points
+from dpviz.core import Adjacency, Centers, Counts, Event, FloatArray, Points
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.params import Params
 from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem
@@ -11,22 +14,22 @@ from dpviz.solvers import (
     SEED_SHARE,
     CellSeeds,
     Nearest,
-    cell_counts,
-    seed_side,
-    seeds_on_cells,
+    private_seeds,
     starts_private,
     su_iterations,
 )
+from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
 
 SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
 
 def zones_problem(
-    nearest: Nearest, params: Params, packing: Centers, *, rng: np.random.Generator
+    nearest: Nearest, params: Params, packing: Centers, units: FloatArray, *, rng: np.random.Generator
 ) -> tuple[ZonesProblem, CellSeeds | None]:
     """Fix the number of iterations and their budget, and find the seeds of a private start that is near `packing`.
 
-    Repaired mode takes both numbers, of iterations and of cells, from a noisy number of records.
+    Repaired mode takes both numbers, of iterations and of cells, from a noisy number of records. `units` (d,) is what a
+    box unit along each axis is worth.
     """
     n, d = nearest.points.shape
 
@@ -38,27 +41,32 @@ def zones_problem(
 
     if params.mode == "published":
         return planned(params.max_iterations, params.epsilon_per_iteration), None
-    private = starts_private(params.start, params.initial_centers, d)
+    private = starts_private(params.start, params.initial_centers)
     if params.n_iterations is not None and not private:
         return planned(params.n_iterations, params.epsilon / params.n_iterations), None
     size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
     noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
     left, events = (1.0 - SIZE_SHARE) * params.epsilon, (size,)
-    seeds, cells = _seeded(nearest.points, packing, left, noisy_size, rng=rng) if private else (None, ())
-    left *= 1.0 - SEED_SHARE if seeds is not None else 1.0
-    n_iterations = su_iterations(left, noisy_size, params.n_clusters, d, seeded=seeds is not None)
-    n_iterations = params.n_iterations or min(n_iterations, params.max_iterations)
-    return planned(n_iterations, left / n_iterations, (*events, *cells)), seeds
+    seeds, cells = _seeded(nearest.points, packing, units, left, noisy_size, rng=rng) if private else (None, ())
+    if seeds is not None:
+        left, steps = (1.0 - SEED_SHARE) * left, SEEDED_ITERATIONS
+    else:
+        steps = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)
+    n_iterations = params.n_iterations or steps
+    problem = planned(n_iterations, left / n_iterations, (*events, *cells))
+    return replace(problem, seeded=seeds is not None), seeds
 
 
 def _seeded(
-    unit: Points, packing: Centers, epsilon: float, noisy_size: float, *, rng: np.random.Generator
+    unit: Points, packing: Centers, units: FloatArray, epsilon: float, noisy_size: float, *, rng: np.random.Generator
 ) -> tuple[CellSeeds | None, tuple[Event, ...]]:
-    """Return a private start that spends SEED_SHARE of `epsilon`; none where its grid would have one cell."""
-    d = packing.shape[1]
-    side = seed_side(SEED_SHARE * epsilon, noisy_size, d)
-    if side == 1:
-        return None, ()
-    event = cell_event("cells of the start", SEED_SHARE * epsilon, Adjacency.ADD_REMOVE, purpose=Purpose.START)
-    noisy = laplace(cell_counts(unit, side), scale=event.scale, rng=rng)
-    return seeds_on_cells(noisy, side, packing, scale=event.scale, rng=rng), (event,)
+    """Return a private start that spends SEED_SHARE of `epsilon`; none, free, where its grid would have one cell."""
+    events = []
+
+    def released(name: str, part: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
+        events.append(cell_event(name, part, Adjacency.ADD_REMOVE, purpose=Purpose.START, grids=grids))
+        return laplace(counts(unit), scale=events[-1].scale, rng=rng)
+
+    price = SEED_SHARE * epsilon
+    seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, moved=1, rng=rng)
+    return seeds, tuple(events)

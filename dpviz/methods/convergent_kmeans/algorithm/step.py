@@ -23,6 +23,7 @@ from dpviz.solvers import (
     noisy_means,
     past_controller,
     placed_in_zone,
+    steadied,
     su_split,
 )
 
@@ -41,6 +42,7 @@ class ZonesProblem:
     epsilon: float  # of each iteration: budget in repaired mode, the paper's epsilon_t in published mode
     temperature: float  # epsilon inside a zone; the same number in published mode
     plan_events: tuple[Event, ...] = ()  # what fixing `n_iterations` cost
+    seeded: bool = False  # after a private start: its centers are too good to be moved by noise alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +108,7 @@ def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iter
     exact = means(sums, centers)
     if problem.repaired:
         rngs = [chance.noise.child(part).generator() for part in range(2)]
-        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs)
+        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs, seeded=problem.seeded)
     else:
         stand = _exact_stand(exact, problem.epsilon, iteration)
     far_point = 2.0 * stand.mean - centers  # Y
@@ -147,9 +149,18 @@ def _aim(problem: ZonesProblem, mean: Centers, far_point: Centers, chance: Chanc
 
 
 def _noisy_stand(
-    sums: ClusterSums, centers: Centers, epsilon: float, iteration: int, *, rngs: Sequence[np.random.Generator]
+    sums: ClusterSums,
+    centers: Centers,
+    epsilon: float,
+    iteration: int,
+    *,
+    rngs: Sequence[np.random.Generator],
+    seeded: bool = False,
 ) -> _Stand:
-    """Release noisy counts and centered sums, by a generator each, and stand on their means."""
+    """Release noisy counts and centered sums, by a generator each, and stand on their means.
+
+    After a private start, `seeded`, means go from the centers only as far as noise does not explain.
+    """
     k, d = centers.shape
     split = su_split(epsilon, d)
     count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count, purpose=Purpose.COUNTS, step=iteration)
@@ -165,6 +176,8 @@ def _noisy_stand(
     noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
     noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
     mean = noisy_means(noisy_counts, noisy_sums, centers, count_scale=count.scale)
+    if seeded:
+        mean = steadied(mean, centers, noisy_counts, count_scale=count.scale, sum_scale=total.scale)
     one_cluster = SequenceEvent("one cluster", (count, total))
     event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
     return _Stand(mean, frozen(noisy_counts), (event,))

@@ -51,7 +51,7 @@ TERMS = (
     *meant("epsilon", "box"),
     ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
     *meant("center"),
-    ("Private seeds", "A start that a fifth of ε pays for: noisy counts of a coarse grid, then k-means on its cells."),
+    ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
     *meant("convergent zone"),
     (

@@ -27,7 +27,7 @@ EXACT_DETAILS = {**DETAILS, "mean": "Every center moves to the exact mean of its
 TERMS = (
     ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
     ("Noise", "From the exact mean to the released center: what noise on counts and sums does to it."),
-    ("Private seeds", "A start that a fifth of ε pays for: noisy counts of a coarse grid, then k-means on its cells."),
+    ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
     ("Likely error", "How far the noise of the sums usually throws a center. Small clusters are thrown farther."),
 )
 EXACT_TERMS = (("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),)

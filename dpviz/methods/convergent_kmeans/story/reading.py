@@ -97,7 +97,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     each, t, epsilon = pure_epsilon((steps[0],), Adjacency.ADD_REMOVE), len(steps), it.params.epsilon
     seeded = release.start_packing is not None
     left = (1.0 - (SIZE_SHARE if len(steps) < len(it.events) else 0.0)) * (1.0 - (SEED_SHARE if seeded else 0.0))
-    paid = "ours; 2 % pay for the noisy number of records" + (", a fifth of the rest for the start" if seeded else "")
+    paid = "ours; 2 % pay for the noisy number of records" + (", a third of the rest for the start" if seeded else "")
     share, times = (rf"{tex(left)}\,", rf"{tex(left)} \cdot ") if left < 1 else ("", "")
     along = sums.epsilon_per_coordinate
     return (

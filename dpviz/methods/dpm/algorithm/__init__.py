@@ -208,6 +208,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     plan_rng, interval_rng, tree_rng, average_rng = rng.spawn(4)
     plan = make_plan(
         records.n,
+        box.d,
         epsilon=params.epsilon,
         delta=params.delta,
         n_levels=params.n_levels,

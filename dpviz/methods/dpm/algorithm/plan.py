@@ -15,12 +15,13 @@ from dpviz.mechanisms import laplace
 
 PUBLISHED_LEVELS = 7  # tau, Liebenow et al., section 6
 MOST_LEVELS = 10  # of our rule; ours
-LEVELS_PER_DOUBLING, ONE_SUBSET = 0.8, 80.0  # our rule for the depth; ours, by measurement
+LEVELS_PER_DOUBLING, ONE_SUBSET = 0.75, 44.0  # our rule for the depth; ours, by measurement
 FREE_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # of cuts that need no gap; ours, on blobs of 2,000 to 100,000 records
+LEAST_FREE = 2  # of the same: a side that needs half of all records or more would leave no such cut; ours
 GAP_SHARE = 0.45  # of the counts' share, for the depth of each gap that is cut at; ours
 SIDE_SCALES = 2.0  # a side must have more records than so many scales of its count's noise; ours
-GAP_SCALES = 3.5  # a gap is clear if it is deeper than that many scales: noise alone is once in 66 times; ours
 CHANCE = 2.0  # times sqrt(records): among the places of many widths some gap of one is chance alone; ours
+GAP_SCALES = 1.0  # of its noise that a gap must be deeper than by chance to be clear; ours, by measurement
 CLEAN_GAP = 0.22  # depth over the records of a side from which on that side counts as one cluster; ours
 FIRST_GAP = 0.45  # the same of the first cut, whose sides may well hold several; ours
 PLAN_SHARE = 0.01  # of epsilon, for the noisy number of records that depth and shares follow from; ours
@@ -49,9 +50,11 @@ class Shares:
 
 
 PUBLISHED_SHARES = Shares(interval=0.04, counts=0.18, splits=0.18, averages=0.60)  # section 6
-FEW_SHARES = Shares(interval=0.04, counts=0.30, splits=0.38, averages=0.28)  # up to FEW records; ours
+FEW_SHARES = Shares(interval=0.04, counts=0.34, splits=0.40, averages=0.22)  # up to FEW records; ours
+WIDE_SHARES = Shares(interval=0.04, counts=0.28, splits=0.34, averages=0.34)  # the same with WIDE features; ours
 MANY_SHARES = Shares(interval=0.04, counts=0.22, splits=0.29, averages=0.45)  # from MANY; ours
 FEW, MANY = 1e4, 1e5  # records times epsilon; ours
+WIDE = 7  # features, whose noise in a center adds up; ours, by measurement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +66,7 @@ class Plan:
     epsilon: float  # that the shares divide
     noisy_size: float | None  # what depth and shares follow from; None where they were given
     root_count: float  # n~ of all records, not below 1
-    free_levels: int  # of cuts that need no clear gap; as published, and where depth was given, all
+    free_levels: int  # of cuts that need no clear gap, may be more than there are; as published n_levels
     minimum_count: float  # a side with no more is not split off where no clear gap is: root_count / 2^free_levels
     count_epsilons: FloatArray  # (tau + 1,)
     gap_epsilons: FloatArray  # (tau,) zeros as published: no gap is looked at
@@ -82,26 +85,27 @@ class Plan:
     def clear(self, level: int, noisy_counts: ArrayLike) -> FloatArray:
         """Return the noisy depth above which a gap in subsets of n~ records is clear.
 
-        GAP_SCALES scales of its noise, and CHANCE sqrt(n~): records of one smooth cluster leave gaps so deep by chance.
+        CHANCE sqrt(n~), for records of one smooth cluster leave gaps so deep by chance, and GAP_SCALES of its noise.
         """
         chance = CHANCE * np.sqrt(np.maximum(np.asarray(noisy_counts, dtype=np.float64), 1.0))
-        return np.asarray(np.maximum(chance, GAP_SCALES / self.gap_epsilons[level]))
+        return np.asarray(chance + GAP_SCALES / self.gap_epsilons[level])
 
 
-def level_epsilons(epsilon: float, n_levels: int) -> FloatArray:
+def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> FloatArray:
     """Return the budget of each tree level, deeper is richer: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j); (n_levels,).
 
-    Deeper subsets are smaller, and this minimises the sum of the noise over their sizes (equation 2). n_levels = 0
-    gives none. Raises ValueError for an epsilon that is not positive.
+    Deeper subsets are smaller, and this minimises the sum of the noise over their sizes (equation 2). `even` is ours,
+    for splits at counted gaps: a gap weighs in a draw by its depth in records, however many there are around it.
+    n_levels = 0 gives none. Raises ValueError for an epsilon that is not positive.
     """
     if not epsilon > 0 or n_levels < 0:
         raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
-    weights = np.sqrt(2.0 ** np.arange(n_levels))
+    weights = np.ones(n_levels) if even else np.sqrt(2.0 ** np.arange(n_levels))
     return frozen(np.asarray(epsilon * (weights / weights.sum()) if n_levels else weights))
 
 
 def levels_for(n_records: float, epsilon: float) -> int:
-    """Return tau = 0.8 log2(n~ epsilon / 80), rounded, from 1 to MOST_LEVELS. Ours.
+    """Return tau = 0.75 log2(n~ epsilon / 44), rounded, from 1 to MOST_LEVELS. Ours.
 
     4 for 2,000 records at epsilon 1, 6 for 10,000, 8 for 100,000: subsets of an even tree are then just large enough
     beside the noise that the last level has. The paper has 7 throughout, too deep for 10,000: every level takes budget
@@ -112,26 +116,28 @@ def levels_for(n_records: float, epsilon: float) -> int:
 
 
 def free_levels_for(n_records: float, epsilon: float) -> int:
-    """Return how deep cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from 1 to MOST_LEVELS. Ours.
+    """Return how deep cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from LEAST_FREE. Ours.
 
     A share of 2^-levels of the records is then plausible as a cluster of its own even where noise or overlap hides its
     border; more epsilon than 1 makes no smaller one plausible. Smaller ones need a gap that was counted.
     """
     records = max(n_records * min(epsilon, 1.0), ONE_LEAF)
-    return int(np.clip(round(FREE_PER_DOUBLING * math.log2(records / ONE_LEAF)), 1, MOST_LEVELS))
+    return int(np.clip(round(FREE_PER_DOUBLING * math.log2(records / ONE_LEAF)), LEAST_FREE, MOST_LEVELS))
 
 
-def shares_for(n_records: float, epsilon: float) -> Shares:
+def shares_for(n_records: float, epsilon: float, d: int) -> Shares:
     """Return the shares for n~ records: FEW_SHARES, MANY_SHARES, and in between by the logarithm of n~ min(epsilon, 1).
 
     Ours. A wrong split or a refused one costs far more than a noisy average as long as subsets are small; the more
-    records, the more is left for averages. The paper's 60 % for averages leaves too little for splits at 10,000.
+    records, and features that each get noise, the more is left for averages: few records of WIDE features have
+    WIDE_SHARES. The paper's 60 % for averages leaves too little for splits at 10,000.
     """
     records = max(n_records * min(epsilon, 1.0), FEW)
+    few = WIDE_SHARES if d >= WIDE else FEW_SHARES
     way = min(math.log(records / FEW) / math.log(MANY / FEW), 1.0)
 
     def between(name: str) -> float:
-        return (1.0 - way) * float(getattr(FEW_SHARES, name)) + way * float(getattr(MANY_SHARES, name))
+        return (1.0 - way) * float(getattr(few, name)) + way * float(getattr(MANY_SHARES, name))
 
     return Shares(between("interval"), between("counts"), between("splits"), between("averages"))
 
@@ -143,6 +149,7 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
 
 def make_plan(
     n: int,
+    d: int,
     *,
     epsilon: float,
     delta: float | None,
@@ -152,8 +159,9 @@ def make_plan(
     published: bool,
     rng: np.random.Generator,
 ) -> Plan:
-    """Fix depth, shares and budgets, counting the `n` records with noise: once for the root, and once before that
-    where depth or shares have to follow a number of records that is not public.
+    """Fix depth, shares and budgets, counting the `n` records of `d` features with noise.
+
+    Once for the root, and once before that where depth or shares have to follow a number of records that is not public.
     """
     size_rng, root_rng = rng.spawn(2)
     size = None if n_public is None else float(n_public)
@@ -165,8 +173,9 @@ def make_plan(
         size = float(laplace(np.float64(n), scale=event.scale, rng=size_rng))
         epsilon, events = (1.0 - PLAN_SHARE) * epsilon, (event,)
     depth = n_levels if n_levels is not None else levels_for(size or 0.0, epsilon)
-    free = n_levels if n_levels is not None else min(free_levels_for(size or 0.0, epsilon), depth)
-    parts = shares or shares_for(size or 0.0, epsilon)
+    free = n_levels if n_levels is not None else free_levels_for(size or 0.0, epsilon)
+    free = free if published else max(free, LEAST_FREE)
+    parts = shares or shares_for(size or 0.0, epsilon, d)
     for_gaps = 0.0 if published else GAP_SHARE * parts.counts
     count_epsilons = level_epsilons((parts.counts - for_gaps) * epsilon, depth + 1)
     root = count_event("count of level 0", float(count_epsilons[0]), Purpose.COUNTS, 0)
@@ -184,7 +193,7 @@ def make_plan(
         minimum_count=root_count / 2.0**free,
         count_epsilons=count_epsilons,
         gap_epsilons=frozen(np.zeros(depth)) if published else level_epsilons(for_gaps * epsilon, depth),
-        split_epsilons=level_epsilons(parts.splits * epsilon, depth),
+        split_epsilons=level_epsilons(parts.splits * epsilon, depth, even=not published),
         interval_epsilon=parts.interval * epsilon,
         averages=Budget(parts.averages * epsilon, total_delta - for_counts),
         count_delta=for_counts / (depth + 1),

@@ -9,7 +9,7 @@ from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.layers import PHASES, clock_of
 from dpviz.methods.dpm.story.many import outcome
-from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, contents, ratio, stops
+from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, clear_cuts, contents, ratio, stops
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
@@ -203,6 +203,9 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
     least = f"{'A' if told.published else 'Without a clear gap a'} side must have more than "
     least += f"{number(tree.minimum_count)} records, counted with noise."
     facts.append(Fact("Cuts refused", refused, least, True))
+    if not told.published:
+        clear = f"{clear_cuts(told)} of {told.k - 1}"
+        facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
     facts.append(Fact("What stopped the cutting", stops(told), "Why subsets were not cut: each is a cluster.", True))
     most = len(tree.least_counts)
     facts.append(Fact("Levels of cuts", f"{told.cells.n_levels} of {most}", _depth(told), True))

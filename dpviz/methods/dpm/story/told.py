@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Labels, Points, Result
-from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, SplitTrace, Step, TreeRelease
+from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
@@ -196,6 +196,14 @@ def stops(told: TreeContext) -> str:
     """Count why subsets were not cut, the commonest first."""
     why = Counter(_stop(told, int(node)) for node in np.flatnonzero(told.result.release.tree.centers >= 0))
     return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
+
+
+def clear_cuts(told: TreeContext) -> int:
+    """Return how many of the cuts of a repaired run were made at a gap that stands out, by released numbers."""
+    tree, first = told.result.release.tree, told.result.trace[0]
+    assert isinstance(first, PlanStep)
+    made = np.flatnonzero(told.cells.applied)
+    return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in made)
 
 
 def place(told: TreeContext, node: int) -> str:

@@ -193,13 +193,14 @@ def ledger_chart(told: LandscapeContext) -> Scene:
 def sentence(told: LandscapeContext) -> Sentence:
     """Say the run in one sentence; without a proof no limit is named."""
     spent = f"At ε = {number(told.params.epsilon)}"
-    release, k = told.result.release, told.n_clusters
-    many, one = ("", "s") if len(release.kept) == 1 else ("s", "")
+    release, k, k0 = told.result.release, told.n_clusters, len(told.result.release.start)
+    many, one = ("" if k0 == 1 else "s", "s") if len(release.kept) == 1 else ("s", "")
+    kept = f"{len(release.kept)}" + (f" of {k0}" if len(release.kept) < k0 else "")
     clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
     peaks = f"{told.tree.n_leaves} {'peaks' if told.tree.n_leaves != 1 else 'peak'}"
-    made = f"{spent}, {len(release.kept)} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
+    made = f"{spent}, {kept} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
     if k < told.params.n_clusters:
-        made += f" ({told.params.n_clusters} were asked for)"
+        made += f": {told.params.n_clusters} were asked for, but there are no more peaks (raise ε or change K₀)"
     ari = told.nonprivate_ari
     hit = "" if ari is None else f"; they {agreement(ari)}"
     return Sentence(curator=f"{made}{hit}.", public=f"{made}.")

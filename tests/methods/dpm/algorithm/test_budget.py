@@ -56,6 +56,7 @@ def test_the_plan_divides_epsilon_and_delta():
     for epsilon, published, depth, size in itertools.product(EPSILONS, (True, False), (None, 1, 6), (None, 5000)):
         plan = make_plan(
             5000,
+            2,
             epsilon=epsilon,
             delta=1e-6,
             n_levels=depth,
@@ -72,7 +73,8 @@ def test_the_plan_divides_epsilon_and_delta():
         assert math.fsum(deltas) == pytest.approx(1e-6, rel=1e-12)
         assert len(plan.count_epsilons) == plan.n_levels + 1 == len(plan.split_epsilons) + 1
         assert plan.minimum_count == plan.root_count / 2**plan.free_levels
-        assert plan.free_levels <= plan.n_levels == len(plan.gap_epsilons)
+        assert plan.free_levels <= max(plan.n_levels, 2)
+        assert plan.n_levels == len(plan.gap_epsilons)
         assert plan.gap_epsilons.any() == (not published)
         assert (before > 0) == (not published and size is None)
         if published:
@@ -279,11 +281,14 @@ def test_delta_follows_the_noisy_number_and_says_so():
 def test_depth_and_shares_follow_the_number_of_records():
     assert [levels_for(n, 1.0) for n in (0, 50, 2000, 10_000, 30_000, 100_000, 1e12)] == [1, 1, 4, 6, 7, 8, 10]
     assert levels_for(10_000, 0.1) == levels_for(1000, 1.0) < levels_for(1000, 10.0) < levels_for(1000, math.inf) == 10
-    assert [free_levels_for(n, 1.0) for n in (0, 2000, 10_000, 100_000, 1e12)] == [1, 3, 5, 7, 10]
+    assert [free_levels_for(n, 1.0) for n in (0, 2000, 10_000, 100_000, 1e12)] == [2, 3, 5, 7, 10]
     assert free_levels_for(10_000, 0.1) == free_levels_for(1000, 1.0) == free_levels_for(1000, math.inf)
-    assert shares_for(500, 1.0) == shares_for(10_000, 1.0)
-    assert shares_for(1e5, 1.0) == shares_for(1e9, 1.0)
-    assert shares_for(1e4, 1.0).splits > shares_for(3e4, 1.0).splits > shares_for(1e5, 1.0).splits
+    assert shares_for(500, 1.0, 2) == shares_for(10_000, 1.0, 6) != shares_for(10_000, 1.0, 7)
+    assert shares_for(1e5, 1.0, 2) == shares_for(1e9, 1.0, 20)
+    for d in (2, 20):
+        few, some, many = (shares_for(n, 1.0, d) for n in (1e4, 3e4, 1e5))
+        assert few.splits > some.splits > many.splits
+        assert few.averages < some.averages < many.averages
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ def test_given_shares_are_the_ledgers(tell_dpm):
         spent[row.purpose] = spent.get(row.purpose, 0.0) + row.epsilon
     for purpose, share in (
         ("Interval size", 0.04),
-        ("Counts", 0.165),
-        ("Gaps", 0.135),
-        ("Splits", 0.38),
-        ("Averages", 0.28),
+        ("Counts", 0.187),
+        ("Gaps", 0.153),
+        ("Splits", 0.40),
+        ("Averages", 0.22),
     ):
         assert spent[purpose] == pytest.approx(2.0 * share, rel=1e-12)
     assert "Number of records" not in spent, "nothing has to follow it"
@@ -108,6 +108,12 @@ def test_the_facts_are_what_they_say(tell_dpm):
     tree = told.result.release.tree
     small = (tree.child_counts <= tree.needed[:, None]).any(axis=1) & (tree.split_axes >= 0)
     assert said["Cuts refused"] == f"{small.sum()} of {(tree.split_axes >= 0).sum()}"
+    made = [split for step in told.levels for split in step.splits if split.applied]
+    scales = {split.node: 1.0 / step.epsilon_gaps for step in told.levels for split in step.splits}
+    deep = [split.gap_depth > 2.0 * math.sqrt(max(split.noisy_count, 1.0)) + scales[split.node] for split in made]
+    assert said["Cuts at a clear gap"] == f"{sum(deep)} of {len(made)}"
+    as_published = story.utility(tell_dpm(calibration="published"))
+    assert "Cuts at a clear gap" not in {fact.label for fact in as_published}
     assert re.fullmatch(r"about \d+ in a million \(from the noisy count\)", said["δ"])
     assert {fact.value for fact in story.utility(tell_dpm(delta=1e-6)) if fact.label == "δ"} == {
         "about 1 in a million, given"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Adjacency, Counts, FloatArray, Points, frozen
+from dpviz.core import Counts, FloatArray, Points, frozen
 from dpviz.solvers.weighted import heaviest
 
 MARGINAL_SHARE = 0.2  # of epsilon, for the marginals; ours, by measurement
@@ -22,6 +21,10 @@ MOST_BINS = 64  # of a marginal; ours
 BIN_RECORDS = 8.0  # scales of its noise that a bin of even records holds on average; ours
 FLOOR = 0.02  # of an even density is assumed everywhere: empty places get few cuts, and not none; ours
 STEP = 1.2  # cells along an axis grow by so much a try; ours
+MAX_CELLS = 65_536  # of a grid; ours, public: the rule diverges at epsilon = infinity
+CELL_WEIGHT = 10.0  # theta of the rule
+FITTED_WEIGHT = 5.0  # the same for a fitted grid, whose cells are where the records are; ours, by measurement
+MOST_CUT_AXES = 3  # that the rule counts for a fitted grid, which cuts few axes much; ours, by measurement
 GRIDS = 8  # even ones whose middles are remembered: the largest budgets share one
 
 
@@ -54,17 +57,22 @@ class CellGrid:
         return found
 
 
-def marginal_event(epsilon: float, d: int, adjacency: Adjacency) -> LaplaceEvent:
-    """Return the noise of d marginals: one record is in one bin of each, a changed one leaves and enters one."""
-    moved = d * (2 if adjacency is Adjacency.REPLACE else 1)
-    return LaplaceEvent(
-        "marginals",
-        sensitivity=1.0,
-        scale=moved / epsilon,
-        n_coordinates=moved,
-        calibrated_for=adjacency,
-        purpose=Purpose.MARGINALS,
-    )
+def rule_cells_per_axis(epsilon: float, n_records: float, d: int, *, weight: float = CELL_WEIGHT) -> float:
+    """M^(1/d) = (N epsilon / 10)^(2 / (2 + d)) (Su et al. 2016, section 4), before rounding; N below 1 counts as 1."""
+    return float((max(n_records, 1.0) * epsilon / weight) ** (2.0 / (2.0 + d)))
+
+
+def even_side(epsilon: float, n_records: float, d: int) -> tuple[int, bool]:
+    """Return the cells along each axis of an even grid, and whether the rule asked for more than MAX_CELLS allow."""
+    most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
+    wanted = rule_cells_per_axis(epsilon, n_records, d)
+    return max(1, round(min(wanted, most))), wanted > most + 0.5
+
+
+def fitted_cells(epsilon: float, n_records: float, d: int) -> float:
+    """Return the cells that a fitted grid may have, by the rule on the few axes that it cuts; no maximum."""
+    axes = min(d, MOST_CUT_AXES)
+    return rule_cells_per_axis(epsilon, n_records, axes, weight=FITTED_WEIGHT) ** axes
 
 
 def bins_for(n_records: float, scale: float) -> int:
