@@ -1,5 +1,6 @@
 """Scripts, styles and small tables that the package reads; an installed package has them as well."""
 
+import json
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +27,18 @@ _IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.M
 def module(name: str, *parts: str) -> str:
     """Return a script and the parts it imports, in an order in which they can stand before it, as one module."""
     return "".join(_IMPORT.sub("", text(f"{part}.js")) for part in (*parts, name))
+
+
+def site_script() -> str:
+    """Return the script of pages without a server: pictures, slider and what joins them, with their sheets."""
+    sheets = json.dumps({"picture": text("picture.css"), "slider": text("slider.css")})
+    bundle = module("site", *PICTURE, "slider", "picture").replace("\nexport ", "\n")
+    return f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
+
+
+def site_sheet() -> str:
+    """Return the style sheet of pages without a server."""
+    return text("site.css") + text("style.css")
 
 
 def text(file: str) -> str:

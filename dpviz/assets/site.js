@@ -7,6 +7,7 @@ import { make } from "./elements.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
+const KEPT = new Map(); // name -> text of a file that stands in the page itself
 const decoder = new TextDecoder();
 
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
@@ -24,7 +25,7 @@ class Files {
   }
 
   async fetch(name) {
-    const text = await new Promise((resolve, reject) => {
+    const text = KEPT.get(name) ?? await new Promise((resolve, reject) => {
       this.give.set(name, resolve);
       const script = make("script", "", "", { src: `data/${name}.js` });
       script.addEventListener("error", () => {
@@ -181,7 +182,7 @@ class Site {
   }
 
   linkedFrame() {
-    const text = this.query.get("frame") ?? "";
+    const text = this.query.get("frame") ?? this.index.frame ?? "";
     return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
   }
 
@@ -288,5 +289,5 @@ class Site {
 }
 
 let site = null;
-window.dpvizData = (name, text) => site.files.give.get(name)?.(text);
+window.dpvizData = (name, text) => (site ? site.files.give.get(name)?.(text) : KEPT.set(name, text));
 window.dpvizIndex = (index) => { site = new Site(index); };

@@ -17,9 +17,9 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
 from dpviz.publishing.files import ASKED, address, write_common, write_page
 from dpviz.publishing.plan import PagePlan, SitePlan
-from dpviz.publishing.states import state_of
 from dpviz.publishing.visits import ABOVE, HIDDEN, visit
 from dpviz.publishing.written import Writer
+from dpviz.ui.export.states import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import outlive_nobody
 
@@ -173,7 +173,7 @@ def make(part: Sequence[Visit], kept: Path, folders: Sequence[str]) -> None:
             page = writer.write(visit(wanted.page, dict(wanted.link)), wanted.tab)
             path = kept / wanted.key()
             whole = path.with_suffix(f".{os.getpid()}")
-            whole.write_bytes(pickle.dumps((page, state_of(page))))
+            whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))
             whole.replace(path)
     finally:
         background().close()  # a process that has one of its own would wait for it at its end, for ever

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import PICTURE, module, text
+from dpviz.assets import site_script, site_sheet
 from dpviz.navigation import HOME
 from dpviz.publishing.plan import COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
-from dpviz.publishing.states import PageState, script, shared
 from dpviz.publishing.written import DRAWINGS, WrittenPage
 from dpviz.tools.learn.story import CHAPTER
+from dpviz.ui.export.states import PageState, script, shared
 from dpviz.ui.lessons.panel import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
@@ -57,7 +57,8 @@ def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPag
     data.mkdir(parents=True)
     _write_states(data, {name: state for name, (_, state) in made.items()}, len(page.audiences))
     sample = next(written for name, (written, _) in made.items() if name != ASKED)
-    slider = None if sample.slider is None or not page.knob else _slider(sample.slider, page)
+    moved = sample.slider if page.knob and len(page.stops) != 1 else None
+    slider = None if moved is None else _slider(moved, page)
     control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
     opens = slider["index"] if slider else control["index"] if control else 0
     first = made[ASKED if page.asks else f"0.0.0.{opens}"][0]
@@ -130,6 +131,7 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
     below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page, plan)}</nav>' if follows else ""
     below += f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
     title = page.title if page.folder else "dpviz"
+    body = f"<h1>{escape(title)}</h1>{body}" if page.tab and "<h1" not in body else body
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -152,11 +154,8 @@ def _links(shown: Iterable[PagePlan], page: PagePlan, plan: SitePlan) -> str:
 
 def write_common(folder: Path) -> None:
     """Write what all pages share: script, style and icon."""
-    sheets = json.dumps({"picture": text("picture.css"), "slider": text("slider.css")})
-    bundle = module("site", *PICTURE, "slider", "picture").replace("\nexport ", "\n")
-    whole = f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
-    (folder / "dpviz.js").write_text(_slim(whole), "utf-8")
-    (folder / "site.css").write_text(text("site.css") + text("style.css"), "utf-8")
+    (folder / "dpviz.js").write_text(_slim(site_script()), "utf-8")
+    (folder / "site.css").write_text(site_sheet(), "utf-8")
     shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
@@ -14,6 +14,7 @@ from latex2mathml.converter import convert as mathml
 from markdown_it import MarkdownIt
 
 from dpviz.plots.scene import ALIGNMENT
+from dpviz.ui.export.states import PackedPicture
 
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
@@ -28,15 +29,6 @@ _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
 SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site has, too
-
-
-@dataclass(frozen=True, slots=True)
-class PackedPicture:
-    """A live picture: what the app sent to its component."""
-
-    key: str
-    options: Mapping[str, Any]
-    packed: bytes
 
 
 @dataclass(slots=True)

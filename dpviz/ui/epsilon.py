@@ -80,8 +80,15 @@ def epsilon_slider(
         "index": memory.index,
         "move": None if sent is None else sent[1],
     }
+    st.session_state[_drawn_key(key)] = data
     _EPSILON(data=data, key=key, on_moved_change=_nothing)
     return choices[memory.index]
+
+
+def drawn_slider(key: str) -> Mapping[str, Any] | None:
+    """Return what the browser was sent of the slider of that key when it was drawn last, None before."""
+    drawn: Mapping[str, Any] | None = st.session_state.get(_drawn_key(key))
+    return drawn
 
 
 def _spoken(label: str, choice: float, note: str) -> str:
@@ -133,6 +140,10 @@ def _answer(memory: _Memory | None, start: int, sent: tuple[int, float] | None) 
 
 def _memory_key(key: str) -> str:
     return f"{key}:answer"
+
+
+def _drawn_key(key: str) -> str:
+    return f"{key}:drawn"
 
 
 def wanted_key(key: str) -> str:

@@ -24,19 +24,29 @@ COIN = "Before the release, or with a coin: 50 in 100. The attacker may know eve
 
 
 def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
-    """Show the live sentence in the reading of the audience; `name` says which method, where the title does not.
+    """Show `headline`."""
+    st.html(headline(said, public=public, name=name))
+
+
+def headline(said: Sentence, *, public: bool, name: str = "") -> str:
+    """Write the live sentence in the reading of the audience; `name` says which method, where the title does not.
 
     Abbreviations in it open what they stand for.
     """
     text = said.public if public else said.curator
     text = f"{name}. {text}" if name else text
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
-    st.html(f'<p class="dpviz-sentence dpviz-headline">{_said(short)}</p>')  # the browser has it read out at rest
+    return f'<p class="dpviz-sentence dpviz-headline">{_said(short)}</p>'  # the browser has it read out at rest
 
 
 def side(*parts: str) -> None:
-    """Show `facts` and `guarantee` under each other, as one element: each one more costs the slider milliseconds."""
-    st.html(f'<div class="dpviz-side">{"".join(parts)}</div>')
+    """Show `stacked`."""
+    st.html(stacked(*parts))
+
+
+def stacked(*parts: str) -> str:
+    """Write `facts` and `guarantee` under each other, as one element: each one more costs the slider milliseconds."""
+    return f'<div class="dpviz-side">{"".join(parts)}</div>'
 
 
 def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:

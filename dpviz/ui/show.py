@@ -1,6 +1,6 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -9,13 +9,14 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.plots import Scene
-from dpviz.stories import View, inspecting, pair
-from dpviz.stories.label import Label, label_of
+from dpviz.plots.scene import pack
+from dpviz.stories import View, inspecting
 from dpviz.stories.story import AnyStory, RunContext
 from dpviz.ui import controls, panel, state, turning
+from dpviz.ui.beside import Beside, beside_one, beside_two, label
 from dpviz.ui.data import drawing
-from dpviz.ui.epsilon import last_move
-from dpviz.ui.export.shown import Shown, keep
+from dpviz.ui.epsilon import drawn_slider, last_move
+from dpviz.ui.export.shown import Moment, Shown, keep
 from dpviz.ui.frame import PageFrame, link, show_problems
 from dpviz.ui.last_picture import DrawnPicture, last_picture, name_of
 from dpviz.ui.live import LiveState, Region, live
@@ -64,8 +65,9 @@ def show(
     done = None
     if drawn:
         ((method, run),) = drawn.runs
+        said = beside_one(drawn.runs, public=frame.public)
         with frame.lead:
-            panel.sentence(method.story.sentence(run.told), public=frame.public, name=method.name)
+            st.html(said.headline)
         with frame.picture:
             start = method.algorithm.has_start
             address = _address(frame, pairs, noise, shown, start=start)
@@ -79,25 +81,22 @@ def show(
             if not shown.surface:  # it has no records: nothing to select, nowhere to draw
                 options |= {"inspect": _inspecting(frame, method.story, run, shown)}
                 options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
-            keep(Shown(frame.source, (method,), (run.told,), (scene,), noise, shown, frame.public, address))
+            here = (frame.source, (method,), (run.told,), (scene,), noise, shown, frame.public, address)
+            keep(Shown(*here, said, *_moments(frame, slider, noise, draw, beside_one)))
             done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
             turning.follow(done)
             _recolored(frame, method, run)
         with frame.side:
-            story, told, public = method.story, run.told, frame.public
-            labeled = _label(method, run)
-            panel.side(
-                panel.facts("Run" if public else "Utility", story.utility(told), public=public),
-                panel.facts("Risk", story.risk(told), public=public),
-                panel.promise(labeled),
-            )
+            st.html(said.side)
             _count_releases(run)
         with frame.charts:
-            for name, chart, height in () if story.lead_charts is None else story.lead_charts(told):
+            story, public = method.story, frame.public
+            for name, chart, height in () if story.lead_charts is None else story.lead_charts(run.told):
                 _chart(name, chart, public=public, height=height)
-            for name, chart in method.story.side_charts(run.told):
+            for name, chart in story.side_charts(run.told):
                 _chart(name, chart, public=public)
         with frame.card:
+            labeled = label(method, run)
             panel.side(panel.guarantee(labeled, notices=_notices(frame, method, run)))
             st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
     _finish(frame)
@@ -135,11 +134,13 @@ def show_pair(
     if drawn:
         runs, scenes = drawn.runs, drawn.scenes
         told = [run.told for _, run in runs]
+        said = beside_two(runs, public=frame.public)
         with frame.lead:
-            panel.sentence(pair.sentence(*told), public=frame.public)
+            st.html(said.headline)
         address = _address(frame, pairs, noise, shown)
         methods = tuple(method for method, _ in runs)
-        keep(Shown(frame.source, methods, tuple(told), scenes, noise, shown, frame.public, address))
+        here = (frame.source, methods, tuple(told), scenes, noise, shown, frame.public, address)
+        keep(Shown(*here, said, *_moments(frame, slider, noise, draw, beside_two)))
         options: tuple[dict[str, Any], ...] = (
             {"query": address, "ahead": _offer(frame, slider, drawn, noise, shown, draw), "packed": drawn.packed[0]},
             {"follow": "picture", "packed": drawn.packed[1]},
@@ -150,20 +151,17 @@ def show_pair(
                 with column:
                     _picture(frame, scene, key, PAIR_HEIGHT, **given)
         with frame.side:
-            panel.side(
-                panel.facts("What honesty costs", pair.facts(*told), public=frame.public),
-                *(panel.promise(_label(method, run), method.name.lower()) for method, run in runs),
-            )
+            st.html(said.side)
             _count_releases(runs[-1][1])
         with frame.card:
             panel.side(
                 *(
-                    panel.guarantee(_label(method, run), method.name.lower(), _notices(frame, method, run))
+                    panel.guarantee(label(method, run), method.name.lower(), _notices(frame, method, run))
                     for method, run in runs
                 )
             )
             for method, run in runs:
-                st.html(panel.details(_label(method, run), method.name.lower()))
+                st.html(panel.details(label(method, run), method.name.lower()))
     _finish(frame)
 
 
@@ -228,6 +226,23 @@ def _offer(
     return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}
 
 
+def _moments(
+    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., Beside]
+) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[Moment]] | None]:
+    """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
+    sent = drawn_slider(state.widget_key(slider.knob.name))
+    if noise.secret or frame.source.own or sent is None:
+        return None, None
+
+    def moments() -> Iterator[Moment]:
+        for value in sent["values"]:
+            runs = _told(frame, slider.methods(value), noise)
+            seen = [scene.public() if frame.public else scene for scene in draw(runs)]
+            yield Moment(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in seen))
+
+    return sent, moments
+
+
 def _reserve(frame: PageFrame) -> None:
     """Hold the other places: a fragment may only write where the last whole run has written."""
     keep(None)
@@ -245,10 +260,6 @@ def _address(
     frame: PageFrame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True
 ) -> str:
     return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
-
-
-def _label(method: AnySetup, run: Run[Any]) -> Label:
-    return label_of(run.told.result.guarantee, method.story.contents(run.told), run.told.result.events)
 
 
 def _notices(frame: PageFrame, method: AnySetup, run: Run[Any]) -> tuple[str, ...]:

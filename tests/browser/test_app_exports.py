@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from dpviz.ui.export.files import FORMATS
 from tests.browser import test_app_draw as draw
 from tests.browser.test_app import (
     APP,
@@ -52,7 +53,8 @@ def saved(page: Page, kind: str) -> bytes:
         menu(page).locator(f"button[data-format={kind}]").click()
     expect(page.locator(".dpviz-export [role=status]")).to_contain_text("is saved", timeout=SLOW)
     name = re.escape(page.url.split("?")[0].rsplit("/", 1)[1])
-    assert re.fullmatch(rf"dpviz_{name}_[a-z_0-9]+_epsilon-[\d.]+\.{kind}", got.value.suggested_filename)
+    ending = re.escape(FORMATS[kind][0])
+    assert re.fullmatch(rf"dpviz_{name}_[a-z_0-9]+_epsilon-[\d.]+\.{ending}", got.value.suggested_filename)
     return Path(got.value.path()).read_bytes()
 
 
@@ -96,6 +98,15 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     expect(offline.locator(".plotly .cartesianlayer").first).to_be_visible(timeout=SLOW)
     read = re.sub(r"\s", "", offline.locator(".plotly").first.text_content() or "")  # lines are broken in the figure
     assert "Provedforthisrun:ε=1" in read
+    (tmp_path / "kept.html").write_bytes(saved(page, "keep"))
+    offline.goto((tmp_path / "kept.html").as_uri())
+    kept = picture_of(offline)
+    opens_with = scene_of(kept)
+    before = offline.locator(".dpviz-headline").text_content()
+    assert before == page.locator(".dpviz-headline").text_content()
+    offline.get_by_role("slider", name="ε").press("ArrowRight")
+    expect(offline.locator(".dpviz-headline")).not_to_have_text(before or "")
+    assert scene_of(kept) != opens_with
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert wrong == []
 

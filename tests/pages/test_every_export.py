@@ -1,6 +1,9 @@
 """Every entry of every page's Export menu, on every kind of data: the file is there, and holds what it should."""
 
+import base64
 import csv
+import dataclasses
+import gzip
 import io
 import json
 import re
@@ -12,6 +15,7 @@ import pytest
 
 from dpviz.plots import scene_hash
 from dpviz.plots.drawn_table import COLUMNS, FORMULA_STARTS
+from dpviz.plots.scene import pack
 from dpviz.plots.seen import seen
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.compare import trials as compare_tasks
@@ -77,7 +81,8 @@ def test_every_file_of_every_page_holds_what_is_on_screen(opened, place):
         for frame in dict.fromkeys((0, last)) if kind in ("svg", "csv") else (0,):
             file = make(shown, place, ExportRequest(kind, frame))
             name = dict(shown.source.link)["data"].partition(":")[0]
-            assert re.fullmatch(rf"dpviz_{place}_{name}(_epsilon-[0-9.]+)?\.{kind}", file.name)
+            ending = re.escape(FORMATS[kind][0])
+            assert re.fullmatch(rf"dpviz_{place}_{name}(_epsilon-[0-9.]+)?\.{ending}", file.name)
             assert ("epsilon" in file.name) == (place != "audit")
             text = file.content.decode("utf-8-sig")
             CHECKS[kind](text, shown, place, frame)
@@ -97,6 +102,35 @@ def check_drawing(text, shown, place, frame):
     filled = re.findall(r"<g><title>[^<]*</title><(?!/g>)", text)
     assert bool(filled) == any(seen(scene, frame, None) for scene in shown.scenes)
     assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
+
+
+def check_kept(text, shown, place, frame):
+    """One state for each value of the slider where that is no further release, else the one on screen alone."""
+    del frame
+    packed = dict(re.findall(r"dpvizData\(\"([^\"]*)\", '([^']*)'\)", text))
+    blobs, directories = {}, {}
+    for name, data in packed.items():
+        whole = gzip.decompress(base64.b64decode(data))
+        at = 4 + int.from_bytes(whole[:4], "little")
+        read = json.loads(whole[4:at])
+        directories[name] = read["state"]
+        for key, size in read["blobs"]:
+            blobs[key] = whole[at : at + size]
+            at += size
+    index = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", text)[1])
+    secret = not isinstance(shown, Shown) or shown.source.own
+    assert len(directories) - 1 == (1 if secret else len(index["slider"]["values"]))
+    state = directories["0.0.0.0" if secret else f"0.0.0.{index['slider']['index']}"]
+    for scene, picture in zip(shown.scenes, state["pictures"], strict=True):
+        held = b"".join(blobs[key] for key in (picture["header"], *picture["arrays"]))
+        assert held == pack(dataclasses.replace(scene, hint=""))
+    said = re.sub(r"<[^>]*>", "", blobs[state["leaves"][0]].decode())
+    assert place in ACROSS or (said.startswith(("At ε", "ε", "Every", "With")) and len(said) > 20), said
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text), "the page is whole"
+    assert "<script>alert" not in text
+    if shown.public:
+        exact = shown.source.dataset.box.to_unit(shown.source.dataset.points).astype(np.float32)
+        assert not any(row.tobytes() in b"".join(blobs.values()) for row in exact)
 
 
 def check_figure(text, shown, place, frame):
@@ -153,6 +187,7 @@ def check_nothing_exact(text, shown):
 
 
 CHECKS = {
+    "keep": check_kept,
     "png": check_drawing,  # the browser makes pixels of it
     "svg": check_drawing,
     "html": check_figure,

@@ -105,7 +105,7 @@ def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, n
         assert files(screens[0], 0, formats=("csv",))["csv"].count(b"\r\n") == 1
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "html", "csv", "json"])
+@pytest.mark.parametrize("kind", ["keep", "svg", "png", "html", "csv", "json"])
 def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
     method, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
     screens = [on_screen(method, each, public=True, uploaded=True, leak="Records") for each in (told, changed)]

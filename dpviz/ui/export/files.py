@@ -21,6 +21,7 @@ from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
+from dpviz.ui.export.keep import kept
 from dpviz.ui.export.shown import OnScreen, Shown
 from dpviz.ui.runs import notices
 from dpviz.ui.setup import AnySetup
@@ -122,6 +123,10 @@ def _html(it: _Picture) -> str:
     from dpviz.plots.figure import page  # Plotly takes half a second to import: only when a figure is wanted
 
     return page(it.shown.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
+
+
+def _kept(it: _Picture) -> str:
+    return kept(it.shown, frame=it.frame, notes=it.notes)
 
 
 def _csv(it: _Picture) -> str:
@@ -233,6 +238,7 @@ def _drawn(dataset: Dataset, *, public: bool) -> Data:
 
 
 FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # ending, type, words, content
+    "keep": ("keep.html", "text/html", "Picture to keep, with its slider (HTML page)", _kept),
     "png": ("png", "image/png", "PNG image", _svg),
     "svg": ("svg", "image/svg+xml", "SVG drawing", _svg),
     "html": ("html", "text/html", "Plotly figure (HTML page)", _html),
@@ -240,4 +246,4 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # endin
     "json": ("json", "application/json", "JSON settings, to import again", _json),
     "py": ("py", "text/x-python", "Python script", _script),
 }
-PICTURED = ("png", "svg", "html", "csv")  # formats that hold a picture
+PICTURED = ("keep", "png", "svg", "html", "csv")  # formats that hold a picture

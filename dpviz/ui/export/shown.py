@@ -1,6 +1,6 @@
 """What is on screen: kept by reference for whoever takes the picture away, in this session only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,10 +9,19 @@ import streamlit as st
 from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.stories.recipe import Calls
+from dpviz.ui.beside import NOTHING_SAID, Beside
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise
 
 _SHOWN = "dpviz:shown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """What a page shows at one value of its slider, as its audience sees it."""
+
+    said: Beside
+    packed: tuple[bytes, ...]  # scenes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +36,9 @@ class Shown:
     view: View
     public: bool  # whether the public is looking
     address: str  # the link's query
+    said: Beside = NOTHING_SAID
+    slider: Mapping[str, Any] | None = None  # as the browser was sent it
+    moments: Callable[[], Iterator[Moment]] | None = None  # at all its values; None where that is more releases
 
     @property
     def scenes(self) -> tuple[Scene, ...]:

@@ -10,15 +10,23 @@ import itertools
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpviz.plots import read_header
-from dpviz.publishing.written import PackedPicture, WrittenPage
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 SHARED_FROM = 3  # states that hold a blob before it is kept apart
+
+
+@dataclass(frozen=True, slots=True)
+class PackedPicture:
+    """A live picture: what the app sends to its component."""
+
+    key: str
+    options: Mapping[str, Any]
+    packed: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +37,8 @@ class PageState:
     blobs: Mapping[str, bytes]
 
 
-def state_of(page: WrittenPage) -> PageState:
-    """Take a written page apart into blobs."""
+def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture]) -> PageState:
+    """Take a page apart into blobs: its frame and the leaves that stand in it, as HTML, and its pictures."""
     blobs: dict[str, bytes] = {}
 
     def keep(data: bytes) -> str:
@@ -39,14 +47,14 @@ def state_of(page: WrittenPage) -> PageState:
         return name
 
     directory = {
-        "frame": keep(page.frame.encode()),
-        "leaves": [keep(each.encode()) for each in page.leaves],
-        "pictures": [_picture(each, keep) for each in page.pictures],
+        "frame": keep(frame.encode()),
+        "leaves": [keep(each.encode()) for each in leaves],
+        "pictures": [_picture(each, keep) for each in pictures],
     }
     return PageState(directory, blobs)
 
 
-def _picture(picture: PackedPicture, keep: Any) -> dict[str, Any]:
+def _picture(picture: PackedPicture, keep: Callable[[bytes], str]) -> dict[str, Any]:
     """Return a picture's directory: options, its own header, and its arrays, each a blob of its own."""
     packed = picture.packed
     length = int.from_bytes(packed[:4], "little")
