@@ -24,6 +24,7 @@ STEP = 1.2  # cells along an axis grow by so much a try; ours
 MAX_CELLS = 65_536  # of a grid; ours, public: the rule diverges at epsilon = infinity
 CELL_WEIGHT = 10.0  # theta of the rule
 FITTED_WEIGHT = 5.0  # the same for a fitted grid, whose cells are where the records are; ours, by measurement
+ENOUGH_CELLS = 8_192  # of a fitted grid: more than the rule's own only take time; ours
 MOST_CUT_AXES = 3  # that the rule counts for a fitted grid, which cuts few axes much; ours, by measurement
 GRIDS = 8  # even ones whose middles are remembered: the largest budgets share one
 
@@ -72,7 +73,10 @@ def even_side(epsilon: float, n_records: float, d: int) -> tuple[int, bool]:
 def fitted_cells(epsilon: float, n_records: float, d: int) -> float:
     """Return the cells that a fitted grid may have, by the rule on the few axes that it cuts; no maximum."""
     axes = min(d, MOST_CUT_AXES)
-    return rule_cells_per_axis(epsilon, n_records, axes, weight=FITTED_WEIGHT) ** axes
+    fine, ruled = (
+        rule_cells_per_axis(epsilon, n_records, axes, weight=weight) ** axes for weight in (FITTED_WEIGHT, CELL_WEIGHT)
+    )
+    return min(fine, max(ruled, ENOUGH_CELLS))
 
 
 def bins_for(n_records: float, scale: float) -> int:
