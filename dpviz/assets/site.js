@@ -153,6 +153,7 @@ class Site {
   build(frame) {
     this.main.innerHTML = this.files.text(frame);
     this.main.querySelector("[data-slider]")?.replaceWith(this.slider);
+    this.slider.hidden = !this.index.slider; // one stop is no choice
     if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
     for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
     for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
