@@ -1,9 +1,9 @@
 """Records on Dask workers against one process: 20,000,000 x 5 in 40 Parquet files, the same bits on every side.
 
-`python -m benchmarks.large_workers --out benchmarks/large.json` writes the files, runs each method on each side in turn,
-ROUNDS times around, so that whatever else the machine does meets all sides alike, and puts the seconds under "workers" of
-the table that `benchmarks.large` makes. It fails when a side releases other bits. Workers have one thread, and each is
-held to a core of its own; one process is held to as many cores as there are workers on the side beside it.
+`python -m benchmarks.large_workers --out benchmarks/large.json` writes the files, runs each method on each side in
+turn, ROUNDS times around, so that whatever else the machine does meets all sides alike, and puts the seconds under
+"workers" of the table that `benchmarks.large` makes. It fails when a side releases other bits. Workers have one thread,
+and each is held to a core of its own; one process is held to as many cores as there are workers beside it.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from dpviz.data import Chunks, FrameChunks, WorkerChunks
 from dpviz.methods.morse import algorithm as morse
 
 RECORDS, COLUMNS, FILES = 20_000_000, 5, 40
-ROUNDS = 2
+ROUNDS = 3
 CASES: dict[str, tuple[ModuleType, dict[str, Any]]] = {
     "DPLloyd": (su, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
     "EUGkM": (eugkm, {"n_clusters": 16, "start_seed": 0}),
@@ -108,7 +108,7 @@ def _clusters() -> Iterator[dict[int, Any]]:
     with ExitStack() as stack:
         clients = {}
         for count in WORKERS:
-            made = distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+            made = distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
             clients[count] = stack.enter_context(distributed.Client(stack.enter_context(made), set_as_default=False))
             for core, address in enumerate(clients[count].scheduler_info(n_workers=-1)["workers"]):
                 clients[count].run(os.sched_setaffinity, 0, [core], workers=[address])
