@@ -63,13 +63,13 @@ class Figure:
     data: int  # bytes of the records
 
 
-def make(path: Path, n: int, d: int) -> None:
-    """Write n records of [0, 1]^d in blobs, MADE_ROWS at a time; each portion has a seed of its own."""
+def make(path: Path, n: int, d: int, *seed: int) -> None:
+    """Write n records of [0, 1]^d in blobs, MADE_ROWS at a time; each portion has a seed of its own, and each file."""
     names = [f"x{i}" for i in range(d)]
     middles = 0.1 + 0.8 * np.random.default_rng([d]).random((N_BLOBS, d))
     with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names]), compression="none") as writer:
         for portion, first in enumerate(range(0, n, MADE_ROWS)):
-            rng = np.random.default_rng([d, portion])
+            rng = np.random.default_rng([d, portion, *seed])
             rows = min(MADE_ROWS, n - first)
             points = middles[rng.integers(N_BLOBS, size=rows)] + SPREAD * rng.standard_normal((rows, d))
             writer.write_table(pa.table(dict(zip(names, np.clip(points, 0.0, 1.0).T, strict=True))))
@@ -160,6 +160,8 @@ def _report(chosen: argparse.Namespace, figures: list[Figure], exponents: dict[s
         "complete": len(figures) == len(SHARES) * len(chosen.methods),
         "figures": [asdict(figure) for figure in figures],
     }
+    if chosen.out.exists() and (workers := json.loads(chosen.out.read_text("utf-8")).get("workers")):
+        made["workers"] = workers  # what `benchmarks.large_workers` measured
     return json.dumps(made, indent=1) + "\n"
 
 

@@ -10,6 +10,7 @@ Number of records, cells and iterations compose, and each gets a share of epsilo
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dpviz.accounting import Purpose, cell_event
 from dpviz.baselines._lloyd_pass import LloydProblem
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, start_knob, whole
 from dpviz.baselines._size import KnownSize, known_size
-from dpviz.core import Adjacency, Centers, Counts, Event, Points
+from dpviz.core import Adjacency, Centers, Counts, Event, FloatArray, Points
 from dpviz.mechanisms import laplace
 from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, start_from, starts_private
 
@@ -67,7 +68,7 @@ def begun(
 
     def released(name: str, epsilon: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
         events.append(cell_event(name, epsilon, adjacency, purpose=Purpose.START, grids=grids))
-        exact = np.sum([counts(unit) for unit, _ in problem.blocks()], axis=0)
+        exact = sum(problem.each_block(partial(_counted, counts)), start=counts(np.empty((0, problem.box.d))))
         return laplace(exact, scale=events[-1].scale, rng=noise_rng)
 
     seeds = private_seeds(
@@ -82,6 +83,10 @@ def begun(
     left = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
     start = packing if seeds is None else seeds.centers
     return start, seeds, Left(problem.n, left, size, seeds is not None), (*size.events, *events)
+
+
+def _counted(counts: Callable[[Points], Counts], unit: Points, _norms: FloatArray) -> Counts:
+    return counts(unit)
 
 
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:

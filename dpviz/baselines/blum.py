@@ -21,7 +21,7 @@ from dpviz.baselines._lloyd_family import (
 )
 from dpviz.baselines._lloyd_start import Left
 from dpviz.core import Box, Points, Result, check_arguments
-from dpviz.data import Chunks
+from dpviz.data import Chunks, trusting
 
 TITLE = "SuLQ k-means"
 PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
@@ -43,7 +43,8 @@ def fit(
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     differs = ("the noise is Laplace noise of pure ε", CENTERED)
-    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, differs=differs))
+    guarantee = noisy_guarantee(params, params.epsilon, PAPER, differs=differs)
+    return collected(trace, box, params, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:

@@ -22,7 +22,7 @@ from dpviz.baselines._lloyd_family import (
 from dpviz.baselines._lloyd_start import Left
 from dpviz.baselines._size import SIZE_SHARE
 from dpviz.core import Box, Points, Result, check_arguments
-from dpviz.data import Chunks
+from dpviz.data import Chunks, trusting
 from dpviz.solvers import SEED_SHARE, starts_private
 
 TITLE = "Halving budgets"
@@ -48,7 +48,8 @@ def fit(
     if starts_private(params.start, params.initial_centers):  # a grid of one cell spends less, never more
         kept *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
     spent = params.epsilon * (1.0 - kept)
-    return collected(trace, box, params, noisy_guarantee(params, spent, PAPER, differs=(CENTERED,)))
+    guarantee = noisy_guarantee(params, spent, PAPER, differs=(CENTERED,))
+    return collected(trace, box, params, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:

@@ -38,8 +38,9 @@ post-processing. A noisy number of records costs 2 % of epsilon and its rest goe
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ from dpviz.core import (
     knob,
     unit_records,
 )
-from dpviz.data import ArrayChunks, Chunks, as_chunks
+from dpviz.data import ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
 from dpviz.solvers.cells import cell_counts, searched_cells
@@ -179,7 +180,8 @@ def fit(
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
     differs = "; ".join(filter(None, (counted, FITTED if fitted else "", wider)))
-    return Result(release, trace, trace[0].events, Guarantee(published, claim, _caveats(last, params), differs))
+    guarantee = Guarantee(published, claim, _caveats(last, params), differs)
+    return Result(release, trace, trace[0].events, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
@@ -194,10 +196,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     if params.grid == "fitted" and params.cells_per_axis is None:
         plan = _fitted(plan, records, box, size, adjacency, rng=marginal_rng)
     grid, event = plan.grid, cell_event("cell counts", plan.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
-    exact = np.zeros(math.prod(grid.shape))
-    for unit in _unit_blocks(records, box):
-        exact += grid.counts(unit) if plan.events else cell_counts(unit, side)
-    frozen(exact)
+    exact = frozen(_added(records, box, grid.counts if plan.events else partial(cell_counts, side=side)))
     noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
     path = _cluster(noisy, plan, params, event.scale, rng=start_rng)
     for i in range(max(1, len(path.centers) - 1)):
@@ -228,19 +227,24 @@ def _fitted(
     wanted = fitted_cells(epsilon, size.n_records, box.d)
     if n_bins == 1 or wanted < 2.0:
         return even
-    exact = np.zeros((box.d, n_bins))
-    for unit in _unit_blocks(records, box):
-        exact += marginal_counts(unit, n_bins)
+    exact = _added(records, box, partial(marginal_counts, n_bins=n_bins))
     noisy, units = laplace(exact, scale=event.scale, rng=rng), box.widths / box.widths.max()
     grid = grid_of(noisy, min(wanted, MAX_CELLS), units, scale=event.scale)
     return _Plan(grid, epsilon, frozen(units), (event,), wanted > MAX_CELLS)
 
 
-def _unit_blocks(records: Chunks, box: Box) -> Iterator[Points]:
-    """Yield the records in box units; those in memory are scaled once for all runs."""
+def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Counts:
+    """Add up what is `counted` in each block of records, box units; those in memory are scaled once for all runs."""
     if isinstance(records, ArrayChunks):
-        return ArrayChunks(unit_records(records.points, box)).blocks()
-    return (unit_records(block, box) for block in records.blocks())
+        parts = ArrayChunks(unit_records(records.points, box)).each_block(counted)
+    else:
+        parts = records.each_block(partial(_counted_in_units, box, counted))
+    none = counted(np.empty((0, box.d)))
+    return sum(parts, start=none)
+
+
+def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Points) -> Counts:
+    return counted(box.to_unit(box.clip(block)))
 
 
 def _caveats(last: GridStep, params: Params) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from dpviz.baselines._lloyd_start import Left, NoisyParams
 from dpviz.baselines._params import adjacency_of, whole
 from dpviz.baselines._size import known_size, size_caveats, size_differs
 from dpviz.core import Box, Event, Points, Result, check_arguments
-from dpviz.data import Chunks
+from dpviz.data import Chunks, trusting
 from dpviz.solvers import su_iterations, su_split
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
 
@@ -55,7 +55,8 @@ def fit(
     size = (params.n_public, adjacency_of(params.adjacency))
     caveats = size_caveats(*size) if used else ()
     differs = (size_differs(*size) if used else "",)
-    return collected(trace, box, params, noisy_guarantee(params, params.epsilon, PAPER, caveats, differs=differs))
+    guarantee = noisy_guarantee(params, params.epsilon, PAPER, caveats, differs=differs)
+    return collected(trace, box, params, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:

@@ -58,12 +58,14 @@ class Guarantee:
 
     A source states `published` of its own procedure. `differs` says what the run does otherwise, as part of a sentence:
     what the source states is then not about this run, and the proof is nobody else's than this implementation's.
+    `trusted` says who sees exact numbers besides the curator, in sentences.
     """
 
     published: Claim
     proved: Claim | None
     caveats: tuple[str, ...] = ()
     differs: str = ""  # "": the run follows the procedure that `published` is stated of
+    trusted: str = ""  # "": nobody
 
 
 def attacker_odds(epsilon: float, delta: float = 0.0) -> float:

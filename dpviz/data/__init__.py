@@ -1,13 +1,14 @@
 """Named data sets with their public boxes, and uploads."""
 
 from dpviz.data.bounds import Bounds, Clipping
-from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks
+from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks, trusting
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, TableError
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.table import Missing, Scaling, Table, read_table
+from dpviz.data.workers import WorkerChunks
 
 __all__ = [
     "BLOCK_ROWS",
@@ -28,6 +29,7 @@ __all__ = [
     "SizeLimits",
     "Table",
     "TableError",
+    "WorkerChunks",
     "as_chunks",
     "data_knobs",
     "get_ready",
@@ -37,4 +39,5 @@ __all__ = [
     "read_table",
     "size_limits",
     "subsample",
+    "trusting",
 ]

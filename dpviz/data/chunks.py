@@ -6,21 +6,24 @@ the same release, to the bit, wherever the records lie.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike
 
-from dpviz.core import Points, as_points
+from dpviz.core import Guarantee, Points, as_points
 from dpviz.data.decoding import TableError, shown
 
 BLOCK_ROWS = 65_536  # records summed together, a multiple of every method's own portion; changing it changes last bits
 READ_ROWS = 16_384  # rows read from a file at a time; changes nothing but memory
 READ_BYTES = 1 << 20  # of a column read at a time, so that a file of one large group is not read at once
+
+T = TypeVar("T")
 
 
 class Chunks(ABC):
@@ -31,6 +34,7 @@ class Chunks(ABC):
 
     n: int
     d: int
+    trusted: str = ""  # who sees exact numbers besides the curator; "": nobody
 
     def __array__(self, *_: object, **__: object) -> Points:
         """Refuse to be read at once; a method that cannot do with sums says so by this."""
@@ -42,6 +46,14 @@ class Chunks(ABC):
     @abstractmethod
     def portions(self) -> Iterator[Points]:
         """Yield all records (rows, d) in their order, the same each time; no portion needs more than one block."""
+
+    def each_block(self, task: Callable[[Points], T]) -> Iterator[T]:
+        """Yield what `task` makes of each of `blocks()`, in their order, wherever it is done.
+
+        What a method adds up in this order has the same bits on one machine and on many. `task` must be a function of a
+        module, or a `functools.partial` of one, and what it returns is exact: sums, never records.
+        """
+        return map(task, self.blocks())
 
     def blocks(self) -> Iterator[Points]:
         """Yield all records (BLOCK_ROWS, d) in their order, the last block with what is left.
@@ -123,11 +135,7 @@ class FrameChunks(Chunks):
 
     def __init__(self, frame: Any, columns: Sequence[str] | None = None) -> None:
         """Take a frame whose partitions are the same each time they are made; its records are counted once."""
-        known = tuple(map(str, frame.columns))
-        self.frame, self.columns = frame, known if columns is None else tuple(columns)
-        for name in self.columns:
-            if name not in known:
-                raise TableError(f"There is no column {shown(name)}; there are {', '.join(map(shown, known))}.")
+        self.frame, self.columns = frame, frame_columns(frame, columns)
         self.n, self.d = len(frame), len(self.columns)
 
     def portions(self) -> Iterator[Points]:
@@ -135,6 +143,20 @@ class FrameChunks(Chunks):
         for number in range(self.frame.npartitions):
             part = self.frame.partitions[number].compute(scheduler="synchronous")
             yield part[list(self.columns)].to_numpy(dtype=np.float64)
+
+
+def trusting(guarantee: Guarantee, points: ArrayLike | Chunks) -> Guarantee:
+    """Say in a run's guarantee who else sees exact numbers of these `points`."""
+    return replace(guarantee, trusted=points.trusted) if isinstance(points, Chunks) else guarantee
+
+
+def frame_columns(frame: Any, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of a frame's `columns`, None for all. Raises TableError for one that is not there."""
+    known = tuple(map(str, frame.columns))
+    for name in columns or ():
+        if name not in known:
+            raise TableError(f"There is no column {shown(name)}; there are {', '.join(map(shown, known))}.")
+    return known if columns is None else tuple(columns)
 
 
 def as_chunks(points: ArrayLike | Chunks, *, n_features: int) -> Chunks:

@@ -5,7 +5,8 @@ allocates by, so they are added up here first. Texts stay in their dictionaries,
 row costs its length once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpviz.data.parsing import Columns, Texts, column_names, finite, refuse_size
 
 BATCH = 20_000  # rows that are unpacked at a time
 MAX_PAGES = 100_000  # ours; a file has a few for each column
+MAX_LISTED = 8  # columns that a message lists
 MAX_DEPTH = 8  # of structures in the head of a page
 WAY_OUT = "Save the table again as Parquet or CSV."
 GEO = b"geo"  # the name under which a GeoParquet file describes its columns of shapes
@@ -47,6 +49,38 @@ def read_parquet(data: bytes) -> Columns:
         # What pyarrow says can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), n_rows, numbers, texts, (*notes, *left_out))
+
+
+def read_columns(path: Path, wanted: Sequence[str]) -> Columns:
+    """Read the `wanted` columns of a Parquet file, or of all `*.parquet` of a folder in the order of their names.
+
+    For files that a person has on this machine: the limits of uploads do not hold, and only these columns take memory.
+    Raises TableError for what is no Parquet or lacks a column, and OSError for what cannot be read.
+    """
+    paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not paths:
+        raise TableError("The folder had no file whose name ends in .parquet. Name another folder, or a file.")
+    try:
+        batches = [batch for each in paths for batch in _wanted_batches(each, list(wanted))]
+        if not batches:
+            raise TableError("There were columns but no records, but there must be at least one. Choose other files.")
+        numbers, texts = _collected(batches, list(wanted))
+    except pa.ArrowException as error:  # also for a column that is text in one file and numbers in another
+        raise TableError(f"{path.name} was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
+    return _columns(tuple(wanted), sum(batch.num_rows for batch in batches), numbers, texts, ())
+
+
+def _wanted_batches(path: Path, wanted: list[str]) -> Iterator[Any]:
+    """Yield the `wanted` columns of one file, BATCH rows at a time."""
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+        for name in wanted:
+            if name not in kinds:
+                known = ", ".join(map(shown, list(kinds)[:MAX_LISTED]))
+                raise TableError(f"There is no column {shown(name)} in {path.name}; it begins with {known}.")
+            if not (_is_number(kinds[name]) or _is_text(kinds[name])):
+                raise TableError(f"Column {shown(name)} holds neither numbers nor text. Leave it out.")
+        yield from (batch.select(wanted) for batch in file.iter_batches(BATCH, columns=wanted, use_threads=False))
 
 
 def _left_out(name: str, schema: Any, place: int) -> str:

@@ -20,15 +20,17 @@ from dpviz.solvers.landscapes.saddles import (
 from dpviz.solvers.landscapes.strings import Strings
 from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
 from dpviz.solvers.moments import (
+    BlockMoments,
+    BlockTask,
     MomentRecords,
     features,
     hard_moments,
     label_moments,
     moment_length,
+    portions,
     records,
     repaired_covariances,
     soft_moments,
-    streamed,
     unpacked,
 )
 from dpviz.solvers.nearest import Members, Nearest, Partition, nearest_among, squared_lengths
@@ -67,6 +69,8 @@ __all__ = [
     "SCORE_SENSITIVITY",
     "SEED_SHARE",
     "SOLVERS",
+    "BlockMoments",
+    "BlockTask",
     "Candidates",
     "CellSeeds",
     "ClusterSums",
@@ -117,6 +121,7 @@ __all__ = [
     "noisy_means",
     "past_controller",
     "placed_in_zone",
+    "portions",
     "private_seeds",
     "public_start",
     "records",
@@ -131,7 +136,6 @@ __all__ = [
     "start_from",
     "starts_private",
     "steadied",
-    "streamed",
     "su_iterations",
     "su_split",
     "tosses",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -79,7 +80,7 @@ def private_seeds(
     scale = d * moved / marginals
     n_bins, wanted = bins_for(n_records, scale), fitted_cells(cells, n_records, d)
     if n_bins > 1 and wanted >= LEAST_CELLS:
-        rows = released(MARGINALS, marginals, d, lambda unit: marginal_counts(unit, n_bins).ravel())
+        rows = released(MARGINALS, marginals, d, partial(_flat_marginals, n_bins))
         grid = grid_of(rows.reshape(d, n_bins), min(wanted, MAX_CELLS), units, scale=scale)
     else:
         grid, cells = even_grid((even_side(epsilon, n_records, d)[0],) * d), epsilon
@@ -92,6 +93,10 @@ def private_seeds(
         places = grid.places()[weighs] * units
         found = searched_cells(places, weights[weighs], packing * units, rng=rng).centers[-1] / units
     return CellSeeds(frozen(_numbered(found, packing)), frozen(packing), frozen(noisy), grid.edges)
+
+
+def _flat_marginals(n_bins: int, unit: Points) -> Counts:
+    return marginal_counts(unit, n_bins).ravel()
 
 
 def _numbered(centers: Centers, packing: Centers) -> Centers:

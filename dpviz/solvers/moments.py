@@ -6,7 +6,7 @@ and ln(pi_k N_k(x)) is linear in it: scores of every cluster, added up in one or
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -24,42 +24,55 @@ def moment_length(d: int) -> int:
     return 1 + d + d * (d + 1) // 2
 
 
+BlockMoments = tuple[FloatArray, Labels]  # statistics (K, F) of a block's records, and who won each
+BlockTask = Callable[[Iterable[FloatArray]], BlockMoments]  # of phi (rows, F) of a block, MOMENT_ROWS at a time
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentRecords:
-    """Records in [-1, 1]^D, in portions, with phi where it fits."""
+    """Records in [-1, 1]^D, block by block: a block's statistics are added up first, then those of all blocks."""
 
-    blocks: Callable[[], Iterable[Points]]  # of (rows, D); all but the last have a multiple of MOMENT_ROWS rows
+    each_block: Callable[[BlockTask], Iterable[BlockMoments]]  # in the records' order
     labelled: bool  # whether there is room for a label of each
-    kept: tuple[FloatArray, ...] | None  # portions of phi (rows, F)
 
-    def portions(self) -> Iterator[FloatArray]:
-        """Yield phi of MOMENT_ROWS records at a time."""
-        if self.kept is not None:
-            yield from self.kept
-            return
-        for block in self.blocks():
-            for i in range(0, len(block), MOMENT_ROWS):
-                yield features(block[i : i + MOMENT_ROWS])
-
-    def held(self, labels: list[Labels]) -> Labels:
-        """Return the labels (n,) of all portions; (0,) where there is no room for them."""
-        return np.concatenate(labels) if self.labelled and labels else np.empty(0, dtype=np.intp)
+    def added(self, of_portion: Callable[[FloatArray, FloatArray], BlockMoments], slopes: FloatArray) -> BlockMoments:
+        """Return all statistics (K, F), as the scores' `slopes`, and winners (n,); (0,) where there is no room."""
+        return _added(self.each_block(partial(_of_block, of_portion, slopes, self.labelled)), slopes)
 
 
-def records(signed: Points) -> MomentRecords:
-    """Prepare records (n, D) in [-1, 1]^D for many passes."""
-    bare = MomentRecords(lambda: (signed,), labelled=True, kept=None)
+def records(signed: Points, block_rows: int | None = None) -> MomentRecords:
+    """Prepare records (n, D) in [-1, 1]^D for many passes, in blocks of `block_rows`, with phi where it fits."""
+    rows = block_rows or max(len(signed), 1)
+    blocks = [signed[first : first + rows] for first in range(0, len(signed), rows)]
     if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
-        return bare
-    return MomentRecords(bare.blocks, labelled=True, kept=tuple(frozen(portion) for portion in bare.portions()))
+        return MomentRecords(lambda task: (task(portions(block)) for block in blocks), labelled=True)
+    kept = [[frozen(portion) for portion in portions(block)] for block in blocks]
+    return MomentRecords(lambda task: map(task, kept), labelled=True)
 
 
-def streamed(blocks: Callable[[], Iterable[Points]]) -> MomentRecords:
-    """Take records in [-1, 1]^D that are read anew for each pass; the same statistics, to the bit, and no labels.
+def portions(block: Points) -> Iterator[FloatArray]:
+    """Yield phi of MOMENT_ROWS records of (n, D) at a time."""
+    for first in range(0, len(block), MOMENT_ROWS):
+        yield features(block[first : first + MOMENT_ROWS])
 
-    All but the last block must have a multiple of MOMENT_ROWS rows.
-    """
-    return MomentRecords(blocks, labelled=False, kept=None)
+
+def _of_block(
+    of_portion: Callable[[FloatArray, FloatArray], BlockMoments],
+    slopes: FloatArray,
+    labelled: bool,
+    parts: Iterable[FloatArray],
+) -> BlockMoments:
+    """Add up a block; without room for labels none leaves the place where the block is."""
+    found = (of_portion(slopes, phi) for phi in parts)
+    return _added(found if labelled else ((moments, won[:0].copy()) for moments, won in found), slopes)
+
+
+def _added(parts: Iterable[BlockMoments], slopes: FloatArray) -> BlockMoments:
+    total, labels = np.zeros_like(slopes), [np.empty(0, dtype=np.intp)]
+    for moments, won in parts:
+        total += moments
+        labels.append(won)
+    return total, np.concatenate(labels)
 
 
 @lru_cache(maxsize=KEPT)
@@ -86,17 +99,14 @@ def score_slopes(mixture: Mixture) -> FloatArray:
     return np.concatenate([constant[:, None], slopes, squares], axis=1)
 
 
-def hard_moments(data: MomentRecords, mixture: Mixture) -> tuple[FloatArray, Labels]:
+def hard_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
     """Return the exact statistics (K, F) of the records that each component wins, and the winners (n,)."""
-    slopes = score_slopes(mixture)
-    total = np.zeros_like(slopes)
-    labels: list[Labels] = []
-    for portion in data.portions():
-        won = winners(portion, slopes, np.zeros(len(slopes)))
-        total += label_moments(portion, won, mixture.n_components)
-        if data.labelled:
-            labels.append(won)
-    return total, data.held(labels)
+    return data.added(_hard, score_slopes(mixture))
+
+
+def _hard(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
+    won = winners(phi, slopes, np.zeros(len(slopes)))
+    return label_moments(phi, won, len(slopes)), won
 
 
 @compiled
@@ -110,17 +120,14 @@ def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> Float
     return total
 
 
-def soft_moments(data: MomentRecords, mixture: Mixture) -> tuple[FloatArray, Labels]:
+def soft_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
     """Return the exact statistics (K, F) weighted by responsibilities, and the likeliest components (n,)."""
-    slopes = score_slopes(mixture)
-    total = np.zeros_like(slopes)
-    labels: list[Labels] = []
-    for portion in data.portions():
-        logs = scores(portion, slopes, np.zeros(len(slopes)))
-        if data.labelled:
-            labels.append(logs.argmax(axis=1))
-        total += responsibilities(logs).T @ portion
-    return total, data.held(labels)
+    return data.added(_soft, score_slopes(mixture))
+
+
+def _soft(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
+    logs = scores(phi, slopes, np.zeros(len(slopes)))
+    return np.asarray(responsibilities(logs).T @ phi), logs.argmax(axis=1)
 
 
 def responsibilities(logs: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from its guarantee by closed forms.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpviz.accounting import overspent, spent
@@ -74,7 +74,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
         said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
     return Label(
         kind=kind_of(proved or published) + (", claimed and not established" if claimed else ""),
-        contents=contents,
+        contents=replace(contents, trusted=f"{contents.trusted} {guarantee.trusted}".strip()),
         stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(said)]),
         proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(said)]),
         distances=apart,

@@ -7,6 +7,8 @@ from typing import Any
 
 from dpviz.core import Box, Points
 from dpviz.data import DATASETS, Dataset, Table, TableError, data_knobs, load, read_table, size_limits
+from dpviz.data.decoding import PARQUET_MAGIC
+from dpviz.data.parquet import read_columns
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSource, TrialTargets
@@ -70,7 +72,9 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
     """Read the user's file with its public bounds, which come from the user and never from the records."""
     file = entry["file"]
     if not isinstance(file, str) or not file:
-        raise GridError(f"file was {file!r:.40}, but it must be the name of a CSV or Parquet file.")
+        raise GridError(
+            f"file was {file!r:.40}, but it must be the name of a CSV or Parquet file, or of a folder of Parquet files."
+        )
     place = f"file {file}"
     known(place, entry, FILE_KEYS)
     missing = [key for key in ("features", "low", "high") if key not in entry]
@@ -81,8 +85,9 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
         )
     bounds = {key: _numbers(place, key, entry[key]) for key in ("low", "high")}
     box = tried(place, lambda: Box(bounds["low"], bounds["high"]))
-    table = _table(place, folder / file)
     features, label = entry["features"], entry.get("label")
+    listed = features if isinstance(features, list | tuple) else [features]
+    table = _table(place, folder / file, [name for name in (*listed, label) if isinstance(name, str)])
     made = tried(place, lambda: table.dataset(features, label, box, entry.get("missing", "error")))
     name = entry.get("name", Path(file).stem)
     if not isinstance(name, str) or name in (*DATASETS, *PAIRS):
@@ -107,7 +112,7 @@ def _targets(place: str, entry: Entry, source: TrialSource, folder: Path) -> Tri
 
 def _points(path: Path, records: Dataset) -> Points:
     """Read the columns of `records` from a file of targets, which are public and must lie in the box."""
-    table = _table(f"file {path.name}", path)
+    table = _table(f"file {path.name}", path, records.feature_names)
     made = table.dataset(records.feature_names, None, records.box)
     if made.nonprivate_n_clipped:
         raise TableError(
@@ -117,13 +122,21 @@ def _points(path: Path, records: Dataset) -> Points:
     return made.points
 
 
-def _table(place: str, path: Path) -> Table:
+def _table(place: str, path: Path, wanted: Sequence[str]) -> Table:
+    """Read a file; of Parquet, which may be a folder of files, the `wanted` columns alone, however large it is."""
     try:
+        if path.is_dir() or _is_parquet(path):
+            return Table(path.name, "", read_columns(path, list(dict.fromkeys(wanted))))
         return read_table(path)
     except OSError as error:
         raise GridError(f"{place} could not be read ({error.strerror}). Its folder is that of the grid.") from None
     except TableError as error:
         raise GridError(f"In {place}: {error}") from None
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 def _numbers(place: str, key: str, value: Any) -> list[float]:

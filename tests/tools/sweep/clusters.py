@@ -19,6 +19,11 @@ class Cluster:
 
     address: str
     workers: list[subprocess.Popen[bytes]]
+    folder: Path  # of their logs
+
+    def restarted(self, client: Any) -> None:
+        """Start every worker that has ended again, and wait until it has reported."""
+        _wait(client, self.workers, self.address, self.folder)
 
 
 @contextlib.contextmanager
@@ -38,7 +43,7 @@ def cluster_of_processes(folder: Path, count: int) -> Iterator[Cluster]:
         try:
             workers += [_started(scheduler.scheduler_address, folder, number) for number in range(count)]
             _wait(client, workers, scheduler.scheduler_address, folder)
-            yield Cluster(scheduler.scheduler_address, workers)
+            yield Cluster(scheduler.scheduler_address, workers, folder)
         finally:
             for worker in workers:
                 worker.kill()

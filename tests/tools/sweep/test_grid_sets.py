@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpviz.core import Box
-from dpviz.data import Dataset
+from dpviz.data import Dataset, TableError, decoding, read_table
 from dpviz.data.target_pairs import load_pair
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import algorithm as source_target
@@ -145,3 +145,33 @@ def test_handed_records_take_targets_too():
     found = {"epsilon": 1, "data": [{"name": "mine", "targets": 15}], "methods": [{"name": "source_target"}]}
     (row,) = run_trials(grid_of(found, given={"mine": own}).trials)
     assert (row["status"], row["k_found"], row["data.targets"]) == ("ok", 5, 15)
+
+
+def test_a_folder_of_parquet_files_may_be_wider_and_larger_than_an_upload(folder, monkeypatch):
+    wide = pd.DataFrame(np.random.default_rng(1).random((90, 256)), columns=[f"x{i}" for i in range(256)])
+    wide["class"] = np.where(wide["x0"] > 0.5, "high", "low")
+    (folder / "parts").mkdir()
+    for number in range(3):
+        wide[30 * number : 30 * number + 30].to_parquet(folder / "parts" / f"part.{number}.parquet")
+    monkeypatch.setattr(decoding, "MAX_BYTES", 1000)  # of an upload
+    names = [f"x{i}" for i in range(256)]
+    entry = {"features": names, "label": "class", "low": [0] * 256, "high": [1] * 256}
+    (trial,) = of_data({"file": "parts", **entry}, folder).trials
+    made = trial.source.dataset()
+    np.testing.assert_array_equal(made.points, wide[names])
+    np.testing.assert_array_equal(made.labels, wide["class"] == "low")
+    (row,) = run_trials([trial])
+    assert (row["status"], row["n"], row["d"]) == ("ok", 90, 256)
+    wide.to_parquet(folder / "wide.parquet")
+    (again,) = of_data({"file": "wide.parquet", "name": "parts", **entry}, folder).trials
+    assert again.key == trial.key, "however records are cut into files, they are the same records"
+    with pytest.raises(GridError, match=r"There is no column 'z' in part\.0\.parquet; it begins with 'x0'"):
+        of_data({**entry, "file": "parts", "features": ["z"], "low": [0], "high": [1]}, folder)
+    wide.assign(x0="text").to_parquet(folder / "parts" / "part.3.parquet")
+    with pytest.raises(GridError, match="parts was damaged or unusual"):
+        of_data({**entry, "file": "parts"}, folder)
+    (folder / "none").mkdir()
+    with pytest.raises(GridError, match=r"no file whose name ends in \.parquet"):
+        of_data({**entry, "file": "none"}, folder)
+    with pytest.raises(TableError, match="more than 0 MB"):
+        read_table(folder / "wide.parquet")

@@ -15,6 +15,7 @@ is post-processing. calibration="published" takes the paper's noise (neighbors c
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,12 +36,14 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.core.remembered import remembering
-from dpviz.data import Chunks, as_chunks
+from dpviz.data import BLOCK_ROWS, Chunks, as_chunks, trusting
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, em_steps, lloyd_steps, public_start
 from dpviz.methods.morse.algorithm.budget import PAPER, MorseScheme, guarantee_of
 from dpviz.methods.morse.algorithm.cubes import cube_budget, cube_steps
 from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, final_mixture
 from dpviz.solvers import (
+    BlockMoments,
+    BlockTask,
     MergeTree,
     Mixture,
     MomentRecords,
@@ -49,8 +52,8 @@ from dpviz.solvers import (
     critical_points,
     merge_tree,
     moment_length,
+    portions,
     records,
-    streamed,
     transition_points,
 )
 
@@ -215,7 +218,8 @@ def fit(
         n_clusters=params.n_clusters,
     )
     events = tuple(event for step in trace for event in step.events)
-    return Result(release, trace, events, guarantee_of(_scheme(params, box.d), events))
+    guarantee = guarantee_of(_scheme(params, box.d), events)
+    return Result(release, trace, events, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
@@ -277,13 +281,17 @@ def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> I
 @remembering(REMEMBERED)
 def _remembered(points: Points, box: Box) -> MomentRecords:
     """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
-    return records(frozen(signed_points(points, box)))
+    return records(frozen(signed_points(points, box)), BLOCK_ROWS)
 
 
 def _records(points: Points | Chunks, box: Box) -> MomentRecords:
     """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
     if not isinstance(points, Chunks):
         few = len(points) * moment_length(box.d) <= MOST_REMEMBERED
-        return _remembered(points, box) if few else records(signed_points(points, box))
+        return _remembered(points, box) if few else records(signed_points(points, box), BLOCK_ROWS)
     chunks = as_chunks(points, n_features=box.d)
-    return streamed(lambda: (signed_points(block, box) for block in chunks.blocks()))
+    return MomentRecords(lambda task: chunks.each_block(partial(_signed_block, box, task)), labelled=False)
+
+
+def _signed_block(box: Box, task: BlockTask, block: Points) -> BlockMoments:
+    return task(portions(signed_points(block, box)))

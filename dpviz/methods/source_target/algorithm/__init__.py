@@ -14,9 +14,8 @@ removing one record. What depends on S never raises. `steps` yields first the re
 the selection, which is the slower part; `sanitise` and `select` are the two alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -33,14 +32,13 @@ from dpviz.core import (
     frozen,
     unit_projected,
 )
-from dpviz.data import Chunks, as_chunks
+from dpviz.data import Chunks, as_chunks, trusting
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.source_target.algorithm.averages import (
     UsedRecords,
     cells_of,
     means_of,
     streamed_cell_sums,
-    used_blocks,
     used_records,
 )
 from dpviz.methods.source_target.algorithm.budget import (
@@ -84,7 +82,8 @@ Step = SourceTargetStep
 class _Problem:
     """What both methods start from; points in diameters of the ball."""
 
-    blocks: Callable[[], Iterable[Points]]  # private records, BLOCK_ROWS at a time
+    records: Chunks  # private
+    box: Box
     source: UsedRecords | None  # private; None where they come in chunks
     places: Points  # (r, d) the representatives
     core: Coreset
@@ -113,7 +112,8 @@ def fit(
         scale=made.scale,
         threshold=made.threshold,
     )
-    return Result(release, (made, chosen), made.events, guarantee_of(_scheme(params, made.n_averages), made.events))
+    guarantee = guarantee_of(_scheme(params, made.n_averages), made.events)
+    return Result(release, (made, chosen), made.events, trusting(guarantee, points))
 
 
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
@@ -161,7 +161,7 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
     places = targets[core.representatives]
-    problem = _Problem(partial(used_blocks, records, box, ball), source, places, core, ball, scheme, params)
+    problem = _Problem(records, box, source, places, core, ball, scheme, params)
     return _nas(problem, rng=rng) if params.method == "nas" else _nna(problem, rng=rng)
 
 
@@ -253,7 +253,7 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     """
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     if source is None:
-        found = streamed_cell_sums(problem.blocks(), problem.places)
+        found = streamed_cell_sums(problem.records, problem.box, ball, problem.places)
     else:
         found = cells_of(source.nonprivate_unit, problem.places.tobytes())
     exact = np.concatenate([found.nonprivate_counts[:, None], found.nonprivate_sums], axis=1)

@@ -4,7 +4,8 @@ Everything is in the unit of the public ball: |s| <= 1/2. Curator only.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, squared_norms, unit_projected
 from dpviz.core.remembered import remembering
-from dpviz.data import BLOCK_ROWS, Chunks
+from dpviz.data import ArrayChunks, Chunks
 from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
@@ -48,11 +49,6 @@ class CellSums:
     nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for
     nonprivate_counts: Counts  # (r,)
     nonprivate_sums: FloatArray  # (r, d)
-
-
-def used_blocks(records: Chunks, box: Box, ball: Ball) -> Iterator[Points]:
-    """Yield blocks (b, d) of `records`, clipped into the public `box` and projected into the ball, in its unit."""
-    return (_used(block, box, ball) for block in records.blocks())
 
 
 def _used(points: Points, box: Box, ball: Ball) -> Points:
@@ -129,28 +125,38 @@ def _means(source: Points, neighbors: Labels) -> Points:
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:
-    """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d)."""
-    blocks = (source[first : first + BLOCK_ROWS] for first in range(0, len(source), BLOCK_ROWS))
-    return streamed_cell_sums(blocks, targets, labelled=True)
-
-
-def streamed_cell_sums(blocks: Iterable[Points], targets: Points, *, labelled: bool = False) -> CellSums:
-    """Return `cell_sums` of records that come in blocks of BLOCK_ROWS (the last fewer), with labels only if asked.
+    """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d).
 
     A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
     others are.
     """
-    leaves = Leaves.of(targets)
-    labels: list[Labels] = []
-    counts, sums = np.zeros(len(targets)), np.zeros(targets.shape)
+    task = partial(_block_sums, targets, Leaves.of(targets))
+    return _all_sums(ArrayChunks(source).each_block(task), targets)
+
+
+def streamed_cell_sums(records: Chunks, box: Box, ball: Ball, targets: Points) -> CellSums:
+    """Return `cell_sums` of records in chunks, as `used_records` makes them, without labels."""
+    return _all_sums(records.each_block(partial(_used_sums, box, ball, targets, Leaves.of(targets))), targets)
+
+
+def _all_sums(blocks: Iterable[CellSums], targets: Points) -> CellSums:
+    labels, counts, sums = [np.empty(0, dtype=np.intp)], np.zeros(len(targets)), np.zeros(targets.shape)
     for block in blocks:
-        found = _nearest_cells(block, targets, leaves)
-        counts += np.bincount(found, minlength=len(targets))
-        for axis, column in enumerate(block.T):
-            sums[:, axis] += np.bincount(found, weights=column, minlength=len(targets))
-        if labelled:
-            labels.append(found)
-    return CellSums(np.concatenate(labels) if labels else np.empty(0, dtype=np.intp), counts, sums)
+        labels.append(block.nonprivate_labels)
+        counts += block.nonprivate_counts
+        sums += block.nonprivate_sums
+    return CellSums(np.concatenate(labels), counts, sums)
+
+
+def _used_sums(box: Box, ball: Ball, targets: Points, leaves: Leaves, block: Points) -> CellSums:
+    found = _block_sums(targets, leaves, _used(block, box, ball))
+    return replace(found, nonprivate_labels=found.nonprivate_labels[:0].copy())  # not a view, which holds them all
+
+
+def _block_sums(targets: Points, leaves: Leaves, block: Points) -> CellSums:
+    found, r = _nearest_cells(block, targets, leaves), len(targets)
+    sums = [np.bincount(found, weights=column, minlength=r) for column in block.T]
+    return CellSums(found, np.bincount(found, minlength=r).astype(np.float64), np.stack(sums, axis=1))
 
 
 def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
