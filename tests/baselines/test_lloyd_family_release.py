@@ -48,7 +48,7 @@ def test_the_release_holds_no_exact_statistic(module):
     points, box = data(3, n=400)
     result = run(module, points, box, epsilon=20.0)
     release = result.release
-    names = {"centers", "noisy_counts", "start", "path", "start_packing", "start_cell_counts"}
+    names = {"centers", "noisy_counts", "start", "path", "start_packing", "start_cell_counts", "start_cell_edges"}
     assert {field.name for field in dataclasses.fields(release)} == names
     for step, path in zip(result.trace, release.path, strict=True):
         filled = step.nonprivate_counts > 0

@@ -11,7 +11,7 @@ from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 
 N_RUNS = 20  # noise seeds 0 to 19
 N_CUTS = 40
-FULL, FEW = 5_000, 1_000  # records
+FULL, FEW = 5_000, 500  # records
 N_LEVELS = 8  # of counts, as in the paper: τ = 7 levels of cuts and the root
 
 
@@ -93,16 +93,16 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Fewer people",
-            "ε is 1 again. Now let most people go: 1,000 records stay, 200 in each heap.",
+            "ε is 1 again. Now let most people go: 500 records stay, 100 in each heap.",
             {"epsilon": "1.0"},
             Question(
-                "How many clusters in 1,000 records, in the middle of 20 runs?",
+                "How many clusters in 500 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0, FEW),
-                "**{measured}**, with {least} to {most} in {runs} runs. Noise does not shrink with the crowd: a fifth "
-                "of the people at the same ε is about as hard as a fifth of ε.",
+                "**{measured}**, with {least} to {most} in {runs} runs. Noise does not shrink with the crowd: a tenth "
+                "of the people at the same ε is about as hard as a tenth of ε.",
             ),
-            {"n": "1000"},
+            {"n": "500"},
         ),
         LessonStep(
             "A choice by chance",
