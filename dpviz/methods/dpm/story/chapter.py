@@ -15,8 +15,8 @@ CHAPTER = RunChapter(
         "Now ε is 1. How many clusters does it find, in the middle of 20 runs?",
         CLUSTERS,
         lambda: found(1.0),
-        "**{measured}**, with {least} to {most} in {runs} runs. Noise refuses what it cannot tell from chance: with "
-        "little ε the method would rather stop early than invent a cluster.",
+        "**{measured}**, with {least} to {most} in {runs} runs. It refuses a cut that it cannot tell from "
+        "chance: with little ε it would rather stop early than invent a cluster.",
     ),
     EPSILON,
     lambda: records(FULL),

@@ -23,8 +23,8 @@ CHAPTER = RunChapter(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**, at ε = 1 in {few}: noisy hills break a chain, or join what belongs apart. Once "
-        "the landscape is published, cutting it into more or fewer clusters is free.",
+        "In **{measured} of {runs}**; at ε = 1 in only {few}: noisy hills break a chain, or join two. Once the "
+        "landscape is published, cutting it into more or fewer clusters is free.",
     ),
     EPSILON,
     records,

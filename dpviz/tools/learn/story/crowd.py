@@ -28,7 +28,7 @@ PEOPLE = Knob(
     "choice",
     str(FEW),
     "People",
-    "How many the average is of. ε stays.",
+    "How many people the average is taken over. ε stays the same.",
     choices=tuple((str(n), f"{n:,}") for n in SIZES),
 )
 

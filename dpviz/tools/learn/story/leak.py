@@ -66,7 +66,7 @@ CHAPTER = Chapter(
         "How well do the centers lead to the one who is missing?",
         ranges("Not at all", "Into the right group", "To the very place", at=(0.5, 6.0)),
         measured,
-        "To the very place: **{measured}** are right at least, whoever is missing. Each center times its number of "
+        "To the very place: at least **{measured}** are right, whoever is missing. Each center times its number of "
         "people, less those who are known, leaves exactly one person.",
     ),
     MISSING,
