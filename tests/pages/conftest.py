@@ -1,6 +1,8 @@
 """Pages without a browser: open one by its name and link, and read what it would send to the reader."""
 
+import base64
 import dataclasses
+import gzip
 import html
 import json
 import re
@@ -32,6 +34,20 @@ def packages_searched_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+def unpacked(kept):
+    """Return the states in a picture to keep, {name: directory}, and all that these name, {name: bytes}."""
+    states, blobs = {}, {}
+    for name, data in re.findall(r"dpvizData\(\"([^\"]*)\", '([^']*)'\)", kept):
+        whole = gzip.decompress(base64.b64decode(data))
+        at = 4 + int.from_bytes(whole[:4], "little")
+        read = json.loads(whole[4:at])
+        states[name] = read["state"]
+        for key, size in read["blobs"]:
+            blobs[key] = whole[at : at + size]
+            at += size
+    return states, blobs
 
 
 _DONE = {}

@@ -1,9 +1,7 @@
 """Every entry of every page's Export menu, on every kind of data: the file is there, and holds what it should."""
 
-import base64
 import csv
 import dataclasses
-import gzip
 import io
 import json
 import re
@@ -23,7 +21,7 @@ from dpviz.tools.compare.entries import ENTRIES
 from dpviz.ui.export import config
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
 from dpviz.ui.export.shown import Shown
-from tests.pages.conftest import LINKED, at_once, typed
+from tests.pages.conftest import LINKED, at_once, typed, unpacked
 
 ACROSS = ("audit", "compare")  # pages of no single method
 FORMULA = "=cmd|'/c calc'!A0"
@@ -107,16 +105,7 @@ def check_drawing(text, shown, place, frame):
 def check_kept(text, shown, place, frame):
     """One state for each value of the slider where that is no further release, else the one on screen alone."""
     del frame
-    packed = dict(re.findall(r"dpvizData\(\"([^\"]*)\", '([^']*)'\)", text))
-    blobs, directories = {}, {}
-    for name, data in packed.items():
-        whole = gzip.decompress(base64.b64decode(data))
-        at = 4 + int.from_bytes(whole[:4], "little")
-        read = json.loads(whole[4:at])
-        directories[name] = read["state"]
-        for key, size in read["blobs"]:
-            blobs[key] = whole[at : at + size]
-            at += size
+    directories, blobs = unpacked(text)
     index = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", text)[1])
     secret = not isinstance(shown, Shown) or shown.source.own
     assert len(directories) - 1 == (1 if secret else len(index["slider"]["values"]))

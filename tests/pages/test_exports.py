@@ -21,7 +21,7 @@ from dpviz.ui.export import menu as exports
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
 from tests.another_process import another_process
-from tests.pages.conftest import DPM, FIRST, MORSE, TARGET
+from tests.pages.conftest import DPM, FIRST, MORSE, TARGET, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"data": "blobs", "n": "400"}
@@ -218,6 +218,11 @@ def test_no_file_asks_for_a_click(open_page):
 def test_the_public_switch_applies_to_every_file(open_page, name, kind):
     page = open_page(name, **SMALL, audience="public")
     written = file_of(page, name, kind).decode()
+    if kind == "keep":  # beside the script, which knows all words
+        states, blobs = unpacked(written)
+        shown = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
+        written = b"".join(blobs[each] for each in shown).decode("utf-8", "replace")
+        assert '"Public box"' in written
     told = on_screen(page).told[0]
     for place in told.words.box.from_unit(told.unit[:40]).tolist():
         assert repr(place[0]) not in written, "no record leaves"
