@@ -73,10 +73,9 @@ from dpviz.solvers.grids import (
     MARGINAL_SHARE,
     MAX_CELLS,
     CellGrid,
-    bins_for,
     even_grid,
     even_side,
-    fitted_cells,
+    fitting,
     grid_of,
     marginal_counts,
 )
@@ -221,16 +220,14 @@ def _fitted(
     even: _Plan, records: Chunks, box: Box, size: KnownSize, adjacency: Adjacency, *, rng: np.random.Generator
 ) -> _Plan:
     """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise."""
-    shared = MARGINAL_SHARE * size.epsilon
-    event = cell_event("marginals", shared, adjacency, purpose=Purpose.MARGINALS, grids=box.d)
-    n_bins, epsilon = bins_for(size.n_records, event.scale), (1.0 - MARGINAL_SHARE) * size.epsilon
-    wanted = fitted_cells(epsilon, size.n_records, box.d)
-    if n_bins == 1 or wanted < 2.0:
+    plan = fitting(size.epsilon, size.n_records, box.d, moved=2 if adjacency is Adjacency.REPLACE else 1)
+    if plan is None:
         return even
-    exact = _added(records, box, partial(marginal_counts, n_bins=n_bins))
+    event = cell_event("marginals", plan.marginals, adjacency, purpose=Purpose.MARGINALS, grids=box.d)
+    exact = _added(records, box, partial(marginal_counts, n_bins=plan.n_bins))
     noisy, units = laplace(exact, scale=event.scale, rng=rng), box.widths / box.widths.max()
-    grid = grid_of(noisy, min(wanted, MAX_CELLS), units, scale=event.scale)
-    return _Plan(grid, epsilon, frozen(units), (event,), wanted > MAX_CELLS)
+    grid = grid_of(noisy, plan.most_cells, units, scale=event.scale)
+    return _Plan(grid, plan.cells, frozen(units), (event,), plan.capped)
 
 
 def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Counts:

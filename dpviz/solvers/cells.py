@@ -9,22 +9,12 @@ from typing import TypeAlias
 import numpy as np
 
 from dpviz.core import Centers, Counts, FloatArray, Points, frozen
-from dpviz.solvers.grids import (
-    MARGINAL_SHARE,
-    MAX_CELLS,
-    bins_for,
-    even_grid,
-    even_side,
-    fitted_cells,
-    grid_of,
-    marginal_counts,
-)
+from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, marginal_counts
 from dpviz.solvers.weighted import WeightedPath, exchanged, heaviest, spread_start, weighted_kmeans
 
 RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
 EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
 SEED_SHARE = 1.0 / 3.0  # of epsilon, that a private start spends on its cells; ours, by measurement
-LEAST_CELLS = 2.0  # of a fitted grid
 MARGINALS, CELLS = "marginals of the start", "cells of the start"  # what a private start buys
 
 # (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
@@ -75,15 +65,12 @@ def private_seeds(
     moves, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the `packing` (k, d), with `units`
     (d,) for what a step along each axis is worth. They are numbered to be as near as can be to the packing.
     """
-    d = packing.shape[1]
-    marginals, cells = MARGINAL_SHARE * epsilon, (1.0 - MARGINAL_SHARE) * epsilon
-    scale = d * moved / marginals
-    n_bins, wanted = bins_for(n_records, scale), fitted_cells(cells, n_records, d)
-    if n_bins > 1 and wanted >= LEAST_CELLS:
-        rows = released(MARGINALS, marginals, d, partial(_flat_marginals, n_bins))
-        grid = grid_of(rows.reshape(d, n_bins), min(wanted, MAX_CELLS), units, scale=scale)
+    d, cells = packing.shape[1], epsilon
+    if fitted := fitting(epsilon, n_records, d, moved=moved):
+        rows, cells = released(MARGINALS, fitted.marginals, d, partial(_flat_marginals, fitted.n_bins)), fitted.cells
+        grid = grid_of(rows.reshape(d, fitted.n_bins), fitted.most_cells, units, scale=fitted.scale)
     else:
-        grid, cells = even_grid((even_side(epsilon, n_records, d)[0],) * d), epsilon
+        grid = even_grid((even_side(epsilon, n_records, d)[0],) * d)
         if math.prod(grid.shape) == 1:
             return None
     noisy = released(CELLS, cells, 1, grid.counts)

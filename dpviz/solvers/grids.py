@@ -24,6 +24,7 @@ STEP = 1.2  # cells along an axis grow by so much a try; ours
 MAX_CELLS = 65_536  # of a grid; ours, public: the rule diverges at epsilon = infinity
 CELL_WEIGHT = 10.0  # theta of the rule
 FITTED_WEIGHT = 5.0  # the same for a fitted grid, whose cells are where the records are; ours, by measurement
+LEAST_CELLS = 2.0  # of a fitted grid
 ENOUGH_CELLS = 8_192  # of a fitted grid: more than the rule's own only take time; ours
 MOST_CUT_AXES = 3  # that the rule counts for a fitted grid, which cuts few axes much; ours, by measurement
 GRIDS = 8  # even ones whose middles are remembered: the largest budgets share one
@@ -83,6 +84,32 @@ def bins_for(n_records: float, scale: float) -> int:
     """Return how many bins a marginal gets, a power of two up to MOST_BINS: 1 where noise would drown two of them."""
     held = max(n_records, 1.0) / (BIN_RECORDS * scale) if scale > 0 else math.inf
     return int(2 ** round(math.log2(min(max(held, 1.0), MOST_BINS))))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """How a fitted grid is bought: noisy marginals first, then the counts of the cells that they ask for."""
+
+    marginals: float  # epsilon for them
+    cells: float  # epsilon for the cells
+    scale: float  # of the marginals' noise
+    n_bins: int  # of each marginal, 2 or more
+    most_cells: float
+    capped: bool  # the rule asked for more than MAX_CELLS
+
+
+def fitting(epsilon: float, n_records: float, d: int, *, moved: int) -> Fitting | None:
+    """Return how `epsilon` buys a fitted grid, None where marginals would drown in their noise or one cell is left.
+
+    `moved` is how many cells of a grid one record moves, 1 or 2. All of it is public, or noisy as `n_records` may be.
+    """
+    marginals = MARGINAL_SHARE * epsilon
+    scale = d * moved / marginals
+    n_bins, cells = bins_for(n_records, scale), (1.0 - MARGINAL_SHARE) * epsilon
+    wanted = fitted_cells(cells, n_records, d)
+    if n_bins == 1 or wanted < LEAST_CELLS:
+        return None
+    return Fitting(marginals, cells, scale, n_bins, min(wanted, MAX_CELLS), wanted > MAX_CELLS)
 
 
 def marginal_counts(unit: Points, n_bins: int) -> Counts:

@@ -1,8 +1,9 @@
-"""Workbooks and Parquet files made for tests, well-formed and not."""
+"""Records, workbooks and Parquet files made for tests, well-formed and not."""
 
 import io
 import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -70,3 +71,11 @@ def attempt(data):
     except TableError as error:
         said = str(error)
     assert len(said) < 400
+
+
+def heaps(n, d):
+    """Return n records in four heaps in d columns; the first is far outside of any box."""
+    rng = np.random.default_rng(3)
+    made = rng.random((4, d))[rng.integers(4, size=n)] + 0.2 * rng.standard_normal((n, d))
+    made[0] = 1e6
+    return made

@@ -14,6 +14,7 @@ from dpviz.baselines import _lloyd_pass
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, TableError
 from dpviz.solvers.moments import MOMENT_ROWS
+from tests.data.made import heaps
 from tests.test_contract import arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,10 +47,7 @@ class Uneven(Chunks):
 
 @pytest.fixture(scope="module")
 def points():
-    rng = np.random.default_rng(3)
-    made = rng.random((4, D))[rng.integers(4, size=N)] + 0.2 * rng.standard_normal((N, D))
-    made[0] = 1e6  # outside the box
-    return made
+    return heaps(N, D)
 
 
 @pytest.fixture(scope="module")

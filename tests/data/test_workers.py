@@ -15,6 +15,7 @@ from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, TableError, WorkerChunks, workers
 from dpviz.solvers import assign
 from dpviz.stories.label import Contents, label_of
+from tests.data.made import heaps
 from tests.test_contract import CATALOGUE, arrays, params_of
 from tests.tools.sweep import clusters
 
@@ -68,10 +69,7 @@ def dying_once(mark, task, block):
 
 @pytest.fixture(scope="module")
 def points():
-    rng = np.random.default_rng(3)
-    made = rng.random((4, D))[rng.integers(4, size=N)] + 0.2 * rng.standard_normal((N, D))
-    made[0] = 1e6  # outside the box
-    return made
+    return heaps(N, D)
 
 
 @pytest.fixture(scope="module")
