@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
+from dpviz.baselines import _cover, _lloyd_pass, lsh_splits, private_candidates, privgene
 from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
@@ -60,6 +60,13 @@ def fitted_cells(unit):
     rng = np.random.default_rng(0)
     grid = grid_of(rng.random((unit.shape[1], 8)), 200.0, np.ones(unit.shape[1]), scale=0.0)
     return np.array([grid.counts(row[None]).argmax() for row in unit])
+
+
+def within(unit):
+    """Return each record's move from its nearest center, and whether it is short enough to count."""
+    centers = centers_of(unit.shape[1], 5)
+    moves, near = _lloyd_pass.near_moves(unit, assign(unit, centers), centers, 0.3)
+    return np.column_stack([moves, near])
 
 
 def bins(unit):
@@ -179,6 +186,7 @@ DECISIONS = {
     "responsibilities": soft,
     "halved cubes": halves,
     "swap costs": lambda unit: squared_distances(unit, centers_of(unit.shape[1])),
+    "within the radius": within,
     "bins": bins,
     "cells": cells,
     "fitted cells": fitted_cells,
@@ -210,6 +218,7 @@ USES = {
     "source_target": ("ball", "used records", "nearest target"),
     "lloyd": LLOYD,
     **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "fitted cells")),
+    "fastlloyd": (*LLOYD, "fitted cells", "within the radius"),
     "gupt": ("scaled", "block's centers"),
     "privgene": ("scaled", "terms of scores"),
     "eugkm": ("scaled", "cells", "fitted cells"),

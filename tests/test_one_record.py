@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpviz.baselines import blum, dwork, private_candidates, su
+from dpviz.baselines import blum, dwork, fastlloyd, private_candidates, su
 from dpviz.core import Box, squared_distances, unit_projected
 from dpviz.data import ArrayChunks
 from dpviz.methods import ALGORITHMS as AUDITED
@@ -27,7 +27,7 @@ FEW = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 128, 129)
 MORE = (511, 512, 513, 514, 1024, 1025, 2047, 2048, 2049, 4097)
 MANY = (15_999, 16_000, 16_001, 16_385, 32_768, 32_769, 40_001, 65_536, 65_537)
 PLACE = np.array([0.5492964540159488, 0.7296474498157])  # between two of the 20 packed centers of seed 0
-LLOYDS = {"blum": blum, "su": su, "dwork": dwork, "convergent_kmeans": convergent_kmeans}
+LLOYDS = {"blum": blum, "su": su, "dwork": dwork, "fastlloyd": fastlloyd, "convergent_kmeans": convergent_kmeans}
 
 
 def depends_on_others(decide, unit):
@@ -98,7 +98,7 @@ def test_whole_cells_say_what_their_records_say(d, monkeypatch):
         assert DECISIONS["members by cells"](unit).tolist() == alone
 
 
-@pytest.mark.parametrize("name", ["blum", "su", "dwork"])
+@pytest.mark.parametrize("name", ["blum", "su", "dwork", "fastlloyd"])
 def test_chunks_hold_the_same_clusters_as_memory(name):
     unit = np.concatenate([np.tile(PLACE, (20_000, 1)), on_borders(50_000, 2, 6)])
     made = LLOYDS[name].Params(n_clusters=20, start_seed=0, n_iterations=1)
@@ -117,7 +117,8 @@ def test_every_method_says_what_decides_about_a_record():
 # What the first step decides follows from public inputs alone, so that one record more must leave it alone.
 FIRST = {
     **dict.fromkeys(
-        ("convergent_kmeans", "lloyd", "blum", "dwork", "su", "morse", "source_target"), "nonprivate_labels"
+        ("convergent_kmeans", "lloyd", "blum", "dwork", "su", "fastlloyd", "morse", "source_target"),
+        "nonprivate_labels",
     ),
     "gupt": "nonprivate_blocks",
 }

@@ -17,7 +17,7 @@ import pytest
 
 from dpviz import mechanisms, solvers
 from dpviz.accounting import pure_epsilon, zcdp_rho
-from dpviz.baselines import _approx, em_mc, lsh_splits
+from dpviz.baselines import _approx, _lloyd_pass, em_mc, lsh_splits
 from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.morse.algorithm.bases import MorseStep
@@ -206,15 +206,22 @@ def binned_twice(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [counted_twice, binned_twice])
-@pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "su"])
+@pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "su", "fastlloyd"])
 def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, wrong, monkeypatch):
     wrong(monkeypatch)
     choices = {"n_clusters": 5, "n_iterations": 1, "epsilon": 30.0, "start": "private"}
     assert any(share > 1.0 + ROUNDING for share in shares(Tape(monkeypatch), method, choices, 2, range(20)))
 
 
+def from_beyond(monkeypatch):
+    """Let records beyond the radius of their center count as well."""
+    near_moves = _lloyd_pass.near_moves
+    monkeypatch.setattr(_lloyd_pass, "near_moves", lambda *given: near_moves(*given[:-1], math.inf))
+
+
 WRONG = {
-    hung_on_others: ("convergent_kmeans", "blum", "dwork", "su", "morse", "lsh_splits"),
+    from_beyond: ("fastlloyd",),
+    hung_on_others: ("convergent_kmeans", "blum", "dwork", "su", "fastlloyd", "morse", "lsh_splits"),
     from_the_corner: ("convergent_kmeans", "blum", "dwork", "su", "em_mc", "lsh_splits"),
 }
 

@@ -20,7 +20,7 @@ from dpviz.accounting.events import (
 )
 from dpviz.accounting.noisy_delta import mean_over_laplace
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
-from dpviz.accounting.spending import overspent, spent, spent_epsilon
+from dpviz.accounting.spending import epsilon_share, overspent, spent, spent_epsilon
 
 __all__ = [
     "GaussianEvent",
@@ -32,6 +32,7 @@ __all__ = [
     "cell_event",
     "delta_of",
     "epsilon_of",
+    "epsilon_share",
     "gaussian_sigma",
     "gdp_delta",
     "gdp_epsilon",

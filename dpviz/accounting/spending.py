@@ -17,9 +17,20 @@ def spent_epsilon(events: Sequence[Event], adjacency: Adjacency, delta: float = 
     Basic composition (Dwork & Roth 2014, theorem 3.16) of the two, with one mu for all Gaussian noise (Dong, Roth & Su
     2022, corollary 3.3). Infinite with Gaussian noise at delta = 0.
     """
-    pure = tuple(part for event in events if (part := _without_gaussians(event)) is not None)
-    mu = math.sqrt(math.fsum(_squared_mu(event) for event in events))
-    return (pure_epsilon(pure, adjacency) if pure else 0.0) + (gdp_epsilon(mu, delta) if mu > 0 else 0.0)
+    mu = _mu(events)
+    return _pure_part(events, adjacency) + (gdp_epsilon(mu, delta) if mu > 0 else 0.0)
+
+
+def epsilon_share(part: Sequence[Event], events: Sequence[Event], adjacency: Adjacency, delta: float = 0.0) -> float:
+    """Return what `part` adds to `spent_epsilon` of all `events`, of which it is a part: shares add up to the whole.
+
+    Gaussian noise has no epsilon by itself. Its steps share that of all of them as they share mu^2.
+    """
+    mu, whole = _mu(part), _mu(events)
+    if mu == 0:
+        return _pure_part(part, adjacency)
+    ratio = 1.0 if mu == whole else (mu / whole) ** 2
+    return _pure_part(part, adjacency) + gdp_epsilon(whole, delta) * ratio
 
 
 def spent(events: Sequence[Event], claim: Claim) -> tuple[float, float]:
@@ -33,6 +44,15 @@ def overspent(events: Sequence[Event], claim: Claim) -> bool:
     """Return whether the events add up to more than is stated."""
     found, stated = spent(events, claim)
     return found > stated * (1.0 + ROUNDING)
+
+
+def _pure_part(events: Sequence[Event], adjacency: Adjacency) -> float:
+    pure = tuple(part for event in events if (part := _without_gaussians(event)) is not None)
+    return pure_epsilon(pure, adjacency) if pure else 0.0
+
+
+def _mu(events: Sequence[Event]) -> float:
+    return math.sqrt(math.fsum(_squared_mu(event) for event in events))
 
 
 def _without_gaussians(event: Event) -> Event | None:

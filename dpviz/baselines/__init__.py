@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dpviz.baselines import blum, dwork, em_mc, eugkm, gupt, lloyd, lsh_splits, privgene, su
+from dpviz.baselines import blum, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
 from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Varied
 
 _ALL: tuple[AnyAlgorithm, ...] = (
@@ -48,6 +48,17 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         fit=su.fit,
         steps=su.steps,
         entries=(Entry("su", "DPLloyd (SU)", link=(("mode", "su"),), on=True),),
+        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
+    ),
+    Algorithm(
+        name="fastlloyd",
+        title=fastlloyd.TITLE,
+        estimator="FastLloyd",
+        place="dpviz.baselines.fastlloyd",
+        Params=fastlloyd.Params,
+        fit=fastlloyd.fit,
+        steps=fastlloyd.steps,
+        entries=(Entry("fastlloyd", "FastLloyd", link=(("mode", "fastlloyd"),)),),
         audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
     ),
     Algorithm(
@@ -112,4 +123,4 @@ _ALL: tuple[AnyAlgorithm, ...] = (
 )
 CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})
 
-__all__ = ["CATALOGUE", "blum", "dwork", "em_mc", "eugkm", "gupt", "lloyd", "lsh_splits", "privgene", "su"]
+__all__ = ["CATALOGUE", "blum", "dwork", "em_mc", "eugkm", "fastlloyd", "gupt", "lloyd", "lsh_splits", "privgene", "su"]

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,11 +40,28 @@ class ApproxParams(OneShotParams):
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
         OneShotParams.__post_init__(self)
-        if self.delta is not None and not 0.0 < self.delta < 1.0:
-            raise ValueError(
-                f"delta was {self.delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
-                "1/(n sqrt n)."
-            )
+        check_delta(self.delta)
+
+
+class HasDelta(Protocol):
+    """Parameters of a run whose delta may follow its number of records."""
+
+    @property
+    def delta(self) -> float | None:
+        """None: see `delta_for`."""
+
+    @property
+    def n_public(self) -> int | None:
+        """Number of records if public."""
+
+
+def check_delta(delta: float | None) -> None:
+    """Raise ValueError for a delta that Gaussian noise cannot have."""
+    if delta is not None and not 0.0 < delta < 1.0:
+        raise ValueError(
+            f"delta was {delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
+            "1/(n sqrt n)."
+        )
 
 
 def delta_for(n_records: ArrayLike) -> FloatArray:
@@ -54,7 +72,7 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
     return np.asarray(2.0 ** np.floor(-1.5 * np.log2(np.maximum(n_records, LEAST_RECORDS))))
 
 
-def mean_delta(params: ApproxParams, size: KnownSize) -> float | None:
+def mean_delta(params: HasDelta, size: KnownSize) -> float | None:
     """Return delta's mean over the noise of the number of records that it follows, None where it follows none."""
     if params.delta is not None or not size.events:
         return None
@@ -62,7 +80,7 @@ def mean_delta(params: ApproxParams, size: KnownSize) -> float | None:
     return mean_over_laplace(delta_for, size.n_records, event.scale)
 
 
-def delta_caveats(params: ApproxParams, adjacency: Adjacency) -> tuple[str, ...]:
+def delta_caveats(params: HasDelta, adjacency: Adjacency) -> tuple[str, ...]:
     """Say where delta is from, if it follows from a noisy number."""
     noisy = params.delta is None and params.n_public is None and adjacency is Adjacency.ADD_REMOVE
     return (NOISY_DELTA_CAVEAT,) if noisy else ()

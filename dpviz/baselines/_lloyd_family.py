@@ -12,6 +12,7 @@ noise of scale sensitivity / epsilon makes this epsilon_counts + d epsilon_sum =
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class LloydStep(Step):
     """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
 
     iteration: int  # 1, 2, ...
-    epsilon: float  # of this iteration: epsilon_counts + d epsilon_sums
+    epsilon: float  # of this iteration: epsilon_counts + d epsilon_sums; Gaussian noise has no pure epsilon: infinite
     epsilon_counts: float  # of the k counts together
     epsilon_sums: float  # of the k sums along one axis
     previous_centers: Centers  # (k, d)
@@ -97,6 +98,9 @@ class LloydFamilyRelease(CentersRelease):
     start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
     start_cell_counts: Counts | None = None  # (m1 ... md,) noisy, C order; of a private start
     start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
+
+
+F = TypeVar("F", bound=LloydFamilyRelease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +226,14 @@ def lloyd_step(
     outcome: str,
     events: tuple[Event, ...],
     seeds: CellSeeds | None = None,
+    moves: ClusterSums | None = None,
 ) -> LloydStep:
-    """Collect one iteration, with what its clusters cost before and after."""
-    mean = means(seen.sums, centers)
+    """Collect one iteration, with what its clusters cost before and after.
+
+    `moves` is what was counted of each cluster, and its sum of x - c; None: all of it, and x.
+    """
+    exact = seen.sums if moves is None else moves
+    mean = means(exact, centers) if moves is None else centers + means(moves, np.zeros_like(centers))
     released = mean if noisy is None else noisy.centers
     return LloydStep(
         iteration=iteration,
@@ -233,7 +242,7 @@ def lloyd_step(
         epsilon_sums=split.sum_per_axis,
         previous_centers=frozen(centers),
         nonprivate_labels=frozen(seen.nonprivate_labels),
-        nonprivate_counts=frozen(seen.sums.nonprivate_counts),
+        nonprivate_counts=frozen(exact.nonprivate_counts),
         nonprivate_mean=frozen(mean),
         noisy_counts=None if noisy is None else frozen(noisy.counts),
         noisy_sums=None if noisy is None else frozen(noisy.sums),
@@ -247,11 +256,16 @@ def lloyd_step(
 
 
 def collected(
-    trace: tuple[LloydStep, ...], box: Box, params: StartParams, guarantee: Guarantee
-) -> Result[LloydFamilyRelease, LloydStep]:
-    """Release the last centers and counts, and the centers of every iteration."""
+    trace: tuple[LloydStep, ...],
+    box: Box,
+    params: StartParams,
+    guarantee: Guarantee,
+    *,
+    made: Callable[..., F] = LloydFamilyRelease,  # type: ignore[assignment]
+) -> Result[F, LloydStep]:
+    """Release the last centers and counts, and the centers of every iteration; `made` makes the release of them."""
     public, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
-    release = LloydFamilyRelease(
+    release = made(
         centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))),
         noisy_counts=trace[-1].noisy_counts,
         start=trace[0].previous_centers if public else None,

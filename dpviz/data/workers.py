@@ -21,8 +21,8 @@ WINDOW = 64  # blocks that are sent to the workers at once, two such at most on 
 T = TypeVar("T")
 
 DISTRIBUTED = (
-    "su, blum, dwork and eugkm of dpviz.baselines, morse with base='dpmog_hard' or 'dpmog', and source_target with "
-    "method='nna'"
+    "su, blum, dwork, fastlloyd and eugkm of dpviz.baselines, morse with base='dpmog_hard' or 'dpmog', and "
+    "source_target with method='nna'"
 )
 TRUSTED = (
     "Dask workers read the records, too; of each block of up to {rows:,} records its sums leave a worker, exact, and "

@@ -180,6 +180,26 @@ class DPLloyd(PrivateCentersClusterer):
         random_state: RandomState = None,
     ) -> None: ...
 
+class FastLloyd(PrivateCentersClusterer):
+    """FastLloyd as a scikit-learn estimator. Its parameters are told by `help`."""
+
+    def __init__(
+        self,
+        n_clusters: int = 5,
+        *,
+        start_seed: int | None = None,
+        start: Literal["packing", "private", "records"] = "packing",
+        initial_centers: FloatArray | None = None,
+        n_iterations: int | None = None,
+        epsilon: float = 1.0,
+        adjacency: Literal["add_remove", "replace"] = "add_remove",
+        alpha: float = 0.8,
+        n_public: int | None = None,
+        delta: float | None = None,
+        bounds: Bounds,
+        random_state: RandomState = None,
+    ) -> None: ...
+
 class GUPT(PrivateCentersClusterer):
     """GUPT (sample and aggregate) as a scikit-learn estimator. Its parameters are told by `help`."""
 

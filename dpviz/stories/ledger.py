@@ -12,7 +12,7 @@ from dpviz.accounting import (
     PureEvent,
     Purpose,
     SequenceEvent,
-    spent_epsilon,
+    epsilon_share,
 )
 from dpviz.core import Adjacency, CentersRelease, Event, Result, Step
 
@@ -37,7 +37,7 @@ def ledger_rows(result: Result[CentersRelease, Step], *, delta: float = 0.0) -> 
     """Return the ledger of a run, public: it follows from its events. The epsilons add up to what the run spends.
 
     It is an account under the adjacency that the events were calibrated for, of pure epsilon, and of Gaussian noise at
-    all of `delta`.
+    all of `delta`, whose epsilon its steps share as they share mu^2.
     """
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
@@ -49,7 +49,9 @@ def ledger_rows(result: Result[CentersRelease, Step], *, delta: float = 0.0) -> 
             first = next(leaves(part))
             n_shared = len(part.parts) if isinstance(part, ParallelEvent) else k if purpose in EACH_CLUSTER else 1
             column = i + 1 if purpose is None else step
-            found.append(LedgerRow(column, words_of(first), spent_epsilon((part,), adjacency, delta), n_shared))
+            found.append(
+                LedgerRow(column, words_of(first), epsilon_share((part,), result.events, adjacency, delta), n_shared)
+            )
     return tuple(sorted(found, key=lambda row: ORDER.index(row.purpose) if row.purpose in ORDER else -1))
 
 
@@ -97,9 +99,16 @@ def leaves(event: Event) -> Iterator[Leaf]:
 
 
 def noise_scales(result: Result[CentersRelease, Step], purpose: Purpose) -> tuple[float, ...]:
-    """Return the scale of the Laplace noise for this purpose in each event that has it, public."""
+    """Return the scale of the noise for this purpose in each event that has it, public.
+
+    It is Laplace noise's own, and sigma / sqrt(2) of Gaussian noise, which has the variance of Laplace noise of that.
+    """
     found = (
-        (leaf.scale for leaf in leaves(e) if isinstance(leaf, LaplaceEvent) and leaf.purpose is purpose)
+        (_scale(leaf) for leaf in leaves(e) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose)
         for e in result.events
     )
     return tuple(scale for scales in found if (scale := next(scales, None)) is not None)
+
+
+def _scale(leaf: LaplaceEvent | GaussianEvent) -> float:
+    return leaf.scale if isinstance(leaf, LaplaceEvent) else leaf.sigma / math.sqrt(2.0)

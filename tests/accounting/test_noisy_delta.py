@@ -14,7 +14,7 @@ from dpviz.stories.label import numbers_of
 
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((1200, 2))
-FOLLOWING = ("dpm", "em_mc", "lsh_splits")
+FOLLOWING = ("dpm", "em_mc", "fastlloyd", "lsh_splits")
 
 
 @pytest.mark.parametrize("center", [0.0, 900.0, 1000.0, 1300.0, 50_000.0])

@@ -26,6 +26,7 @@ CASES = {
     "su": (baselines.su, {"n_clusters": 4, "epsilon": 0.5}),
     "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
+    "fastlloyd": (baselines.fastlloyd, {"n_clusters": 4, "epsilon": 0.1}),
     "eugkm": (baselines.eugkm, {"n_clusters": 4, "epsilon": 0.1}),
     "dpmog_hard": (methods.morse, {"n_components": 4, "n_iterations": 2}),
     "dpmog": (methods.morse, {"n_components": 3, "n_iterations": 1, "base": "dpmog"}),

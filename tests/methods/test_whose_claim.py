@@ -43,6 +43,7 @@ RUNS = [
     ("gupt", {}, False),
     ("privgene", {}, False),
     ("em_mc", {}, False),
+    ("fastlloyd", {}, False),
     ("lsh_splits", {}, False),
 ]
 

@@ -94,6 +94,7 @@ def test_every_size_of_noise_in_the_familys_ledger_is_written_once(name):
     )
     found = CATALOGUE["convergent_kmeans"].reading.formulas(it)
     sizes = {leaf.scale for leaf in flat(it.events) if isinstance(leaf, LaplaceEvent)}
+    sizes |= {leaf.sigma for leaf in flat(it.events) if isinstance(leaf, GaussianEvent)}
     sizes |= {leaf.epsilon for leaf in flat(it.events) if isinstance(leaf, PureEvent) and math.isfinite(leaf.epsilon)}
     assert {each.value for each in found if each.name not in (TOTAL, ODDS)} == sizes
     totals = [each.value for each in found if each.name == TOTAL]

@@ -166,6 +166,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "EUGkM": lambda: "".join(
         box(16 + 16 * i, 8 + 16 * j, 15, 15, NOISE, filled=(i + 2 * j) % 3 == 0) for i in range(4) for j in range(3)
     ),
+    "FastLloyd": lambda: _secret() + "".join(ring(x, y, 22, PUBLIC) for x, y in _CENTERS) + _stars(),
     "GUPT": lambda: (
         "".join(box(x, 8, 24, 30, EXACT) + star(x + 12, 22, EXACT) for x in (6, 36, 66))
         + arrow(48, 42, 48, 48, NOISE)

@@ -27,7 +27,7 @@ from dpviz.ui.show import IMPOSSIBLE
 CHART_HEIGHT = 360
 BUDGET_HEIGHT = 520
 CLAIMED = ("lloyd", "past", "future")  # nothing is proved, and what they spend follows from the records
-STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su")  # the start is a choice
+STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su", "fastlloyd")  # the start is a choice
 EPSILONS = {"total": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "step": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)}
 FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
 COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
@@ -77,6 +77,7 @@ RULES: dict[str, tuple[str, str, str, int]] = {
     "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
     "dwork": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
     "su": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
+    "fastlloyd": ("n_iterations", "Iterations T (0: the rule)", "The rule follows the number of records.", 30),
     "gupt": ("n_blocks", "Blocks (0: the rule)", "The paper's rule: the number of records to the power of 0.4.", 500),
     "privgene": ("n_rounds", "Rounds r (0: the rule)", "The rule is ours and follows the number of records.", 50),
     "eugkm": (
@@ -229,11 +230,19 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
             "Iterations": number(float(np.median(runs.n_iterations))),
             "Iterations, × Lloyd's": number(float(np.mean(runs.n_iterations) / np.mean(all_runs[0].n_iterations))),
             "ε in all": number(float(np.median(runs.spent))),
-            "Guarantee": "none" if runs.method == "lloyd" else "proved" if runs.proved else "claimed, not established",
+            "Guarantee": _promised(runs),
         }
         for runs in all_runs
     ]
     listed(pd.DataFrame(rows), hide_index=True)
+
+
+def _promised(runs: MethodRuns) -> str:
+    """Say what stands behind a method's ε; a method with Gaussian noise has a δ beside it."""
+    if runs.method == "lloyd":
+        return "none"
+    said = "proved" if runs.proved else "claimed, not established"
+    return f"{said}, with δ = {number(runs.delta)}" if runs.delta > 0 else said
 
 
 def _hue(name: str) -> int:

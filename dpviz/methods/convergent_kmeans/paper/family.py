@@ -30,6 +30,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "gupt": "GUPT",
         "privgene": "PrivGene",
         "eugkm": "EUGkM (grid)",
+        "fastlloyd": "FastLloyd",
     }
 )
 SPENDS = ("total", "step")
@@ -90,6 +91,7 @@ class MethodRuns:
     n_iterations: FloatArray  # (R,)
     spent: FloatArray  # (R,) epsilon: proved, or claimed where nothing is proved; inf: not private
     proved: bool  # whether a guarantee is established
+    delta: float = 0.0  # of the guarantee, the largest
 
     @property
     def nonprivate_held(self) -> FloatArray:
@@ -158,6 +160,7 @@ def run_many(method: str, points: Points, box: Box, question: FamilyQuestion, *,
         frozen(n_iterations),
         frozen(np.array([spent(result) for result in results])),
         results[0].guarantee.proved is not None,
+        max(result.guarantee.published.delta for result in results),
     )
 
 

@@ -1,4 +1,4 @@
-"""The k-means family's baselines as pictures: LLOYD, BLUM, DWORK, SU, EUGkM, GUPT and PrivGene, one kind a module.
+"""The k-means family's baselines as pictures, one kind a module: Lloyd-type ones, FastLloyd, EUGkM, GUPT and PrivGene.
 
 The same protocol as an algorithm's own story. What a method draws depends on the type of its release alone: `KINDS`.
 """
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from dpviz.baselines._lloyd_family import LloydFamilyRelease
 from dpviz.baselines.eugkm import GridRelease
+from dpviz.baselines.fastlloyd import BoundedRelease
 from dpviz.baselines.gupt import BlocksRelease
 from dpviz.baselines.privgene import GeneRelease
 from dpviz.core import CentersRelease, Points, Result, Step, unit_records
-from dpviz.methods.convergent_kmeans.story import blocks_layers, gene_layers, grid_layers, lloyd_layers
+from dpviz.methods.convergent_kmeans.story import blocks_layers, bounded_layers, gene_layers, grid_layers, lloyd_layers
 from dpviz.plots import Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, recoloring
@@ -64,6 +65,7 @@ TERMS = (
     *COMMON_TERMS,
     *lloyd_layers.TERMS,
     *lloyd_layers.EXACT_TERMS,
+    *bounded_layers.TERMS[:1],
     *grid_layers.TERMS,
     *blocks_layers.TERMS,
     *gene_layers.TERMS,
@@ -90,6 +92,7 @@ class FamilyKind:
     terms: tuple[tuple[str, str], ...]
     unit: str = "iteration"  # what the ledger's columns are
     note: str = ""  # said below the picture, public
+    ledger_note: str = ""  # said below the ledger
 
 
 def _kind(release: type[CentersRelease], module: Any, **options: Any) -> FamilyKind:
@@ -98,7 +101,8 @@ def _kind(release: type[CentersRelease], module: Any, **options: Any) -> FamilyK
     )
 
 
-KINDS = (
+KINDS = (  # the first one that a release is of
+    _kind(BoundedRelease, bounded_layers, note=bounded_layers.NOTE, ledger_note=bounded_layers.LEDGER_NOTE),
     _kind(LloydFamilyRelease, lloyd_layers),
     _kind(GridRelease, grid_layers, unit="step", note=grid_layers.NOTE),
     _kind(BlocksRelease, blocks_layers, unit="step"),
@@ -180,7 +184,9 @@ def cost_chart(told: FamilyContext) -> Scene:
 
 def ledger_chart(told: FamilyContext) -> Scene:
     """Return what each iteration spends, from the release's events."""
-    return charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit=kind_of(told.result).unit)
+    kind, delta = kind_of(told.result), told.result.guarantee.published.delta
+    rows = ledger_rows(told.result, delta=delta)
+    return charts.ledger_chart(rows, proved=told.proved, unit=kind.unit, note=kind.ledger_note)
 
 
 def no_budget(_: float) -> str:
@@ -203,7 +209,10 @@ def sentence(told: FamilyContext) -> Sentence:
 def utility(told: FamilyContext) -> tuple[Fact, ...]:
     """Return how good the released centers are: exact, so the curator's."""
     kind = kind_of(told.result)
-    same = kind.release in (LloydFamilyRelease, BlocksRelease) and getattr(told.params, "start", "") != "private"
+    same = (
+        kind.release in (LloydFamilyRelease, BoundedRelease, BlocksRelease)
+        and getattr(told.params, "start", "") != "private"
+    )
     start = center_facts.SAME_START if same else center_facts.PACKED_START
     return (*center_facts.cost_facts(told, start), *kind.facts(told), center_facts.lloyd_fact(told))
 

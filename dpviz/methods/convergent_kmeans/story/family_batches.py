@@ -25,4 +25,5 @@ def account(points: Points, box: Box, name: str, question: FamilyQuestion, seed:
     question = prepared(points, box, question, rng=np.random.default_rng(seed))
     module, params = configure(name, question)
     result = module.fit(points, box, params, rng=np.random.default_rng(seed))
-    return Account(METHODS[name], ledger_rows(result), result.guarantee.proved is not None)
+    rows = ledger_rows(result, delta=result.guarantee.published.delta)
+    return Account(METHODS[name], rows, result.guarantee.proved is not None)

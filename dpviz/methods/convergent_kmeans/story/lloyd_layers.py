@@ -1,9 +1,12 @@
 """Lloyd-type methods as pictures: assign, mean, noise, again and again. Without noise everything is the curator's."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dpviz.accounting import Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
+from dpviz.baselines.fastlloyd import BoundedRelease
 from dpviz.core import FloatArray
 from dpviz.plots import Frame, Layer
 from dpviz.solvers import EMPTY_SCALES
@@ -53,10 +56,11 @@ def start_words(release: LloydFamilyRelease) -> str:
     return "Spread over the box without looking at any record." if release.start is not None else OTHER_START
 
 
-def stops(told: LloydContext) -> Stops:
-    """Name every stop of the scrubber, in public words."""
+def stops(told: LloydContext, details: Mapping[str, str] = DETAILS) -> Stops:
+    """Name every stop of the scrubber, in public words; `details` say what happens in each phase with noise."""
     clock, exact = clock_of(told), is_exact(told.result.release)
-    details = EXACT_DETAILS if exact else DETAILS
+    if exact:
+        details = EXACT_DETAILS
     release = told.result.release
     named = [
         Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
@@ -145,7 +149,9 @@ def _error_layers(told: LloydContext, stage: Stage) -> list[Layer]:
 
 
 def _scales(told: LloydContext) -> FloatArray:
-    """Return the Laplace scale of each center, (T, k) box units: the sum's / its noisy count; NaN where it stayed.
+    """Return the noise's scale of each center, (T, k) box units: the sum's / its noisy count; NaN where it stayed.
+
+    Where no center stays for its count, FastLloyd, NaN is where a noisy count says nothing: below 1.
 
     The last row follows from the release and its events alone; the others from counts that are not released.
     """
@@ -153,5 +159,6 @@ def _scales(told: LloydContext) -> FloatArray:
     counts = np.stack([*(step.noisy_counts for step in trace[:-1]), release.noisy_counts])  # type: ignore[list-item]
     of_counts = np.array(noise_scales(told.result, Purpose.COUNTS))[:, None]
     of_sums = np.array(noise_scales(told.result, Purpose.SUMS))[:, None]
-    seen = counts >= np.maximum(1.0, EMPTY_SCALES * of_counts)
+    scales = 0.0 if isinstance(release, BoundedRelease) else EMPTY_SCALES
+    seen = counts >= np.maximum(1.0, scales * of_counts)
     return np.where(seen, of_sums / np.maximum(counts, 1.0), np.nan)

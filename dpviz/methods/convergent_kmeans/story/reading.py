@@ -62,6 +62,11 @@ PAPERS = (
         (("DPLloyd", "repaired mode's number of iterations and split between counts and sums"),),
     ),
     Paper(
+        "Diaa, Humphries & Kerschbaum 2025, FastLloyd: Federated, Accurate, Secure, and Tunable k-Means Clustering "
+        "with Differential Privacy",
+        (("the authors' code", "FastLloyd's radius, number of iterations, and split between counts and moves"),),
+    ),
+    Paper(
         "Dwork & Roth 2014, The Algorithmic Foundations of Differential Privacy",
         (("definition 3.3", "Laplace noise"), ("theorem 3.16", "epsilons of one run add up")),
     ),
@@ -77,6 +82,12 @@ WORDS = SYMBOLS | {
     "how far the zone's middle lies between these two; the box is 1 wide",
 }
 
+FAMILY_WORDS = {
+    "m": "coordinates that one record moves",
+    r"\Delta_2": "the most that one record moves numbers by, as the length of all their moves together",
+    r"\mu": "what (ε, δ) leaves a step with Gaussian noise: sensitivity over noise",
+}
+
 
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run, the main one first; a method of the family has its ledger."""
@@ -88,7 +99,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
 
 def words(it: Known) -> dict[str, str]:
     """Return what the symbols stand for."""
-    return WORDS if isinstance(it.params, Params) else SYMBOLS | {"m": "coordinates that one record moves"}
+    return WORDS if isinstance(it.params, Params) else SYMBOLS | FAMILY_WORDS
 
 
 def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:

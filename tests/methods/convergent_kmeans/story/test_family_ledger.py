@@ -36,7 +36,7 @@ def test_the_rows_add_up_to_what_is_proved(tell_family, name, epsilon, d, adjace
         assert d > GRID_AXES
         return
     proved = told.result.guarantee.proved
-    rows = ledger_rows(told.result)
+    rows = ledger_rows(told.result, delta=proved.delta)
     assert total(rows) == pytest.approx(proved.epsilon, rel=1e-12)
     assert adjacency_of(told.result.events) is proved.adjacency
     # A ledger without one of its rows, or under the other adjacency, would not do.
@@ -123,7 +123,7 @@ def test_an_unproved_ledger_is_red_and_keeps_its_sum(tell_family, name, adjacenc
     assert {layer.role for layer in chart.layers} == {Role.VIOLATION}
     assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
     assert f"not established: ε = {number(spent)}" in chart.caption
-    assert total(ledger_rows(unproved.result)) == pytest.approx(spent, rel=1e-12)
+    assert total(ledger_rows(unproved.result, delta=guarantee.published.delta)) == pytest.approx(spent, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 20])

@@ -11,6 +11,7 @@ from dpviz.methods.convergent_kmeans.story import family as story
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.story.test_noninterference import arrays_of, layer_bytes, with_trace
+from tests.stories.marks import NOISY
 
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
 SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
@@ -144,7 +145,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     assert words.title in drawn[0].alt
 
 
-@pytest.mark.parametrize("name", ["lloyd", "blum", "dwork", "su"])
+@pytest.mark.parametrize("name", ["lloyd", *NOISY])
 def test_a_start_of_records_is_nowhere_in_public(tell_family, show_family, name):
     told = tell_family(name, start="records")
     drawn = show_family(told).public()
@@ -156,7 +157,7 @@ def test_a_start_of_records_is_nowhere_in_public(tell_family, show_family, name)
     assert told.result.guarantee.proved is None
 
 
-@pytest.mark.parametrize("name", ["blum", "dwork", "su"])
+@pytest.mark.parametrize("name", NOISY)
 def test_a_private_start_goes_from_green_to_blue(tell_family, show_family, name):
     told = tell_family(name, start="private")
     release, drawn = told.result.release, show_family(told)

@@ -45,7 +45,7 @@ def test_lloyds_moves_stand_where_their_steps_were(tell_family, show_family, nam
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("epsilon", [0.3, 5.0])
-@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("name", [name for name in NOISY if name != "fastlloyd"])
 def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, name, epsilon, d):
     told = tell_family(name, d, epsilon=epsilon)
     layers, trace = named(show_family(told)), told.result.trace
@@ -69,6 +69,48 @@ def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, na
         assert layers["Likely error"].rows[-1] == 0
     else:
         assert (name, epsilon) != ("su", 5.0), "there is noise to be seen, unless it is everywhere"
+
+
+@pytest.mark.parametrize(("d", "view"), SETTINGS)
+@pytest.mark.parametrize("start", ["packing", "records"])
+def test_a_center_moves_within_its_circle(tell_family, show_family, d, view, start):
+    told = tell_family("fastlloyd", d, epsilon=3.0, start=start, n_iterations=3)
+    layers, trace, release = named(show_family(told, view)), told.result.trace, told.result.release
+    public = named(show_family(told, view).public())
+    assert "Radius bound" in public
+    assert ("Radius bound at the start" in public) is (start == "packing"), "a circle would tell where a record is"
+    for t, step in enumerate(trace):
+        layer = layers["Radius bound" if t else "Radius bound at the start"]
+        reach = math.sqrt(d) / 2 if t == 0 else 0.8 * math.sqrt(d) / (2 * 4 ** (1 / d))
+        for phase in (1, 2, 3):
+            same(shown(layer, 3 * t + phase, "center"), by_hand(step.previous_centers, view, d))
+            same(shown(layer, 3 * t + phase, "radius"), np.full(4, reach))
+        length = np.linalg.norm(step.released_centers - step.previous_centers, axis=1)
+        assert (length <= release.radii[t] * (1 + ROUNDING)).all()
+        squares = ((told.unit - step.previous_centers[step.nonprivate_labels]) ** 2).sum(axis=1)
+        kept = np.bincount(step.nonprivate_labels[squares <= reach**2], minlength=4)
+        assert step.nonprivate_counts.tolist() == kept.tolist()
+    left = next(fact for fact in story.utility(told) if fact.label == "Left out")
+    assert not left.public
+    assert left.help.startswith(f"{len(told.unit) - kept.sum()} record")
+    assert "Lu & Shen" in show_family(told).caption
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_likely_errors_of_fastlloyd_are_those_of_gaussian_noise(tell_family, show_family, d):
+    told = tell_family("fastlloyd", d, epsilon=3.0)
+    layers, trace = named(show_family(told)), told.result.trace
+    seen = 0
+    for t, (step, event) in enumerate(zip(trace, told.result.events[-len(trace) :], strict=True)):
+        layer = layers.get("Likely error" if t == len(trace) - 1 else "Likely error on the way")
+        radius = np.full(4, np.nan) if layer is None else shown(layer, 3 * t + 3, "radius")
+        sigma = event.parts[0].events[1].sigma
+        for i, count in enumerate(step.noisy_counts):
+            wide = sigma * math.sqrt(min(d, 2)) / max(count, 1.0)
+            drawn = count >= 1.0 and wide < WIDEST
+            seen += drawn
+            assert radius[i] == pytest.approx(wide, rel=1e-9) if drawn else np.isnan(radius[i])
+    assert seen > 0
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 10**6))

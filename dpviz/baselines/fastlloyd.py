@@ -1,0 +1,295 @@
+"""FastLloyd: Lloyd with Gaussian noise on moves, where a record counts only within a public radius of its center.
+
+Diaa, Humphries & Kerschbaum, "FastLloyd: Federated, Accurate, Secure, and Tunable k-Means Clustering with Differential
+Privacy", USENIX Security 2025; constants are those of the authors' public code. There clients add up their own records
+and a server adds the noise to masked sums; here one curator does both, and what is released is the same. Their variant
+with Laplace noise is left out: its epsilons add up over T iterations, and Gaussian noise grows with sqrt(T).
+
+Why a run is (epsilon, delta)-DP. Centers c, radius eta_t and noise of iteration t follow from public inputs and from
+what was released before. For each cluster it releases N, how many records lie within eta_t of c, and S, their sum of
+x - c, in box units. ADD_REMOVE: one record has one nearest center. It moves that center's N by 1 and its S by x - c, no
+longer than eta_t, or, where it is farther away, neither. So (N / sigma_N, S / sigma_S) moves by at most mu_t in L2,
+mu_t^2 = 1 / sigma_N^2 + eta_t^2 / sigma_S^2, and the iteration is mu_t-GDP. REPLACE: a record that stays moves S by at
+most 2 eta_t; one that goes elsewhere moves two N by 1 and two S by eta_t: at most sqrt(2) and 2 eta_t in L2, which take
+the places of 1 and eta_t. T iterations are mu-GDP with mu^2 = sum_t mu_t^2 (Dong, Roth & Su 2022, corollary 3.3). T,
+every eta_t and mu are fixed before the first one; mu is the largest that keeps delta with the epsilon that the number
+of records and the start have left. Dividing, limiting a move and folding it into the box are post-processing.
+
+The radius is kin to Lu & Shen's sampling zones: a circle around each center in which it may move. Theirs follows from
+exact means; this one is public.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, SequenceEvent, gdp_mu
+from dpviz.baselines._approx import check_delta, delta_caveats, delta_for, mean_delta
+from dpviz.baselines._lloyd_family import (
+    REPLACED,
+    SEEDED,
+    LloydFamilyRelease,
+    LloydStep,
+    NoisySums,
+    collected,
+    lloyd_step,
+)
+from dpviz.baselines._lloyd_pass import LloydProblem, bounded_pass, posed
+from dpviz.baselines._lloyd_start import NoisyParams, begun, from_records, start_caveats
+from dpviz.baselines._params import adjacency_of, whole
+from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    Centers,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Points,
+    Result,
+    check_arguments,
+    frozen,
+    knob,
+)
+from dpviz.data import Chunks, trusting
+from dpviz.mechanisms import SUMS_CAVEAT, gaussian
+from dpviz.solvers import CellSeeds, ClusterSums, LloydBudget
+
+TITLE = "FastLloyd"
+PAPER = "Diaa, Humphries & Kerschbaum, FastLloyd"
+MIN_ITERATIONS, MAX_ITERATIONS = 2, 7
+NOISE_SHARE = 0.004  # the constant in the authors' rule for T
+NO_PURE = LloydBudget(count=math.inf, sum_per_axis=math.inf)  # Gaussian noise has no pure epsilon
+LEAST_COUNT = 1e-9  # the authors add it to a noisy count that a sum is divided by
+CURATOR = "one curator adds up what the paper's clients add up in secret"
+DELTA = "δ is 1/(n √n)"
+
+__all__ = [
+    "PAPER",
+    "TITLE",
+    "BoundedRelease",
+    "Params",
+    "Step",
+    "bounded_move",
+    "fit",
+    "iterations_for",
+    "mu_shares",
+    "radii",
+    "steps",
+]
+
+Step = LloydStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(NoisyParams):
+    """Parameters, all public; n_iterations=None is the authors' rule, from `n_public` or a noisy number of records."""
+
+    alpha: float = knob(
+        0.8,
+        "Radius of a cluster, α",
+        "Records farther from their center than α times the box's diagonal, divided by 2 k^(1/d), are left out. "
+        "A smaller radius needs less noise and sees less of a cluster.",
+        low=0.2,
+        high=2.0,
+        minimum=1e-3,
+        maximum=2.0,
+    )
+    n_public: int | None = whole(least=0)  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
+    delta: float | None = dataclasses.field(default=None, kw_only=True)  # None: see `delta_for`
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        NoisyParams.__post_init__(self)
+        check_delta(self.delta)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BoundedRelease(LloydFamilyRelease):
+    """What the family releases, and the public radii."""
+
+    radii: FloatArray  # (T,) box units: how far from its center a record counts, and a center moves at most
+
+
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[BoundedRelease, LloydStep]:
+    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+
+    The release is (epsilon, delta)-DP under `params.adjacency` (proof in the module's docstring), unless the start is
+    made of records. Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or
+    centers.
+    """
+    check_arguments(box, params, Params, rng)
+    run = _FastLloydRun.of(points, box, params, rng=rng)
+    trace = tuple(run.steps())
+    made = functools.partial(BoundedRelease, radii=run.radii)
+    return collected(trace, box, params, trusting(run.guarantee(), points), made=made)
+
+
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
+    """Yield one `LloydStep` an iteration; its counts and means are of the records within the radius."""
+    return _FastLloydRun.of(points, box, params, rng=rng).steps()
+
+
+def radii(n_iterations: int, n_clusters: int, d: int, alpha: float) -> FloatArray:
+    """Return eta_t (T,), box units: half the diagonal, then alpha diagonals / (2 k^(1/d))."""
+    diagonal = math.sqrt(d)
+    later = alpha * diagonal / (2.0 * n_clusters ** (1.0 / d))
+    return frozen(np.array([diagonal / 2.0, *[later] * (n_iterations - 1)]))
+
+
+def mu_shares(mu: float, n_iterations: int, d: int) -> tuple[float, float]:
+    """Return the mu of one iteration's counts and of its sums: mu^2 / T, shared as 1 : 2 sqrt(d).
+
+    In the authors' words sigma_N = sqrt(T) sqrt(1 + sqrt(4d)) / mu and sigma_S = eta sigma_N / (4d)^(1/4).
+    """
+    times = 2.0 * math.sqrt(d)
+    count = mu / math.sqrt(n_iterations * (1.0 + times))
+    return count, count * math.sqrt(times)
+
+
+def iterations_for(mu: float, n_records: float, n_clusters: int, d: int, alpha: float) -> int:
+    """Return T = clip(floor(0.004 N^2 mu^2 / (k^3 eta^2 (1 + sqrt(4d))^2)), 2, 7), eta the later radius, box units.
+
+    `n_records` must be public or a noisy count; below 0 it counts as 0.
+    """
+    if math.isinf(mu):
+        return MAX_ITERATIONS
+    eta = float(radii(2, n_clusters, d, alpha)[1])
+    noise = math.sqrt(n_clusters**3) * eta * (1.0 + 2.0 * math.sqrt(d))
+    wanted = NOISE_SHARE * (max(n_records, 0.0) * mu / noise) ** 2
+    return int(min(max(math.floor(wanted), MIN_ITERATIONS), MAX_ITERATIONS))
+
+
+def bounded_move(counts: Counts, sums: FloatArray, centers: Centers, radius: float) -> Centers:
+    """Return where noisy `counts` (k,) and `sums` (k, d) of x - c send `centers` (k, d), box units. Post-processing.
+
+    A move is sum / count, no longer than `radius`; what leaves the box is folded back at its walls. As in the authors'
+    code a count below 0 turns a move around.
+    """
+    move = sums / (counts + LEAST_COUNT)[:, None]
+    length = np.linalg.norm(move, axis=1, keepdims=True)
+    move *= np.minimum(1.0, radius / np.maximum(length, np.finfo(float).tiny))
+    return 1.0 - np.abs(1.0 - np.mod(centers + move, 2.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FastLloydRun:
+    """What is fixed before the first iteration."""
+
+    problem: LloydProblem
+    params: Params
+    start: Centers  # (k, d) box units
+    seeds: CellSeeds | None
+    adjacency: Adjacency
+    delta: float
+    mean_delta: float | None  # where delta follows a noisy number
+    sized: bool  # whether the number of records is used
+    mu: float  # of all iterations together
+    radii: FloatArray  # (T,)
+    spent: tuple[Event, ...]  # on the number of records and the start
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> "_FastLloydRun":
+        """Place the start and fix delta, T, radii and noise."""
+        start_rng, plan_rng, loop_rng = rng.spawn(3)
+        problem, adjacency = posed(points, box), adjacency_of(params.adjacency)
+        start, seeds, left, spent = begun(problem, params, params.n_public, rng=start_rng)
+        size, epsilon = left.size, left.epsilon
+        sized = size is not None or params.n_iterations is None or params.delta is None
+        if size is None and sized:
+            size = known_size(problem.n, epsilon, params.n_public, adjacency, rng=plan_rng)
+            epsilon, spent = size.epsilon, size.events
+        known = KnownSize(0.0, epsilon, ()) if size is None else size
+        delta = float(delta_for(known.n_records)) if params.delta is None else params.delta
+        mu = gdp_mu(Budget(epsilon, delta))
+        n_iterations = params.n_iterations or iterations_for(
+            mu, known.n_records, params.n_clusters, box.d, params.alpha
+        )
+        return cls(
+            problem=problem,
+            params=params,
+            start=start,
+            seeds=seeds,
+            adjacency=adjacency,
+            delta=delta,
+            mean_delta=mean_delta(params, known),
+            sized=sized,
+            mu=mu,
+            radii=radii(n_iterations, params.n_clusters, box.d, params.alpha),
+            spent=spent,
+            rng=loop_rng,
+        )
+
+    def steps(self) -> Iterator[LloydStep]:
+        """Yield the steps; once, because noise is drawn."""
+        centers = self.start
+        for iteration, radius in enumerate(self.radii.tolist(), start=1):
+            seen, near = bounded_pass(self.problem, centers, radius)
+            noisy = self._noisy(near, centers, radius, iteration, rng=self.rng.spawn(1)[0])
+            yield lloyd_step(
+                seen,
+                centers,
+                noisy,
+                NO_PURE,
+                epsilon=math.inf,
+                iteration=iteration,
+                outcome="planned" if iteration == len(self.radii) else "moving",
+                events=(*self.spent, noisy.event) if iteration == 1 else (noisy.event,),
+                seeds=self.seeds if iteration == 1 else None,
+                moves=near,
+            )
+            centers = noisy.centers
+
+    def _noisy(
+        self, near: ClusterSums, centers: Centers, radius: float, iteration: int, *, rng: np.random.Generator
+    ) -> NoisySums:
+        """Release every cluster's count and sum of x - c, empty ones too, each number with noise of its own."""
+        k, d = centers.shape
+        replaced = self.adjacency is Adjacency.REPLACE
+        of_count, of_sum = mu_shares(self.mu, len(self.radii), d)
+        count_moves, sum_moves = (math.sqrt(2.0), 2.0 * radius) if replaced else (1.0, radius)
+        noise = functools.partial(GaussianEvent, calibrated_for=self.adjacency, step=iteration)
+        count = noise("counts", count_moves, count_moves / of_count, purpose=Purpose.COUNTS)
+        total = noise("sums of moves", sum_moves, sum_moves / of_sum, purpose=Purpose.SUMS)
+        count_rng, sum_rng = rng.spawn(2)
+        counts = gaussian(near.nonprivate_counts, sigma=count.sigma, rng=count_rng)
+        sums = gaussian(near.nonprivate_sums, sigma=total.sigma, rng=sum_rng)
+        name = f"iteration {iteration}"
+        event: Event = SequenceEvent(name, (count, total))  # under REPLACE of all clusters together
+        if not replaced:
+            event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
+        moved = bounded_move(counts, sums, centers, radius)
+        return NoisySums(counts, sums, moved, event, (count.sigma, total.sigma))
+
+    def guarantee(self) -> Guarantee:
+        """Claim epsilon and delta as the paper does, and prove them."""
+        params, size = self.params, (self.params.n_public, self.adjacency)
+        claim = functools.partial(Claim, params.epsilon, self.delta, self.adjacency, mean_delta=self.mean_delta)
+        reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
+        published = claim(reference=reference)
+        words = "Gaussian DP of counts and of moves within a public radius"
+        proved = None if from_records(params) else claim(reference=words)
+        caveats = (
+            *start_caveats(params),
+            *delta_caveats(params, self.adjacency),
+            *(size_caveats(*size) if self.sized else ()),
+            SUMS_CAVEAT,
+        )
+        ours = (
+            CURATOR,
+            DELTA if params.delta is None else "",
+            size_differs(*size) if self.sized else "",
+            REPLACED if self.adjacency is Adjacency.REPLACE else "",
+            SEEDED if params.start == "private" else "",
+        )
+        return Guarantee(published, proved, caveats, "; ".join(filter(None, ours)))
