@@ -102,7 +102,7 @@ def _chapters() -> Iterator[PagePlan]:
             stops=stops,
             words=words,
             label=knob.label,
-            opens=knob.format(knob.default),
+            opens=knob.format(chapter.answered_at),
             asks=True,
             above=COURSE if at else "",
         )

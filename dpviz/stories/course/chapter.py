@@ -40,6 +40,12 @@ class Chapter:
     explained: str  # what a reader can now explain, as a sentence of their own
     lesson: str = ""  # the name of the longer lesson that goes on from here
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
+    asked: Any = None  # the control's value that the question is about; None: the one that the picture opens with
+
+    @property
+    def answered_at(self) -> Any:
+        """Where the control stands when the question has been answered."""
+        return self.control.default if self.asked is None else self.asked
 
 
 def marks(name: str, seen: Seen, places: FloatArray, **style: Any) -> Layer:

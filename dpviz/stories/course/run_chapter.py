@@ -35,6 +35,7 @@ class RunChapter:
     layers: Mapping[str, str]
     seed: int  # of the noise
     explained: str
+    asked: Any  # the control's value that the question is about
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
     told: Callable[[Any], str] | None = None  # of a value of the control; None: what the story says of the run
 

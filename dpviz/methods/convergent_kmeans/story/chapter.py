@@ -44,7 +44,7 @@ CHAPTER = RunChapter(
     "sees.",
     Question(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
-        ranges("Better centers", "The same, to 5 in 100", "Worse centers", at=(0.95, 1.05)),
+        ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
         more_rounds,
         f"Worse: centers cost **{{measured}}** times what they cost without noise, against {{few}} with {FEW} rounds. "
         f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy.",
@@ -60,4 +60,5 @@ CHAPTER = RunChapter(
     },
     112,
     "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
+    str(MANY),
 )

@@ -10,12 +10,12 @@ CHAPTER = RunChapter(
     "cuts",
     "Cuts where nobody is",
     f"{FULL:,} people in five heaps; nobody says how many. DPM cuts the box in two where it is empty, and again. A cut "
-    f"counts if noisy counts find enough people on both sides: at ε = {EPSILON.default:g} they rarely do.",
+    f"counts if noisy counts find enough people on both sides: at ε = {EPSILON.default:g} often they do not.",
     Question(
-        "Now ε is 1. How many clusters does it find, in the middle of 20 runs?",
+        "Now ε is 1. How many clusters does it typically find, in 20 runs?",
         CLUSTERS,
         lambda: found(1.0),
-        "**{measured}**, with {least} to {most} in {runs} runs. It refuses a cut that it cannot tell from "
+        "**{measured}**; {least} to {most} in all {runs} runs. It refuses a cut that it cannot tell from "
         "chance: with little ε it would rather stop early than invent a cluster.",
     ),
     EPSILON,
@@ -24,4 +24,5 @@ CHAPTER = RunChapter(
     {"Public box": "Public limits", "Records": "A person", "Cuts": "Cut", "Released center": "Published center"},
     112,
     "A method can find the number of clusters by itself, by cuts through empty space; less ε finds fewer.",
+    1.0,
 )

@@ -36,14 +36,14 @@ def told(level: float) -> str:
 CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
-    f"{N} people trust nobody: each moves their own place at random (orange) and sends only that (blue). Here ε needs "
-    f"a distance: it limits how well two places within {RADIUS:g} m are told apart. Now it is {LEVEL.default:g}.",
+    f"{N} people trust nobody: each moves their own place at random (orange) and sends only that (blue). Here ε goes "
+    f"with a distance: how well can places {RADIUS:g} m apart be told apart? The picture has ε = {LEVEL.default:g}.",
     Question(
         f"For ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
-        "**{measured}**, the mean of {draws} draws: twice the distance that ε = 1 is for. Without a curator to trust, "
-        "everyone pays with noise of their own.",
+        "**{measured}**, the mean of {draws} tries. Nobody is trusted with everyone's true place, so that each place "
+        "needs noise enough of its own.",
     ),
     LEVEL,
     town,
@@ -51,6 +51,7 @@ CHAPTER = RunChapter(
     {"Records": "True place", "Released points": "Place that is sent", "Moves": "Move"},
     1,
     "Noise added before sending protects from everybody, the collector too; its ε counts per distance.",
+    1.0,
     told_apart,
     told,
 )

@@ -30,10 +30,10 @@ CHAPTER = RunChapter(
     "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages (blue) "
     f"stand in for them, and {N_CENTERS} new first-aid points go where those are far. Here ε = {EPSILON.default:g}.",
     Question(
-        "Now ε is 1. How much farther do people walk than if paramedics were known, in 100?",
+        "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
         FARTHER,
         lambda: private(1.0),
-        "**{measured}** in 100 farther, the middle of {runs} runs. Rough places are enough here: it only matters which "
+        "Typically **{measured} %** farther, in {runs} runs. Rough places are enough here: it only matters which "
         "quarters have help already, not who lives where.",
     ),
     EPSILON,
@@ -46,4 +46,5 @@ CHAPTER = RunChapter(
     },
     112,
     "A secret can be used without being shown: noisy averages of it stand in, and everything after them is public.",
+    1.0,
 )

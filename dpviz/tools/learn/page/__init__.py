@@ -4,6 +4,7 @@ Guesses live in the session. Which chapters somebody has been through, the brows
 """
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -116,7 +117,17 @@ def _end() -> None:
     with st.container(key="dpviz-explained"):
         st.title(END_TITLE, anchor=False)
         st.markdown(END_WORDS)
-        st.markdown("\n".join(f"{i}. {chapter.explained}" for i, chapter in enumerate(CHAPTERS.values(), 1)))
+        st.html(_explained())
+
+
+def _explained() -> str:
+    """Write what can be explained now, each with the way back to its chapter, and the way on."""
+    rows = "".join(
+        f'<li>{escape(chapter.explained, quote=False)} <a href="learn?chapter={escape(name)}" target="_self">'
+        f"{escape(chapter.title)}</a></li>"
+        for name, chapter in CHAPTERS.items()
+    )
+    return f'<ol>{rows}</ol><p>Or <a href="quiz" target="_self">test yourself with ten questions</a>.</p>'
 
 
 def _bar(name: str) -> None:
@@ -159,7 +170,9 @@ def _guesses() -> dict[str, int]:
 
 
 def _guess(name: str, index: int) -> None:
+    """Take a guess, and lead the control to what was asked."""
     _guesses().setdefault(name, index)
+    state.remember(CHAPTERS[name].control, CHAPTERS[name].answered_at)
 
 
 def _deeper(lesson: str) -> None:

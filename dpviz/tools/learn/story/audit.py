@@ -71,9 +71,8 @@ def told(share: str) -> str:
     least = floored(found.epsilon_lower)
     if found.violates(EPSILON):
         return f"Claimed: ε = {EPSILON:g}. {N_RUNS:,} runs show at least **ε = {least}**: the claim is false."
-    return (
-        f"Claimed: ε = {EPSILON:g}. {N_RUNS:,} runs show at least ε = {least}: no violation found, and no proof either."
-    )
+    shown = f"{N_RUNS:,} runs show at least ε = {least}"
+    return f"Claimed: ε = {EPSILON:g}. {shown}: nothing contradicts the claim, and nothing proves it."
 
 
 CHAPTER = Chapter(
@@ -83,13 +82,15 @@ CHAPTER = Chapter(
     "with you and as often without you: the less alike the two worlds look, the larger ε really is.",
     Question(
         "Suppose it forgot half of its noise. What do the runs show?",
-        ranges("ε of 1 or less: nothing", "ε of at least 1 to 1.5", "ε of at least 1.5", at=(1.0, 1.5)),
+        ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
         measured,
-        "At least **ε = {measured}**: the claim of 1 is caught. With all of its noise they show {honest}, which is no "
-        "violation and no proof: a small ε that is claimed is only as good as its proof.",
+        "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise the runs show "
+        "{honest}, which contradicts nothing and proves nothing: runs can never show how much an attack that nobody "
+        "tried would find.",
     ),
     NOISE,
     picture,
     told,
     "An audit can catch a false promise by runs of two worlds. It can never prove a true one.",
+    asked="0.5",
 )

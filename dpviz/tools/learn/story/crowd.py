@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from scipy.special import gammaincinv  # type: ignore[import-untyped]  # SciPy ships no types
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, FloatArray, Knob, attacker_odds
@@ -36,7 +37,8 @@ PEOPLE = Knob(
 @cache
 def nonprivate_mean(n: int) -> float:
     """Return the exact average of n salaries, dollars a year."""
-    return float(np.random.default_rng(SEED).gamma(9.0, 8_000.0, n).clip(0.0, TOP).mean())
+    ranks = (np.arange(n) + 0.5) / n  # the same spread of salaries in any crowd
+    return float((8_000.0 * gammaincinv(9.0, ranks)).clip(0.0, TOP).mean())
 
 
 def noise(n: int, epsilon: float = EPSILON, *, top: float = TOP) -> LaplaceEvent:
@@ -95,8 +97,9 @@ def told(people: str) -> str:
     """Say what the crowd changes and what it does not."""
     n = int(people)
     return (
-        f"{n:,} people: the published average is off by about **{dollars(noise(n).scale)}**. "
-        f"An attacker is right about one person at most **{limit(odds(n))}** times in 100."
+        f"One of {n:,} people moves the average by {dollars(TOP / n)} at most, so that noise of about "
+        f"**{dollars(noise(n).scale)}** is enough: an attacker is right about one salary at most **{limit(odds(n))}** "
+        "times in 100."
     )
 
 
@@ -107,7 +110,7 @@ CHAPTER = Chapter(
     f"{EPSILON:.2g}. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
     f"{dollars(TOP / FEW)} at most. Noise covers just that.",
     Question(
-        f"Now {MANY:,} people, ε as before. How often is an attacker right about one of them?",
+        f"Now {MANY:,} people, ε as before. How often is an attacker right about one salary?",
         ranges(
             "Less often", f"At most {limit(attacker_odds(EPSILON))} in 100, as before", "More often", at=(-0.5, 0.5)
         ),
@@ -119,4 +122,5 @@ CHAPTER = Chapter(
     picture,
     told,
     "More people make a noisy average more accurate. The promise to each of them stays the same: ε alone sets it.",
+    asked=str(MANY),
 )

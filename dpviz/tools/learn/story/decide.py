@@ -13,9 +13,9 @@ from dpviz.stories.stage import LAW, PUBLIC
 from dpviz.tools.learn.story import crowd
 
 AGES = 100.0  # years: the public range of an age
-CLINIC, TOWN = 200, 20_000  # people
+CLINIC, TOWN = 200, 2_000  # people
 WANTED = 0.5  # years that an average may be off, typically
-LOW, HIGH = 0.01, 10.0  # of ε
+LOW, HIGH = 0.01, 5.0  # of ε
 EPSILON = Knob(
     "course_price", "float", 0.1, "ε", "One ε for both, to see what it costs.", LOW, HIGH, LOW, HIGH, log=True
 )
@@ -59,7 +59,7 @@ def picture(epsilon: float, *, answered: bool) -> Scene:
         f"Two falling lines of the typical error in years against ε, one for a clinic and one for a town. At ε = "
         f"{number(epsilon)} the clinic is off by {number(off(CLINIC, epsilon))} years.",
         Axis("ε", "", ends, (0.0, 1.0), log=True),
-        Axis("off by", "years", (-4.0, 2.0), (0.0, 1.0), log=True),
+        Axis("off by", "years", (-2.0, 2.0), (0.0, 1.0), log=True),
         segments("Wanted: half a year", PUBLIC, np.array([[ends[0], wanted, ends[1], wanted]]), size=1.5, dash=True),
         *layers,
         marks("Where ε stands", LAW, here, symbol="circle", size=14.0),
@@ -78,14 +78,15 @@ CHAPTER = Chapter(
     f"A clinic of {CLINIC} people and a town of {TOWN:,} publish their average age with noise. Both want it right to "
     "half a year, typically: the green line. More ε is more accuracy, and less privacy.",
     Question(
-        "At the clinic's ε, how often may an attacker be right, at most, in 100?",
+        "At the ε where the clinic's line meets the green one, how often may an attacker be right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         measured,
-        "**{measured}** in 100, at ε = {epsilon}; the town pays {town}, at ε = {small}. A large crowd can have both "
-        "accuracy and privacy, a small one has to choose: no formula does it for you.",
+        "At most **{measured}**, at ε = {epsilon}; for the town it is {town}, at ε = {small}. A large crowd can have "
+        "both accuracy and privacy, a small one has to choose: no formula does it for you.",
     ),
     EPSILON,
     picture,
     told,
     "Choosing ε weighs what people risk against how right a result must be; a large crowd makes both easier.",
+    asked=needed(CLINIC),
 )

@@ -34,4 +34,5 @@ def told(method: AnyMethod, chapter: RunChapter) -> Chapter:
         chapter.explained,
         "" if method.lesson is None else method.lesson.name,
         chapter.note,
+        chapter.asked,
     )
