@@ -73,7 +73,7 @@ def piece(key: str) -> Measure:
 def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
     """Do one job of the page's."""
     pair = cases()[key].pair
-    return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, world, chunk, n_runs, 0)
+    return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, 1.0, world, chunk, n_runs, 0)
 
 
 def clouds(name: str) -> Measure:
