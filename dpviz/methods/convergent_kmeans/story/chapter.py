@@ -40,8 +40,8 @@ CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
     f"2,000 people, 5 clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
-    f"budget: here ε = {EPSILON:g} and {FEW} rounds. The orange arrows are noise; blue are the centers that everyone "
-    "sees.",
+    f"budget: here ε = {EPSILON:g}, and at first {FEW} rounds. The orange arrows are noise; blue are the centers "
+    "that everyone sees.",
     Question(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
         ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),

@@ -18,7 +18,7 @@ CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
     f"{N:,} people in two moons, that no straight line separates. Morse processing makes a noisy landscape, with hills "
-    f"where many people are; hills with a high pass between them are one cluster. Here ε = {EPSILON.default:g}.",
+    f"where many people are; hills with a high pass between them are one cluster. At first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,

@@ -37,7 +37,7 @@ CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
     f"{N} people trust nobody: each moves their own place at random (orange) and sends only that (blue). Here ε goes "
-    f"with a distance: how well can places {RADIUS:g} m apart be told apart? The picture has ε = {LEVEL.default:g}.",
+    f"with a distance: how well can places {RADIUS:g} m apart be told apart? At first ε = {LEVEL.default:g}.",
     Question(
         f"For ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),

@@ -28,7 +28,8 @@ CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
     "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages (blue) "
-    f"stand in for them, and {N_CENTERS} new first-aid points go where those are far. Here ε = {EPSILON.default:g}.",
+    f"stand in for them, and {N_CENTERS} new first-aid points go where those are far. "
+    f"At first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
         FARTHER,
