@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from scipy.special import gammaincinv  # type: ignore[import-untyped]  # SciPy ships no types
+from scipy.special import gammaincinv
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, FloatArray, Knob, attacker_odds
