@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.core import knobs
+from dpviz.data import DATASETS
+from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.tools import pages
@@ -148,20 +150,26 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     if not isinstance(table, dict) or set(table) - _PAGE_KEYS:
         wrong = sorted(set(table) - _PAGE_KEYS) if isinstance(table, dict) else [table]
         raise PlanError(f"[{name}] had {wrong[0]!r}, but it takes {', '.join(sorted(_PAGE_KEYS))}.")
-    link = {str(key): str(value) for key, value in table.get("link", {}).items()}
+    given = table.get("link", {})
+    if not isinstance(given, dict):
+        raise PlanError(f"[{name}] had link {given!r}, but it takes a table of a link's names and values.")
+    link = {str(key): str(value) for key, value in given.items()}
     link |= {"data": str(table["data"])} if "data" in table else {}
+    if link.get("data", "blobs") not in (*DATASETS, *PAIRS):
+        raise PlanError(f"[{name}] had data {link['data']!r}, but it takes one of {', '.join((*DATASETS, *PAIRS))}.")
     knob = _MODES.get(name, "")
     known = words_of_modes(name, knob)
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _SHOWN_MODES] or known)))
     if not set(modes) <= set(known):
         raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
     seeds = table.get("seeds", list(_SEEDS[:1] if name in _ONE_SEED else _SEEDS))
-    if not seeds or len(seeds) > MOST_SEEDS or not all(type(each) is int and each >= 0 for each in seeds):
+    whole = isinstance(seeds, list) and all(type(each) is int and each >= 0 for each in seeds)
+    if not whole or not 1 <= len(seeds) <= MOST_SEEDS:
         raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")
     stops = table.get("stops", [])
-    if not all(isinstance(each, int | float) and each > 0 for each in stops):
+    if not isinstance(stops, list) or not all(isinstance(each, int | float) and each > 0 for each in stops):
         raise PlanError(f"[{name}] had stops {stops!r}, but it takes numbers above 0, or none for all.")
-    public = table.get("records_public", "data" not in table)
+    public = table.get("records_public", "data" not in link)  # the page's own set is public or made up
     if not isinstance(public, bool):
         raise PlanError(f"[{name}] had records_public {public!r}, but it must be true or false.")
     method = CATALOGUE[name]

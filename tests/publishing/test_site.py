@@ -80,6 +80,10 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("home = 1", "home was 1"),
         ("", "names no page"),
         ("[dpm]\nstops = [0]", "stops"),
+        ("[dpm]\nseeds = 5", "seeds 5"),
+        ("[dpm]\nstops = 1", "stops 1"),
+        ("[dpm]\nlink = 'data=moons'", "link 'data=moons'"),
+        ("[dpm]\ndata = 'mine'", "data 'mine'"),
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
         ("[dpm]\nsecret = true", "'secret'"),
@@ -96,7 +100,7 @@ def test_a_wrong_plan_says_what_was_given_and_what_is_allowed(tmp_path: Path, te
 
 def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path: Path) -> None:
     path = tmp_path / "site.toml"
-    path.write_text("[dpm]\ndata = 'moons'\n[morse]\ndata = 'moons'\nrecords_public = true", "utf-8")
+    path.write_text("[dpm]\nlink = { data = 'moons' }\n[morse]\ndata = 'moons'\nrecords_public = true", "utf-8")
     found = {page.folder: page.audiences for page in read_plan(path).pages if page.folder in ("dpm", "morse")}
     assert found == {"dpm": ("public",), "morse": ("curator", "public")}
     plan = default_plan()

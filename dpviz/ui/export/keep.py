@@ -9,7 +9,7 @@ from typing import Any
 
 from dpviz.assets import site_script, site_sheet
 from dpviz.plots.scene import pack
-from dpviz.ui.beside import Beside
+from dpviz.ui.beside import NOTHING_SAID
 from dpviz.ui.export.shown import Moment, OnScreen, Shown
 from dpviz.ui.export.states import PackedPicture, PageState, script, state_of
 
@@ -29,7 +29,7 @@ def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
 
     Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
     """
-    moments, slider = list(_moments(shown)), shown.slider if isinstance(shown, Shown) else None
+    moments, slider = _moments(shown), shown.slider if isinstance(shown, Shown) else None
     states = [_state(moment, moves=slider is not None, pair=isinstance(shown, Shown)) for moment in moments]
     index: dict[str, Any] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1)}
     index |= {"slider": slider and {**slider, "move": None, "plays": False}, "mode": "", "switches": {}}
@@ -58,7 +58,7 @@ def _title(shown: OnScreen) -> str:
 def _moments(shown: OnScreen) -> Sequence[Moment]:
     if isinstance(shown, Shown) and shown.moments is not None:
         return list(shown.moments())
-    said = shown.said if isinstance(shown, Shown) else Beside("", "")
+    said = shown.said if isinstance(shown, Shown) else NOTHING_SAID
     return [Moment(said, tuple(pack(replace(scene, hint="")) for scene in shown.scenes))]
 
 
