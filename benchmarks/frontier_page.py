@@ -26,8 +26,8 @@ comes from somewhere else, and a wider one costs more. A method that releases mo
 merged from what it released. Python {python}, NumPy {numpy}, scikit-learn {scikit_learn}, one thread.
 
 Some constants of our methods were chosen with half of these sets in view and checked on the other half; EUGkM's \
-cell weights and how DPM shares its budget among features were chosen with all of them in view; those of \
-other packages were not.
+cells and how DPM shares its budget among features were chosen with all of them in view; those of other \
+packages were not.
 
 Whoever costs more than the cheaper of the two lines "No data" would have done better not to look at a single record.
 """

@@ -26,7 +26,7 @@ def test_the_page_is_made_from_the_committed_figures(report):
     text = (ROOT / "docs" / "frontier.md").read_text("utf-8")
     assert text == page(report)
     report = json.loads(json.dumps(report))
-    report["sets"]["s1"]["figures"]["1"]["EUGkM (one grid)"]["cost"] += 100.0
+    report["sets"]["s1"]["figures"]["1"]["EUGkM (noisy grid)"]["cost"] += 100.0
     assert text != page(report)
 
 
@@ -45,10 +45,10 @@ def test_the_goals_at_one_hold_in_the_committed_figures(report):
         assert len(found) >= 25
         return geometric(found)
 
-    assert mean("eugkm") <= 1.3
+    assert mean("eugkm") <= 1.2
     assert mean("convergent") <= 1.6
     assert mean("dpm", "own_cost") <= 2.0
-    assert geometric(best(report, "1", True)) <= mean("eugkm")
+    assert geometric(best(report, "1", True)) <= 1.10
     shares = [of_set["1"]["found"] for of_set in report["separated"].values()]
     assert sum(shares) / len(shares) >= 0.7
 
@@ -78,8 +78,8 @@ def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
     tree = one["figures"]["10"]["DPM, repaired"]
     assert tree["own_k"] == 2 or tree["cost"] != tree["beside_own_k"]
     capsys.readouterr()
-    assert frontier.main([*asked, "--again", "EUGkM (one grid)"]) == 0
-    assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == ["EUGkM (one grid)"] * 3
+    assert frontier.main([*asked, "--again", "EUGkM (noisy grid)"]) == 0
+    assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == ["EUGkM (noisy grid)"] * 3
     assert json.loads(out.read_text("utf-8")) == made
     with pytest.raises(SystemExit):
         frontier.main([*asked, "--seeds", "4"])

@@ -91,7 +91,7 @@ _ALL: tuple[AnyAlgorithm, ...] = (
         Params=eugkm.Params,
         fit=eugkm.fit,
         steps=eugkm.steps,
-        entries=(Entry("eugkm", "EUGkM (one grid)", link=(("mode", "eugkm"),), on=True),),
+        entries=(Entry("eugkm", "EUGkM (noisy grid)", link=(("mode", "eugkm"),), on=True),),
         varied=(
             Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
             Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),

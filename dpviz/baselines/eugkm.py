@@ -3,10 +3,12 @@
 Epsilon buys one noisy histogram on a grid; k-means then runs on the cells and sees no record.
 
 `grid="even"` is the paper's: equal cells, as many along every axis. Where columns are many or skewed, most of its cells
-are empty and records share the few others. `grid="fitted"` (ours, the default) buys noisy marginals first, for
-MARGINAL_SHARE of epsilon, and cuts each axis where and as often as they say (see `grids`). Distances are then those of
-the data: a cut along a wide axis is worth more than one along a narrow axis. With too few records for two bins a
-marginal the grid is even.
+are empty and records share the few others. `grid="fitted"` (ours) buys noisy marginals first, for MARGINAL_SHARE of
+epsilon, and cuts each axis where and as often as they say (see `grids`). Distances are then those of the data: a cut
+along a wide axis is worth more than one along a narrow axis. With too few records for two bins a marginal the grid is
+even. `grid="nested"` (ours, the default) counts few of such cells, for OUTER_SHARE of what is left, and cuts each of
+them by its noisy count (see `nested`): many thin clusters get cells of their own. With many columns or few records it
+is as "fitted" (see `worth_nesting`).
 
 `cells="published"` takes every cell with a positive noisy count for a place with records, `cells="largest"` (ours, the
 default) only the largest ones, until they hold the noisy number of records: see `heaviest`. Inertia beside KMeans',
@@ -30,14 +32,14 @@ Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> `g
 Why it is epsilon-DP. Points are clipped into the public box; the grid follows from public parameters and a public or
 noisy number of records whose cost is part of epsilon, and from the noisy marginals if it is fitted: one record is in
 one bin of each of d marginals, so that Laplace noise of scale d/eps_m on every bin is eps_m-DP. One record is in
-exactly one cell of a grid that is public by then.
+exactly one cell of a grid that is public by then. A nested grid is two such grids, the second one cut by the first
+one's noisy counts, each with an epsilon of its own (composition).
 - ADD_REMOVE: adding it moves one count by 1. Laplace noise of scale 1/eps on every cell, empty ones too, is eps-DP.
 - REPLACE: changing it moves at most two counts, by 1 each: L1 sensitivity 2, scale 2/eps.
 The starts, the weighted k-means, the choice of the best run and the clusters' counts see noisy counts only:
 post-processing. A noisy number of records costs 2 % of epsilon and its rest goes to the cells (composition).
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -79,9 +81,10 @@ from dpviz.solvers.grids import (
     grid_of,
     marginal_counts,
 )
+from dpviz.solvers.nested import OUTER_SHARE, NestedGrid, cut_again, outer_cells, worth_nesting
 from dpviz.solvers.weighted import WeightedPath, heaviest, weighted_kmeans
 
-TITLE = "EUGkM (one grid)"
+TITLE = "EUGkM (noisy grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
 
 POSITIVE_CAVEAT = (
@@ -100,6 +103,7 @@ ONE_CELL_CAVEAT = (
     "centers are public: no record moves them."
 )
 FITTED = f"{100.0 * MARGINAL_SHARE:g} % of ε buys the noisy marginals that the grid follows"
+NESTED = f"{100.0 * OUTER_SHARE:g} % of the rest buys noisy counts of large cells, by which they are cut again"
 
 __all__ = ["MAX_CELLS", "PAPER", "TITLE", "GridRelease", "GridStep", "Params", "fit", "steps"]
 
@@ -116,11 +120,15 @@ class Params(OneShotParams):
         choices=(("largest", "The largest"), ("published", "Every positive one (as published)")),
     )
     grid: str = knob(
-        "fitted",
+        "nested",
         "Grid",
-        "Fitted: a fifth of ε buys noisy marginals first, and cells are small where they are crowded. Even: equal "
-        "cells, as published.",
-        choices=(("fitted", "Fitted to noisy marginals"), ("even", "Even (as published)")),
+        "Fitted: a fifth of ε buys noisy marginals first, and cells are small where they are crowded. Cut again: large "
+        "cells are counted first, and the full ones cut into small ones. Even: equal cells, as published.",
+        choices=(
+            ("nested", "Fitted, and full cells cut again"),
+            ("fitted", "Fitted to noisy marginals"),
+            ("even", "Even (as published)"),
+        ),
     )
     cells_per_axis: int | None = whole(least=1)  # of an even grid; None: the paper's rule
 
@@ -129,9 +137,8 @@ class Params(OneShotParams):
 class GridRelease(CentersRelease):
     """Centers in data units, the noisy count of each cluster, and the whole noisy grid over the box."""
 
-    noisy_cell_counts: Counts  # (m1 ... md,) C order, may be negative
-    shape: tuple[int, ...]  # (m1, ..., md)
-    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), the cells' walls in box units
+    noisy_cell_counts: Counts  # (m,) may be negative
+    grid: CellGrid | NestedGrid  # which follows from public inputs and noisy counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,10 +146,9 @@ class GridStep(Step):
     """One iteration of the weighted k-means, in box units. The grid is the same in every step."""
 
     iteration: int  # from 1; 0 where no cell weighed and nothing moved
-    nonprivate_cell_counts: Counts  # (m1 ... md,)
-    noisy_cell_counts: Counts  # (m1 ... md,)
-    shape: tuple[int, ...]
-    grid: CellGrid
+    nonprivate_cell_counts: Counts  # (m,)
+    noisy_cell_counts: Counts  # (m,)
+    grid: CellGrid | NestedGrid
     units: FloatArray  # (d,) what a box unit along each axis is worth in a distance
     previous_centers: Centers  # (k, d)
     released_centers: Centers  # (k, d)
@@ -169,8 +175,7 @@ def fit(
         centers=frozen(box.clip(box.from_unit(last.released_centers))),
         noisy_counts=frozen(noisy_counts.astype(np.float64)),
         noisy_cell_counts=last.noisy_cell_counts,
-        shape=last.shape,
-        edges=last.grid.edges,
+        grid=last.grid,
     )
     fitted = any(isinstance(each, LaplaceEvent) and each.purpose is Purpose.MARGINALS for each in trace[0].events)
     grid = "a grid that noisy marginals, Laplace too, have made public" if fitted else "a public grid"
@@ -178,7 +183,8 @@ def fit(
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
-    differs = "; ".join(filter(None, (counted, FITTED if fitted else "", wider)))
+    nested = NESTED if isinstance(last.grid, NestedGrid) else ""
+    differs = "; ".join(filter(None, (counted, FITTED if fitted else "", nested, wider)))
     guarantee = Guarantee(published, claim, _caveats(last, params), differs)
     return Result(release, trace, trace[0].events, trusting(guarantee, points))
 
@@ -186,48 +192,71 @@ def fit(
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
     """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
     records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
-    size_rng, noise_rng, start_rng, marginal_rng = rng.spawn(4)
+    size_rng, noise_rng, start_rng, marginal_rng, outer_rng = rng.spawn(5)
     size = KnownSize(0.0, params.epsilon, ())  # a given grid needs no number of records
     if params.cells_per_axis is None:
         size = known_size(records.n, params.epsilon, params.n_public, adjacency, rng=size_rng)
     side, capped = _side(params, size, box.d)
     plan = _Plan(even_grid((side,) * box.d), size.epsilon, np.ones(box.d), (), capped)
-    if params.grid == "fitted" and params.cells_per_axis is None:
-        plan = _fitted(plan, records, box, size, adjacency, rng=marginal_rng)
+    if params.grid != "even" and params.cells_per_axis is None:
+        rngs = (marginal_rng, outer_rng)
+        plan = _fitted(plan, records, box, size, adjacency, again=params.grid == "nested", rngs=rngs)
     grid, event = plan.grid, cell_event("cell counts", plan.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
     exact = frozen(_added(records, box, grid.counts if plan.events else partial(cell_counts, side=side)))
-    noisy = frozen(laplace(exact, scale=event.scale, rng=noise_rng))
+    noisy = laplace(exact, scale=event.scale, rng=noise_rng)
+    if isinstance(grid, NestedGrid) and plan.outer is not None:
+        noisy = grid.consistent(noisy, plan.outer, scale=event.scale, outer_scale=plan.events[-1].scale)
+    noisy = frozen(noisy)
     path = _cluster(noisy, plan, params, event.scale, rng=start_rng)
     for i in range(max(1, len(path.centers) - 1)):
         j = min(i + 1, len(path.centers) - 1)
         before, after = frozen(path.centers[i]), frozen(path.centers[j])
         events = (*size.events, *plan.events, event) if i == 0 else ()
-        yield GridStep(j, exact, noisy, grid.shape, grid, plan.units, before, after, path.costs[j], plan.capped, events)
+        yield GridStep(j, exact, noisy, grid, plan.units, before, after, path.costs[j], plan.capped, events)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
     """A grid before its cells are counted."""
 
-    grid: CellGrid
+    grid: CellGrid | NestedGrid
     epsilon: float  # for the cells
     units: FloatArray
-    events: tuple[Event, ...]  # of the marginals; none for an even grid
+    events: tuple[LaplaceEvent, ...]  # of the marginals, then of the outer cells; none for an even grid
     capped: bool
+    outer: Counts | None = None  # noisy, of a nested grid's outer cells
 
 
 def _fitted(
-    even: _Plan, records: Chunks, box: Box, size: KnownSize, adjacency: Adjacency, *, rng: np.random.Generator
+    even: _Plan,
+    records: Chunks,
+    box: Box,
+    size: KnownSize,
+    adjacency: Adjacency,
+    *,
+    again: bool,
+    rngs: tuple[np.random.Generator, np.random.Generator],
 ) -> _Plan:
-    """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise."""
+    """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise.
+
+    `again` buys counts of few large cells, and cuts these once more, where that is worth it.
+    """
     plan = fitting(size.epsilon, size.n_records, box.d, moved=2 if adjacency is Adjacency.REPLACE else 1)
     if plan is None:
         return even
     event = cell_event("marginals", plan.marginals, adjacency, purpose=Purpose.MARGINALS, grids=box.d)
     exact = _added(records, box, partial(marginal_counts, n_bins=plan.n_bins))
-    noisy, units = laplace(exact, scale=event.scale, rng=rng), box.widths / box.widths.max()
-    grid = grid_of(noisy, plan.most_cells, units, scale=event.scale)
-    return _Plan(grid, plan.cells, frozen(units), (event,), plan.capped)
+    noisy, units = laplace(exact, scale=event.scale, rng=rngs[0]), frozen(box.widths / box.widths.max())
+    if not (again and worth_nesting(plan.cells, size.n_records, box.d)):
+        grid = grid_of(noisy, plan.most_cells, units, scale=event.scale)
+        return _Plan(grid, plan.cells, units, (event,), plan.capped)
+    spent = OUTER_SHARE * plan.cells
+    outer = grid_of(noisy, outer_cells(spent, size.n_records, box.d), units, scale=event.scale)
+    bought = cell_event("counts of large cells", spent, adjacency, purpose=Purpose.CELLS, step=1)
+    large = laplace(_added(records, box, outer.counts), scale=bought.scale, rng=rngs[1])
+    left = (1.0 - OUTER_SHARE) * plan.cells  # no difference: without noise both are infinite
+    nested = cut_again(outer, large, noisy, units, epsilon=left, scale=event.scale)
+    return _Plan(nested, left, units, (event, bought), plan.capped, frozen(large))
 
 
 def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Counts:
@@ -247,7 +276,7 @@ def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Poin
 def _caveats(last: GridStep, params: Params) -> tuple[str, ...]:
     size = size_caveats(params.n_public, adjacency_of(params.adjacency)) if params.cells_per_axis is None else ()
     weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
-    one_cell = math.prod(last.shape) == 1
+    one_cell = len(last.noisy_cell_counts) == 1
     capped = (CAPPED_CAVEAT,) if last.capped else ()
     return (ONE_CELL_CAVEAT if one_cell else weigh, *capped, *size, SUMS_CAVEAT)
 
@@ -268,8 +297,8 @@ def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
 def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: np.random.Generator) -> WeightedPath:
     """Run weighted k-means on the cells that weigh, from public and noisy starts; distances are in `plan.units`."""
     packing_rng, spread_rng = rng.spawn(2)
-    shape, units = plan.grid.shape, plan.units
-    packing = public_start(params.n_clusters, len(shape), seed=params.start_seed, rng=packing_rng) * units
+    units = plan.units
+    packing = public_start(params.n_clusters, len(units), seed=params.start_seed, rng=packing_rng) * units
     if len(noisy) == 1:  # it weighs whatever its noisy count is, so that no cell's count moves the centers
         return _unscaled(weighted_kmeans(plan.grid.places() * units, np.ones(1), (packing,)), units)
     weights = heaviest(noisy, params.n_clusters, scale=scale) if params.cells == "largest" else np.maximum(noisy, 0.0)

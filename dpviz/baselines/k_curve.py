@@ -60,8 +60,9 @@ def private_curve(points: Points, box: Box, epsilon: float, adjacency: str, *, r
     scale = next(
         event.scale for event in result.events if isinstance(event, LaplaceEvent) and event.purpose is Purpose.CELLS
     )
-    costs = curve_of(grid.noisy_cell_counts, grid.shape, scale)
-    return KCurve(CurveRelease(costs, knee(costs), grid.noisy_cell_counts, grid.shape), result.events, result.guarantee)
+    shape = (round(len(grid.noisy_cell_counts) ** (1.0 / box.d)),) * box.d
+    costs = curve_of(grid.noisy_cell_counts, shape, scale)
+    return KCurve(CurveRelease(costs, knee(costs), grid.noisy_cell_counts, shape), result.events, result.guarantee)
 
 
 def curve_of(noisy: Counts, shape: tuple[int, ...], scale: float) -> FloatArray:

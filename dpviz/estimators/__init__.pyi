@@ -237,7 +237,7 @@ class PrivGene(PrivateCentersClusterer):
     ) -> None: ...
 
 class EUGkM(PrivateCentersClusterer):
-    """EUGkM (one grid) as a scikit-learn estimator. Its parameters are told by `help`."""
+    """EUGkM (noisy grid) as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,

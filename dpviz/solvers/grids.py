@@ -51,11 +51,20 @@ class CellGrid:
 
     def places(self) -> Points:
         """Return what stands for each cell (m1 ... md, d), C order."""
-        found = np.empty((math.prod(self.shape), len(self.middles)))
+        return self._spread(self.middles)
+
+    def walls(self) -> tuple[FloatArray, FloatArray]:
+        """Return the low and the high corner of each cell, both (m1 ... md, d), C order."""
+        lows, highs = ([edges[part] for edges in self.edges] for part in (slice(-1), slice(1, None)))
+        return self._spread(tuple(lows)), self._spread(tuple(highs))
+
+    def _spread(self, values: tuple[FloatArray, ...]) -> Points:
+        """Return d values of each cell, that of its interval along each axis."""
+        found = np.empty((math.prod(self.shape), len(values)))
         after = len(found)
-        for axis, middles in enumerate(self.middles):
-            after //= len(middles)  # NumPy's own indices stop at 64 axes
-            found[:, axis] = middles[np.arange(len(found)) // after % len(middles)]
+        for axis, each in enumerate(values):
+            after //= len(each)  # NumPy's own indices stop at 64 axes
+            found[:, axis] = each[np.arange(len(found)) // after % len(each)]
         return found
 
 
@@ -125,7 +134,7 @@ def grid_of(noisy: Counts, most: float, units: FloatArray, *, scale: float) -> C
     again: gain is the fall of the squared distances within its intervals for the cells that it multiplies. No record is
     seen.
     """
-    axes = [_Axis(_density(row, scale), float(unit)) for row, unit in zip(noisy, units, strict=True)]
+    axes = [_Axis(bin_shares(row, scale), float(unit)) for row, unit in zip(noisy, units, strict=True)]
     while True:
         cells = math.prod(axis.cells for axis in axes)
         gains = [axis.gain() if cells // axis.cells * axis.finer <= most else 0.0 for axis in axes]
@@ -176,7 +185,7 @@ class _Axis:
         return edges, middles, float(mass @ ((at - middles[cell]) ** 2 + width**2 / 12.0))
 
 
-def _density(noisy: Counts, scale: float) -> FloatArray:
+def bin_shares(noisy: Counts, scale: float) -> FloatArray:
     """Return a noisy marginal's largest bins as shares of what they hold; even where none holds any."""
     held = heaviest(noisy, 1, scale=scale)
     return held / held.sum() if held.sum() > 0 else np.full(len(noisy), 1.0 / len(noisy))

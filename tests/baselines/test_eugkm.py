@@ -15,7 +15,15 @@ from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, steps
 from dpviz.core import Adjacency, Box
 from dpviz.solvers import cells
 from dpviz.solvers.cells import cell_counts
-from dpviz.solvers.grids import MARGINAL_SHARE, MAX_CELLS, even_grid, grid_of, marginal_counts, rule_cells_per_axis
+from dpviz.solvers.grids import (
+    MARGINAL_SHARE,
+    MAX_CELLS,
+    CellGrid,
+    even_grid,
+    grid_of,
+    marginal_counts,
+    rule_cells_per_axis,
+)
 from dpviz.solvers.weighted import exchanged, spread_start, weighted_kmeans
 
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
@@ -40,8 +48,8 @@ def cost(points: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = N
 @pytest.mark.parametrize("name", ADJACENCIES)
 @pytest.mark.parametrize(
     "extra",
-    [{}, {"n_public": 500}, {"cells_per_axis": 3}, {"grid": "even"}],
-    ids=["size", "n_public", "grid", "even"],
+    [{}, {"n_public": 500}, {"n_public": 50_000}, {"cells_per_axis": 3}, {"grid": "fitted"}, {"grid": "even"}],
+    ids=["size", "n_public", "nested", "grid", "fitted", "even"],
 )
 def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, Any]) -> None:
     given = {axis: side if d < 20 else 1 for axis, side in extra.items() if axis == "cells_per_axis"}
@@ -108,7 +116,8 @@ def test_the_size_rule_is_the_papers() -> None:
     for d in (1, 3):
         assert rule_cells_per_axis(0.5, 4000, d) ** d == pytest.approx((4000 * 0.5 / 10) ** (2 * d / (2 + d)))
     release = fit(blobs(1000, 2, 3), Box.cube(0, 1, 2), Params(n_public=100_000, grid="even"), rng=generator()).release
-    assert release.shape == (100, 100)
+    assert isinstance(release.grid, CellGrid)
+    assert release.grid.shape == (100, 100)
     assert release.noisy_cell_counts.shape == (10_000,)
 
 
@@ -125,12 +134,14 @@ def test_the_noisy_size_has_its_share_of_noise() -> None:
 def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
     params = Params(n_clusters=2, epsilon=math.inf, grid="even")
     result = fit(blobs(200, d, 2), Box.cube(0, 1, d), params, rng=generator())
-    assert math.prod(result.release.shape) <= MAX_CELLS < (result.release.shape[0] + 1) ** d
-    assert math.prod(result.release.shape) * d <= 4e6  # floats of the cells' middles
+    n_cells = len(result.release.noisy_cell_counts)
+    assert n_cells <= MAX_CELLS < (round(n_cells ** (1 / d)) + 1) ** d
+    assert n_cells * d <= 4e6  # floats of the cells' middles
     assert CAPPED_CAVEAT in result.guarantee.caveats
-    fitted = fit(blobs(200, d, 2), Box.cube(0, 1, d), dataclasses.replace(params, grid="fitted"), rng=generator())
-    assert 2 <= math.prod(fitted.release.shape) <= MAX_CELLS
-    assert CAPPED_CAVEAT in fitted.guarantee.caveats
+    for grid in ("fitted", "nested"):
+        made = fit(blobs(200, d, 2), Box.cube(0, 1, d), dataclasses.replace(params, grid=grid), rng=generator())
+        assert 2 <= len(made.release.noisy_cell_counts) <= MAX_CELLS
+        assert CAPPED_CAVEAT in made.guarantee.caveats
     given = Params(n_clusters=2, cells_per_axis=2 if d <= 16 else 1)
     small = fit(blobs(200, d, 2), Box.cube(0, 1, d), given, rng=generator())
     assert CAPPED_CAVEAT not in small.guarantee.caveats
@@ -314,7 +325,7 @@ def test_marginals_and_cells_move_by_no_more_than_their_events_say(name: str) ->
     others = [np.delete(points, i, axis=0) for i in range(60)]
     if name == "replace":
         others = [np.vstack([other, rng.random((1, d))]) for other in others]
-    result = fit(points, Box.cube(0, 1, d), Params(epsilon=50.0, adjacency=name), rng=generator())
+    result = fit(points, Box.cube(0, 1, d), Params(epsilon=50.0, adjacency=name, grid="fitted"), rng=generator())
     marginals, cells = (event for event in result.events[-2:] if isinstance(event, LaplaceEvent))
     grid = result.trace[0].grid
     for event, counted in ((marginals, lambda unit: marginal_counts(unit, 8)), (cells, grid.counts)):

@@ -163,7 +163,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     assert not any("when the search is over" in caption.value for caption in page.app.caption)
     if tab == "solve":
         said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
-        assert re.search(r"so far: .*EUGkM \(one grid\): (between [\d.]+ and [\d.]+|[\d.]+ or more|[\d.]+)[;.]", said)
+        assert re.search(r"so far: .*EUGkM \(noisy grid\): (between [\d.]+ and [\d.]+|[\d.]+ or more|[\d.]+)[;.]", said)
         (table,) = [frame.value for frame in page.app.dataframe if "Settled" in frame.value]
         assert "not yet" in list(table["Settled"])
     else:

@@ -31,11 +31,11 @@ def test_each_number_of_clusters_has_a_picture_and_equal_heights_mean_equal_cost
     assert len({(*header["x"]["view"], *header["y"]["view"]) for header in found.values()}) == 1
     for header in found.values():
         names = {layer["name"] for layer in header["layers"] if layer["kind"] == "lines"}
-        assert names == {"DPLloyd (SU)", "EUGkM (one grid)", "Without privacy: k-means++"}
+        assert names == {"DPLloyd (SU)", "EUGkM (noisy grid)", "Without privacy: k-means++"}
         assert {layer["audience"] for layer in header["layers"]} == {"curator"}
         assert not any(layer["legend"] for layer in header["layers"])
     rows = [row for part in known.values() if isinstance(part, list) for row in part]
-    (table,) = [frame.value for frame in page.app.dataframe if "EUGkM (one grid)" in frame.value.columns]
+    (table,) = [frame.value for frame in page.app.dataframe if "EUGkM (noisy grid)" in frame.value.columns]
     assert list(table[""]) == [header["title"] for header in found.values()]
     runs = [row for row in rows if row["method"] == "su" and row["k"] == 8 and row["epsilon"] == 1.0]
     assert len(runs) == compare_grid.RUNS

@@ -79,8 +79,8 @@ def edge(mixture, saddle, minima):
     return (float(mixture.log_density(saddle[None])[0]), *ends)
 
 
-def run(mixture, start, time=200.0):
-    """Follow dx/dt = grad log p with SciPy; the gradient is written out here for one place at a time."""
+def run(mixture, start, time=5000.0):
+    """Follow dx/dt = grad log p with SciPy, to its end; the gradient is written out here for one place at a time."""
     heights = np.log(mixture.weights) + np.linalg.slogdet(mixture.precisions)[1] / 2
     speed = np.linalg.norm(mixture.precisions, axis=(1, 2)).max()
 

@@ -1,6 +1,5 @@
 """EUGkM as a picture: records, exact counts, noisy counts, then k-means on the cells, which sees no record any more."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from dpviz.stories.view import Projection
 N_STOPS = 5  # of the k-means that are shown: how many it took is not part of the release
 STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
 PHASES = ("exact", "noisy", *STOPS)
-MOST_LINES = 40  # cells along an axis whose walls can still be told apart
-PIXELS = (np.arange(160) + 0.5) / 160  # along an axis of a grid whose cells are not equal
+MOST_WALLS = 3_000  # that can still be told apart
+PIXELS = 160  # along an axis of a grid whose cells are not equal
+ROUNDING = 1e-9  # of a pixel
 NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 TERMS = (
     ("Cells", "A grid whose walls are public or released. Each record counts in one cell; darker cells are fuller."),
@@ -87,10 +87,7 @@ def costs(told: GridContext) -> CostLine:
 def facts(told: GridContext) -> tuple[Fact, ...]:
     """Return what is particular to the grid."""
     release, step = told.result.release, told.result.trace[0]
-    sides = release.shape[:3] if len(release.shape) <= 3 else (release.shape[0],)
-    size = " × ".join(str(side) for side in sides) + (
-        f" (in {len(release.shape)} directions)" if sides != release.shape else ""
-    )
+    size = f"{len(release.noisy_cell_counts):,}"
     below = 100.0 * float(np.mean(release.noisy_cell_counts < 0))
     empty = 100.0 * float(np.mean(step.nonprivate_cell_counts == 0))
     return (
@@ -105,28 +102,17 @@ def alt(told: GridContext) -> str:
     return f"cluster centers on a grid of {len(told.result.release.noisy_cell_counts)} noisy counts"
 
 
-def marginal(counts: Counts, shape: tuple[int, ...], axes: tuple[int, ...]) -> FloatArray:
-    """Return the sums of a grid's `counts` (m1 ... md,), C order, over all but one or two `axes`, rows by the last one.
-
-    Row 0 is at the low end. One axis gives one row. Numpy's own arrays hold fewer axes than a box may have.
-    """
-    first, last = min(axes), max(axes)
-    between = (shape[first + 1 : last], shape[last : last + 1]) if len(axes) == 2 else ((), ())
-    sides = (shape[:first], (shape[first],), *between, shape[last + 1 :])
-    sums = counts.reshape([math.prod(side) for side in sides]).sum(axis=(0, 2, 4))
-    return np.asarray(sums[None, :, 0] if len(axes) == 1 else sums.T if axes[0] == first else sums)
-
-
 def _grid_layers(told: GridContext, stage: Stage) -> list[Layer]:
     """The grid's lines, the exact counts, and the noisy counts above and below zero, all on one scale."""
     release, clock = told.result.release, stage.clock
     axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
-    noisy = _drawn(release.noisy_cell_counts, release, axes)
-    exact = _drawn(told.result.trace[0].nonprivate_cell_counts, release, axes)
+    low, high = (corner[:, axes] for corner in release.grid.walls())
+    noisy = shaded(release.noisy_cell_counts, low, high)
+    exact = shaded(told.result.trace[0].nonprivate_cell_counts, low, high)
     highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
     after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
     return [
-        *_wall_layer([release.edges[axis][1:-1] for axis in axes], stage),
+        *_wall_layer(low, high, stage),
         _cells("Exact counts", SECRET, {clock.frame(0, "exact"): 0}, exact, highest, stage),
         _cells("Noisy counts", RELEASED, after, noisy, highest, stage),
         _cells("Counts below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy, highest, stage),
@@ -140,28 +126,44 @@ def _cells(name: str, seen: Seen, rows: dict[int, int], counts: FloatArray, high
     return stage.layer(name, Kind.GRID, seen.role, seen.audience, rows, arrays, isolate=False)
 
 
-def _drawn(counts: Counts, release: GridRelease, axes: tuple[int, ...]) -> FloatArray:
-    """Return a picture's rows: counts as they are, or where cells are not equal, by their size, pixel by pixel."""
-    sums = marginal(counts, release.shape, axes)
-    walls = [release.edges[axis] for axis in axes]
-    if all(np.allclose(np.diff(edges), 1.0 / (len(edges) - 1)) for edges in walls):
-        return sums
-    across = walls[0]
-    up = walls[1] if len(walls) == 2 else np.array([0.0, 1.0])
-    sizes = np.maximum(np.diff(up), 1e-9)[:, None] * np.maximum(np.diff(across), 1e-9)
-    rows, columns = (np.searchsorted(edges[1:-1], PIXELS, side="right") for edges in (up, across))
-    return np.asarray((sums / sizes)[rows][:, columns])
+def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return a picture's rows, from the low end up: `counts` (m,) by the size of their cells, pixel by pixel.
+
+    Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; those of one place are summed. Equal cells are
+    pixels themselves.
+    """
+    sides = np.array([_side(low[:, axis], high[:, axis]) for axis in range(low.shape[1])])
+    n_pixels = sides if sides.all() else np.full(len(sides), PIXELS)
+    # The pixels whose middles are in a cell, and one at least, so that none is lost.
+    begin = np.ceil(low * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(0, n_pixels - 1)
+    end = np.ceil(high * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(begin + 1, n_pixels)
+    shares = counts / (end - begin).prod(axis=1)
+    if low.shape[1] == 1:
+        begin, end = (np.column_stack([each, np.full(len(each), place)]) for each, place in ((begin, 0), (end, 1)))
+        n_pixels = np.append(n_pixels, 1)
+    changes = np.zeros((n_pixels[1] + 1, n_pixels[0] + 1))
+    for x, y, sign in ((begin, begin, 1), (end, begin, -1), (begin, end, -1), (end, end, 1)):
+        np.add.at(changes, (y[:, 1], x[:, 0]), sign * shares)
+    return np.asarray(changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1])
 
 
-def _wall_layer(walls: list[FloatArray], stage: Stage) -> list[Layer]:
+def _side(low: FloatArray, high: FloatArray) -> int:
+    """Return how many equal intervals (m,) there are along an axis, 0 where they are not equal."""
+    side = round(1.0 / float(high[0] - low[0]))
+    return side if np.allclose(high - low, 1.0 / side, atol=ROUNDING / side) else 0
+
+
+def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
     """The walls between the cells, while there are few enough to be seen; they are public or released."""
-    if max(len(each) for each in walls) >= MOST_LINES:
+    if low.shape[1] == 1:
+        low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
+    left = np.column_stack([low, low[:, 0], high[:, 1]])
+    foot = np.column_stack([low, high[:, 0], low[:, 1]])
+    walls = np.unique(np.concatenate([left[low[:, 0] > 0], foot[low[:, 1] > 0]]), axis=0)
+    if len(walls) > MOST_WALLS:
         return []
-    x, y = walls[0], walls[1] if len(walls) == 2 else np.empty(0)
-    upright = np.stack([x, np.zeros_like(x), x, np.ones_like(x)], axis=1)
-    flat = np.stack([np.zeros_like(y), y, np.ones_like(y), y], axis=1)
-    arrays = {"ends": np.concatenate([upright, flat])[None]}
     rows = {0: 0, stage.clock.frame(0, "exact"): 0}
+    arrays = {"ends": walls[None]}
     return [stage.layer("Cells", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK
 from dpviz.methods.convergent_kmeans.story import family as story
-from dpviz.methods.convergent_kmeans.story.grid_layers import marginal
+from dpviz.methods.convergent_kmeans.story.grid_layers import PIXELS, shaded
 from dpviz.plots import Audience
+from dpviz.solvers.grids import CellGrid, even_grid
 from dpviz.stories import View
 from dpviz.stories.ground_layers import WIDEST
 from tests.stories.marks import NOISY, ROUNDING, SETTINGS, brute_labels, by_hand, named, same, shown
@@ -114,31 +115,46 @@ def test_likely_errors_of_fastlloyd_are_those_of_gaussian_noise(tell_family, sho
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 10**6))
-def test_marginals_are_sums_over_the_other_axes(shape, seed):
-    counts = np.random.default_rng(seed).standard_normal(math.prod(shape))
+def test_equal_cells_are_summed_over_the_other_axes(shape, seed):
+    counts, grid = np.random.default_rng(seed).standard_normal(math.prod(shape)), even_grid(tuple(shape))
+    low, high = grid.walls()
     whole = counts.reshape(shape)
-    for axis in range(len(shape)):
-        others = tuple(i for i in range(len(shape)) if i != axis)
-        assert marginal(counts, tuple(shape), (axis,)) == pytest.approx(whole.sum(axis=others)[None])
+    for x in range(len(shape)):
+        others = tuple(i for i in range(len(shape)) if i != x)
+        assert shaded(counts, low[:, [x]], high[:, [x]]) == pytest.approx(whole.sum(axis=others)[None], abs=1e-12)
     for x, y in itertools.permutations(range(len(shape)), 2):
         others = tuple(i for i in range(len(shape)) if i not in (x, y))
         wanted = whole.sum(axis=others)  # rows by the lower axis
-        assert marginal(counts, tuple(shape), (x, y)) == pytest.approx(wanted.T if x < y else wanted)
+        found = shaded(counts, low[:, [x, y]], high[:, [x, y]])
+        assert found == pytest.approx(wanted.T if x < y else wanted, abs=1e-12)
 
 
-def test_a_grid_of_more_axes_than_numpy_has():
-    assert marginal(np.array([7.0]), (1,) * 100, (3, 70)).tolist() == [[7.0]]
-    assert marginal(np.array([1.0, 2.0]), (*(1,) * 70, 2), (70, 0)).tolist() == [[1.0, 2.0]]
+@given(st.integers(1, 3), st.integers(0, 10**6))
+def test_unequal_cells_are_shaded_where_they_are_and_none_is_lost(d, seed):
+    rng = np.random.default_rng(seed)
+    edges = tuple(np.sort(np.concatenate([[0.0, 1.0], rng.random(4)])) for _ in range(d))
+    grid = CellGrid(edges, tuple((each[1:] + each[:-1]) / 2.0 for each in edges))
+    low, high = grid.walls()
+    counts = rng.standard_normal(len(low))
+    drawn = shaded(counts, low[:, :2], high[:, :2])
+    assert drawn.shape == ((PIXELS, PIXELS) if d > 1 else (1, PIXELS))
+    assert drawn.sum() == pytest.approx(counts.sum(), abs=1e-9)
+    if d == 2:
+        sizes = np.multiply.outer(*(np.histogram((np.arange(PIXELS) + 0.5) / PIXELS, each)[0] for each in edges))
+        if (sizes > 0).all():  # the middle of a pixel is in one cell
+            places = [np.searchsorted(each[1:-1], (np.arange(PIXELS) + 0.5) / PIXELS, side="right") for each in edges]
+            wanted = (counts.reshape(5, 5) / sizes)[places[0]][:, places[1]].T
+            assert drawn == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (3, View(2, 0))])
 def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
     told = tell_family("eugkm", d, epsilon=0.5, grid="even")
     layers, release = named(show_family(told, view)), told.result.release
-    noisy = release.noisy_cell_counts.reshape(release.shape)
-    exact = np.zeros(release.shape)
+    noisy = release.noisy_cell_counts.reshape(release.grid.shape)
+    exact = np.zeros(release.grid.shape)
     for record in told.unit:
-        exact[tuple(min(int(x * m), m - 1) for x, m in zip(record, release.shape, strict=True))] += 1
+        exact[tuple(min(int(x * m), m - 1) for x, m in zip(record, release.grid.shape, strict=True))] += 1
     if d == 3:
         noisy, exact = noisy.sum(axis=1), exact.sum(axis=1)  # axes 0 and 2: 2 is across, 0 is up
     elif d == 2:
@@ -164,23 +180,19 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
     assert layers["Noisy counts"].rows[-1] == 0
 
 
-def test_a_fitted_grid_is_shaded_by_counts_for_the_size_of_a_cell(tell_family, show_family):
-    told = tell_family("eugkm", 2, epsilon=2.0)
+@pytest.mark.parametrize("grid", ["fitted", "nested"])
+def test_unequal_cells_are_walled_where_they_meet(tell_family, show_family, grid):
+    told = tell_family("eugkm", 2, epsilon=20.0, grid=grid)
     layers, release = named(show_family(told)), told.result.release
-    assert release.shape != (1, 1)
-    sizes = np.multiply.outer(*(np.diff(edges) for edges in release.edges))
-    dense = release.noisy_cell_counts.reshape(release.shape) / sizes
-    found = shown(layers["Noisy counts"], 2, "value")[0].astype(float)
-    for row, column in ((0, 0), (31, 77), (90, 12), (159, 159)):
-        at = [
-            int(((pixel + 0.5) / 160 >= edges[1:-1]).sum())
-            for pixel, edges in zip((column, row), release.edges, strict=True)
-        ]
-        assert found[row, column] == pytest.approx(
-            255 * math.sqrt(max(dense[tuple(at)], 0) / np.abs(dense).max()), abs=0.51
-        )
+    low, high = release.grid.walls()
     walls = layers["Cells"].arrays["ends"][0]
-    assert sorted(walls[walls[:, 0] == walls[:, 2], 0]) == pytest.approx(list(release.edges[0][1:-1]))
+    assert (walls[:, :2] != walls[:, 2:]).sum(axis=1).tolist() == [1] * len(walls)  # upright or flat
+    wanted = {(*corner, corner[0], top[1]) for corner, top in zip(low.tolist(), high.tolist(), strict=True)}
+    wanted |= {(*corner, top[0], corner[1]) for corner, top in zip(low.tolist(), high.tolist(), strict=True)}
+    assert {tuple(wall) for wall in walls.tolist()} == {w for w in wanted if w[0] + w[2] > 0 and w[1] + w[3] > 0}
+    drawn = shaded(release.noisy_cell_counts, low, high)
+    found = shown(layers["Noisy counts"], 2, "value")[0].astype(float)
+    assert np.abs(found - 255 * np.sqrt(np.clip(drawn / np.abs(drawn).max(), 0, 1))).max() <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
