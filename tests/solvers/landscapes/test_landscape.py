@@ -75,12 +75,14 @@ def edge(mixture, saddle, minima):
     """Return (ln p, minimum, minimum) of an index-one point, its descents followed by SciPy."""
     lowest = np.linalg.eigh(-mixture.hessian(saddle[None])[0])[1][:, 0]
     aside = lowest * 1e-3 / np.sqrt(stiffness(mixture, saddle))
-    ends = [nearest(minima, run(mixture, saddle + side * aside)) for side in (1, -1)]
-    return (float(mixture.log_density(saddle[None])[0]), *ends)
+    ends = [run(mixture, saddle + side * aside) for side in (1, -1)]
+    # A flat valley takes long.
+    ends = [end if np.linalg.norm(minima - end, axis=1).min() < 0.01 else run(mixture, end, 5000.0) for end in ends]
+    return (float(mixture.log_density(saddle[None])[0]), *(nearest(minima, end) for end in ends))
 
 
-def run(mixture, start, time=5000.0):
-    """Follow dx/dt = grad log p with SciPy, to its end; the gradient is written out here for one place at a time."""
+def run(mixture, start, time=200.0):
+    """Follow dx/dt = grad log p with SciPy; the gradient is written out here for one place at a time."""
     heights = np.log(mixture.weights) + np.linalg.slogdet(mixture.precisions)[1] / 2
     speed = np.linalg.norm(mixture.precisions, axis=(1, 2)).max()
 
