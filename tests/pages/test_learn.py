@@ -50,7 +50,7 @@ def test_all_chapters_are_walked_through():
     (written,) = [each.proto.body for each in page.app.get("html") if "<ol>" in each.proto.body]
     for name in NAMES:
         assert f'{CHAPTERS[name].explained} <a href="learn?chapter={name}"' in written
-    assert 'href="quiz"' in written
+    assert 'href="quiz?half=after"' in written
     page.press(learn.BACK)
     assert [title.value for title in page.app.title] == [CHAPTERS[NAMES[-1]].title]
     assert learn.SKIP not in page.labels

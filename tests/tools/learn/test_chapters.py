@@ -147,7 +147,7 @@ def test_four_clicks_are_two_rounds_of_k_means():
         centers = np.stack([points[labels == k].mean(axis=0) for k in range(groups.N_GROUPS)])
     fitted = KMeans(groups.N_GROUPS, init=np.array(groups.START), n_init=1, tol=0).fit(points)
     assert measured("clusters").value == rounds == 2
-    assert groups.CLICK.high == 2 * rounds
+    assert groups.STEP.high == 2 * rounds
     for found in (centers, fitted.cluster_centers_):
         np.testing.assert_allclose(groups.nonprivate_centers(), found, rtol=0, atol=1e-12)
     assert (groups.nonprivate_labels() == fitted.labels_).all()

@@ -36,11 +36,20 @@ def more_rounds() -> Answer:
     return Answer(many / few, {"measured": number(many), "few": number(few), "runs": str(N_RUNS)})
 
 
+def told(rounds: str) -> str:
+    """Say what so many rounds cost, in the middle of many runs."""
+    return (
+        f"Rounds: {rounds}. Centers cost **{number(nonprivate_cost(int(rounds)))}** times what they cost without "
+        "noise, "
+        f"in the middle of {N_RUNS} runs. Cost adds up how far people are from their center, squared."
+    )
+
+
 CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
     f"2,000 people, 5 clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
-    f"budget: here ε = {EPSILON:g}, and at first {FEW} rounds. The orange arrows are noise; blue are the centers "
+    f"ε: {EPSILON:g} for {FEW} rounds at first. The orange arrows are noise; blue are the centers "
     "that everyone sees.",
     Question(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
@@ -61,4 +70,5 @@ CHAPTER = RunChapter(
     112,
     "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
     str(MANY),
+    told=told,
 )

@@ -9,7 +9,8 @@ EPSILON = Knob("course_cuts", "float", 0.1, "ε", "All cuts and counts together.
 CHAPTER = RunChapter(
     "cuts",
     "Cuts where nobody is",
-    f"{FULL:,} people in five heaps; nobody says how many. DPM cuts the box in two where it is empty, and again. A cut "
+    f"{FULL:,} people in five heaps, but the method, DPM, is not told how many. It cuts the box in two where it is "
+    "empty, and again. A cut "
     f"counts if noisy counts find enough people on both sides: at ε = {EPSILON.default:g} often they do not.",
     Question(
         "Now ε is 1. How many clusters does it typically find, in 20 runs?",

@@ -4,6 +4,7 @@ from dpviz.core import Knob
 from dpviz.methods.morse.story.lesson import MOONS, PASSES, N, records, right_runs
 from dpviz.stories.course.run_chapter import RunChapter
 from dpviz.stories.lesson import Answer, Question
+from dpviz.stories.panel import number
 
 EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0.5, 20.0, 0.5, 20.0, log=True)
 
@@ -14,11 +15,22 @@ def both() -> Answer:
     return Answer(found.value, {**found.words, "few": few.words["measured"]})
 
 
+def told(epsilon: float) -> str:
+    """Say how to read the picture; what a run finds is to be seen."""
+    return (
+        f"One run at ε = {number(epsilon)}: each color is a cluster, and lines join its hills. Other noise finds "
+        "another "
+        "landscape: a run can be lucky."
+    )
+
+
 CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
-    f"{N:,} people in two moons, that no straight line separates. Morse processing makes a noisy landscape, with hills "
-    f"where many people are; hills with a high pass between them are one cluster. At first ε = {EPSILON.default:g}.",
+    f"{N:,} people in two moons, that no straight line separates. The method, Morse processing, makes a noisy "
+    "landscape "
+    "with hills where many people are; hills whose ridge hardly dips between them are one cluster. At first ε = "
+    f"{EPSILON.default:g}.",
     Question(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,
@@ -33,4 +45,5 @@ CHAPTER = RunChapter(
     0,  # a run like most of them: wrong at ε = 1, right at 5
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,
+    told=told,
 )

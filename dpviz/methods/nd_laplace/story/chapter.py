@@ -39,7 +39,7 @@ CHAPTER = RunChapter(
     f"{N} people trust nobody: each moves their own place at random (orange) and sends only that (blue). Here ε goes "
     f"with a distance: how well can places {RADIUS:g} m apart be told apart? At first ε = {LEVEL.default:g}.",
     Question(
-        f"For ε = 1 within {RADIUS:g} m, how far does a place move on average?",
+        f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
         "**{measured}**, the mean of {draws} tries. Nobody is trusted with everyone's true place, so that each place "

@@ -27,15 +27,15 @@ def params(epsilon: float) -> Choices:
 CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
-    "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages (blue) "
-    f"stand in for them, and {N_CENTERS} new first-aid points go where those are far. "
+    "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages "
+    f"(diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
     f"At first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
         FARTHER,
         lambda: private(1.0),
         "Typically **{measured} %** farther, in {runs} runs. Rough places are enough here: it only matters which "
-        "quarters have help already, not who lives where.",
+        "neighborhoods have help already, not who lives where.",
     ),
     EPSILON,
     helpers,
@@ -43,7 +43,8 @@ CHAPTER = RunChapter(
     {
         "Source record": "Paramedic",
         "Target": "Public place",
-        "New center": "New first-aid point",
+        "Noisy average": "Noisy average",
+        "New center": "New center",
     },
     112,
     "A secret can be used without being shown: noisy averages of it stand in, and everything after them is public.",

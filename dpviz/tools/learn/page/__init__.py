@@ -107,9 +107,9 @@ def _answer(chapter: Chapter, guess: int) -> Any:
     st.markdown(chapter.told(value))
     if chapter.lesson:
         lesson = LESSONS[chapter.lesson]
-        st.button(
-            f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary", on_click=_deeper, args=(chapter.lesson,)
-        )
+        if st.button(f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary"):
+            lesson_panel.go(chapter.lesson, 0)
+            st.rerun()  # the whole app: another page follows
     return value
 
 
@@ -127,7 +127,7 @@ def _explained() -> str:
         f"{escape(chapter.title)}</a></li>"
         for name, chapter in CHAPTERS.items()
     )
-    return f'<ol>{rows}</ol><p>Or <a href="quiz" target="_self">test yourself with ten questions</a>.</p>'
+    return f'<ol>{rows}</ol><p>Or <a href="quiz?half=after" target="_self">test yourself with ten questions</a>.</p>'
 
 
 def _bar(name: str) -> None:
@@ -173,10 +173,6 @@ def _guess(name: str, index: int) -> None:
     """Take a guess, and lead the control to what was asked."""
     _guesses().setdefault(name, index)
     state.remember(CHAPTERS[name].control, CHAPTERS[name].answered_at)
-
-
-def _deeper(lesson: str) -> None:
-    lesson_panel.go(lesson, 0)
 
 
 def _go(name: str) -> None:

@@ -85,8 +85,7 @@ CHAPTER = Chapter(
         ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
         measured,
         "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise the runs show "
-        "{honest}, which contradicts nothing and proves nothing: runs can never show how much an attack that nobody "
-        "tried would find.",
+        "{honest}: no contradiction, and no proof either, since a cleverer attack might find more.",
     ),
     NOISE,
     picture,

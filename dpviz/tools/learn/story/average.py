@@ -83,7 +83,7 @@ CHAPTER = Chapter(
     "average",
     "Two averages tell one salary",
     f"{N} colleagues keep their salaries secret: the gray rings. Only their average is published. Then one leaves, and "
-    f"the average of the other {N - 1} is published, too: the blue lines.",
+    f"the average of the other {N - 1} is published, too: two blue lines, close together.",
     Question(
         "How close can anyone come to the salary of the one who left?",
         ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),

@@ -98,19 +98,22 @@ def told(people: str) -> str:
     n = int(people)
     return (
         f"One of {n:,} people moves the average by {dollars(TOP / n)} at most, so that noise of about "
-        f"**{dollars(noise(n).scale)}** is enough: an attacker is right about one salary at most **{limit(odds(n))}** "
-        "times in 100."
+        f"**{dollars(noise(n).scale)}** is enough: whoever guesses if one of them earns \\$0 or \\${TOP:,.0f} is right "
+        "at most "
+        f"**{limit(odds(n))}** times in 100."
     )
 
 
 CHAPTER = Chapter(
     "mean",
     "One noisy average",
-    f"{FEW} people publish their average salary plus *noise*, a random amount; each dot is one try, at ε = "
-    f"{EPSILON:.2g}. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
+    f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {EPSILON:.2g}; blue dots are "
+    f"{N_RUNS} tries. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
     f"{dollars(TOP / FEW)} at most. Noise covers just that.",
     Question(
-        f"Now {MANY:,} people, ε as before. How often is an attacker right about one salary?",
+        f"Now {MANY:,} people, ε as before. Does one of them earn \\$0 or \\${TOP:,.0f}? How often does an attacker "
+        "guess "
+        "it right?",
         ranges(
             "Less often", f"At most {limit(attacker_odds(EPSILON))} in 100, as before", "More often", at=(-0.5, 0.5)
         ),

@@ -30,7 +30,7 @@ def records() -> Points:
 
 @cache
 def states() -> tuple[tuple[Centers, Labels | None], ...]:
-    """Return the start, and what each click makes of it: people join, centers move, until nothing changes."""
+    """Return the start, and what each step makes of it: people join, centers move, until nothing changes."""
     points, centers = records(), np.array(START)
     found: list[tuple[Centers, Labels | None]] = [(centers, None)]
     labels: Labels | None = None
@@ -54,22 +54,22 @@ def nonprivate_labels() -> Labels:
     return lloyd(records(), np.array(START)).nonprivate_labels
 
 
-CLICK = Knob("course_click", "int", 0, "Click", "Odd: people join. Even: centers move.", 0, len(states()) - 1)
+STEP = Knob("course_step", "int", 0, "Step", "Odd: people join. Even: centers move.", 0, len(states()) - 1)
 
 
 def measured() -> Answer:
     """Count the rounds until nobody changes groups."""
     rounds = (len(states()) - 1) // 2
-    return Answer(float(rounds), {"measured": f"{rounds} rounds", "clicks": str(2 * rounds)})
+    return Answer(float(rounds), {"measured": f"{rounds} rounds", "steps": str(2 * rounds)})
 
 
-def picture(click: int, *, answered: bool) -> Scene:
-    """Draw people and centers after so many clicks."""
+def picture(step: int, *, answered: bool) -> Scene:
+    """Draw people and centers after so many steps."""
     del answered  # before it the picture stands at the start
-    centers, labels = states()[click]
+    centers, labels = states()[step]
     return still(
         "Twenty people and three centers",
-        f"Twenty people by age and income, and three centers after {click} clicks.",
+        f"Twenty people by age and income, and three centers after {step} steps.",
         AGE,
         INCOME,
         people("A person", records(), labels),
@@ -77,21 +77,21 @@ def picture(click: int, *, answered: bool) -> Scene:
     )
 
 
-def moved(click: int) -> FloatArray:
-    """Return how far each center (N_GROUPS,) moves with a click, box units."""
-    return np.asarray(np.linalg.norm(states()[click][0] - states()[max(0, click - 1)][0], axis=1))
+def moved(step: int) -> FloatArray:
+    """Return how far each center (N_GROUPS,) moves with a step, box units."""
+    return np.asarray(np.linalg.norm(states()[step][0] - states()[max(0, step - 1)][0], axis=1))
 
 
-def told(click: int) -> str:
-    """Say what the click has done."""
-    labels = states()[click][1]
+def told(step: int) -> str:
+    """Say what the step has done."""
+    labels = states()[step][1]
     if labels is None:
-        return "Three centers in the wrong places. Move Click to 1: each person joins the nearest."
-    if click % 2:
+        return "Three centers in the wrong places. Move Step to 1: each person joins the nearest."
+    if step % 2:
         sizes = np.bincount(labels, minlength=N_GROUPS)
         return f"Everyone has joined the nearest center: {sizes[0]}, {sizes[1]} and {sizes[2]} people."
-    last = " Nobody would join another center now: done." if click == len(states()) - 1 else ""
-    return f"{int((moved(click) > 0).sum())} centers have moved to the middle of their people: an average.{last}"
+    last = " Nobody would join another center now: done." if step == len(states()) - 1 else ""
+    return f"{int((moved(step) > 0).sum())} centers have moved to the middle of their people: an average.{last}"
 
 
 CHAPTER = Chapter(
@@ -104,10 +104,10 @@ CHAPTER = Chapter(
         "After how many rounds does nobody change centers any more?",
         ranges("1", "2 or 3", "4 to 10", "More", at=(1.5, 3.5, 10.5)),
         measured,
-        "After **{measured}**: {clicks} clicks. Every center ends as the average of its people, and an average, you "
+        "After **{measured}**: {steps} steps. Every center ends as the average of its people, and an average, you "
         "have seen, can give a person away.",
     ),
-    CLICK,
+    STEP,
     picture,
     told,
     "k-means finds groups by two steps, again and again: people join the nearest center, centers move to the middle.",

@@ -44,7 +44,7 @@ def picture(missing: int, *, answered: bool) -> Scene:
         INCOME,
         people("A person", points, None),
         marks("Who is missing", SECRET, points[missing - 1 : missing], symbol="square", size=24.0),
-        marks("Published center", RELEASED, nonprivate_centers(), symbol="diamond", size=18.0),
+        marks("Published center", RELEASED, nonprivate_centers(), symbol="diamond", size=14.0),
         *(computed if answered else []),
     )
 
@@ -66,7 +66,8 @@ CHAPTER = Chapter(
         "How well do the centers lead to the one who is missing?",
         ranges("Not at all", "Into the right group", "To the very place", at=(0.5, 6.0)),
         measured,
-        "To the very place: at least **{measured}** are right, whoever is missing. Each center times its number of "
+        "To the very place, whoever is missing: at least **{measured}** are right, more than are written here. Each "
+        "center times its number of "
         "people, less those who are known, leaves exactly one person.",
     ),
     MISSING,

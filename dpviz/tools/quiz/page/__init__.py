@@ -5,6 +5,7 @@ from html import escape
 
 import streamlit as st
 
+from dpviz.core import Knob
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.quiz.story import QUESTIONS
 from dpviz.tools.quiz.story.class_answers import N_CHOICES
@@ -19,6 +20,7 @@ LEAD = (
 )
 BEFORE, AFTER = "before", "after"
 HALVES = {BEFORE: "Before", AFTER: "After"}
+HALF = Knob("half", "choice", BEFORE, "Half", "After: once through, with a score.", choices=tuple(HALVES.items()))
 EMPTY = (None,) * len(QUESTIONS)
 TURN = (
     "That was the first half. Keep this code: it is all of your answers, and nothing else. Now take the class, or the "
@@ -51,7 +53,7 @@ def _sheet() -> Sheet:
 
 
 def _half() -> str:
-    return str(st.session_state.get(_HALF, BEFORE))
+    return str(st.session_state.get(_HALF, state.value(HALF)))
 
 
 def _at() -> int:
@@ -131,7 +133,8 @@ def _end() -> None:
         half: sum(answer == question.right for answer, question in zip(getattr(sheet, half), QUESTIONS, strict=True))
         for half in HALVES
     }
-    st.subheader(f"{n_right[BEFORE]} of {len(QUESTIONS)} right before, {n_right[AFTER]} after", anchor=False)
+    found = f"{n_right[BEFORE]} of {len(QUESTIONS)} right before, {n_right[AFTER]} after"
+    st.subheader(found if sheet.before != EMPTY else f"{n_right[AFTER]} of {len(QUESTIONS)} right", anchor=False)
     st.html(f'<div class="dpviz-words">{"".join(map(_answered, range(len(QUESTIONS))))}</div>')
 
 
@@ -140,6 +143,7 @@ def _answered(at: int) -> str:
     said = [
         f"{words}: {'no answer' if answer is None else 'right' if answer == question.right else 'not right'}"
         for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
+        if words == HALVES[AFTER] or sheet.before != EMPTY
     ]
     words, address = question.link
     return (
@@ -149,4 +153,4 @@ def _answered(at: int) -> str:
     )
 
 
-PAGE = Page(draw, title=TITLE, group=LEARN)
+PAGE = Page(draw, (HALF,), TITLE, group=LEARN)

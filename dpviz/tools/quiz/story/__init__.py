@@ -58,7 +58,7 @@ QUESTIONS = (
         ("Equally likely", "2 times", f"{times_likelier(COIN):.0f} times", "Certain"),
         2,
         f"The truth is said in {100 * truth_probability(COIN):.0f} of 100 cases, its opposite in "
-        f"{100 - 100 * truth_probability(COIN):.0f}. That ratio, {times_likelier(COIN):.0f}, is e^ε.",
+        f"{100 - 100 * truth_probability(COIN):.0f}: {times_likelier(COIN):.0f} times as often. ε limits that factor.",
         ("The lesson on ε", "convergent_kmeans?lesson=epsilon&step=3"),
     ),
     QuizQuestion(
@@ -76,7 +76,8 @@ QUESTIONS = (
         "The release has ε = 1. How often is the attacker right at most?",
         ("50 times in 100", f"{limit(attacker_odds(1.0))} times in 100", "90 times in 100", "100 times in 100"),
         1,
-        f"e/(1 + e) is {attacker_odds(1.0):.1f} in 100, and a limit is rounded up. It holds for everyone, whatever "
+        f"ε = 1 allows {attacker_odds(1.0):.1f} times in 100, and a limit is rounded up. It holds for everyone, "
+        "whatever "
         "else the attacker knows.",
         ("Two worlds that differ in one record", f"{_KMEANS}&epsilon=1.0&tab=worlds"),
     ),
@@ -90,8 +91,8 @@ QUESTIONS = (
             "Nothing",
         ),
         1,
-        "ε bounds what one record can change, however many others there are. The noise does not grow with the crowd: "
-        "more records drown it.",
+        "ε bounds what one record can change, however many others there are. The noise covers one "
+        "record's share, which is smaller in a larger crowd.",
         ("20,000 records at ε = 1", "convergent_kmeans?data=blobs&n=20000&epsilon=1.0"),
     ),
     QuizQuestion(
@@ -127,7 +128,8 @@ QUESTIONS = (
         "apart from one sent point?",
         ("Two that are 100 m apart", "Two that are 1 km apart", "Both pairs equally: ε is the same"),
         1,
-        "The factor is e^(ε d): it grows with the distance d. Such an ε hides where somebody is among near places, "
+        "The farther apart, the easier: the promise is per distance. Such an ε hides where somebody is among near "
+        "places, "
         "not that somebody is in town.",
         ("Everyone moves their own point", "nd_laplace"),
     ),
