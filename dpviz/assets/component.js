@@ -17,3 +17,14 @@ export function component(start) {
     };
   };
 }
+
+// On a narrow screen Streamlit's menu covers the page, and stays when a page has been chosen from it.
+const NARROW = 768; // CSS pixels
+const marks = document.documentElement.dataset; // this file may be there more than once
+if (!marks.dpvizMenu) {
+  marks.dpvizMenu = "closes";
+  document.addEventListener("click", ({ target }) => {
+    if (innerWidth >= NARROW || !target.closest?.('[data-testid="stSidebarNavLink"]')) return;
+    document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+  });
+}

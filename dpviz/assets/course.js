@@ -2,6 +2,7 @@
 // What was answered is kept in this browser's storage and is sent nowhere.
 
 import { component } from "./component.js";
+import { setQuery } from "./live_address.js";
 
 const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
 
@@ -22,6 +23,11 @@ function keep(names) {
   } catch { /* then there are no ticks */ }
 }
 
+/** The chapter that an address names. */
+function linked(search) {
+  return new URLSearchParams(search).get("chapter");
+}
+
 function make(tag, name, text = "", attributes = {}) {
   const element = document.createElement(tag);
   element.className = name;
@@ -33,6 +39,9 @@ function make(tag, name, text = "", attributes = {}) {
 class Course {
   constructor(parent) {
     this.went = 0; // number of the last way that was taken here
+    this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
+    this.pop = () => this.popped.push(linked(location.search));
+    window.addEventListener("popstate", this.pop);
     this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
     this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
     this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
@@ -44,11 +53,17 @@ class Course {
   }
 
   update({ data, setStateValue }) {
-    const moved = this.data && this.data.at !== data.at;
+    const before = this.data;
+    const moved = before && before.at !== data.at;
     this.data = data;
+    const name = data.chapters[data.at].name;
+    const popped = this.popped.indexOf(name) + 1;
+    this.popped.splice(0, popped);
+    if (moved && !popped) this.enter(before.chapters[before.at].name, name);
+    if (data.prints) setQuery(`chapter=${name}`); // no picture does
     this.tell = setStateValue;
     const names = done();
-    if (data.done) keep(names.add(data.chapters[data.at].name));
+    if (data.done) keep(names.add(name));
     this.build(names);
     if (moved) this.begin();
   }
@@ -90,6 +105,15 @@ class Course {
     this.tell("go", [name, this.went]);
   }
 
+  /** Each chapter gets an entry in the history, so that the browser's Back leads to the one before. */
+  enter(before, here) {
+    const search = location.search; // the picture may have written it already
+    setQuery(`chapter=${before}`);
+    history.pushState(history.state, "", location.href);
+    if (linked(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
+    else setQuery(`chapter=${here}`);
+  }
+
   /** Another chapter begins at its title, read out, and at the top of the page. */
   begin() {
     document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
@@ -100,6 +124,7 @@ class Course {
   }
 
   destroy() {
+    window.removeEventListener("popstate", this.pop);
     this.root.remove();
   }
 }

@@ -42,6 +42,7 @@ EPSILON = Knob(
 )
 LEARN, LEARN_WORDS = "Learn", "Never heard of it? Guess, then measure: short chapters, one idea and one minute each."
 START = "Start here →"
+BEGIN = "Never heard of it? Start here →"
 EXPLORE, EXPLORE_WORDS = "Explore", "Five methods, step by step. Every control answers at once."
 DECIDE, DECIDE_WORDS = "Decide", "Which method and which ε suit your data? Compare them, then show your colleagues."
 SEE, SEE_WORDS = (
@@ -72,6 +73,8 @@ def show() -> None:
     with st.container(key="home-top", gap="small"):
         st.title(TITLE, anchor=False)
         st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
+        with st.container(key="home-begin"):  # shown where the doors are far below
+            st.page_link(pages["learn"], label=BEGIN)
         if own := own_data():
             st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
         picture, doors = st.columns([3, 1], gap="medium")

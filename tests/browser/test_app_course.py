@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.tools.learn import page as learn
 from dpviz.tools.learn.story import CHAPTERS, END_TITLE, NAMES
+from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import Server, visitor
 from tests.browser.test_app import APP, SLOW
 from tests.browser.test_app_access import AXE, COLORS, NARROW_TARGET, PARTS, SMALL, violations
@@ -108,4 +109,18 @@ def test_all_chapters_by_touch_on_a_phone(browser: Browser, server: Server) -> N
         assert page.evaluate(SMALL, [NARROW_TARGET, PARTS]) == [], "large enough for a finger"
         page.get_by_role("button", name=learn.NEXT, exact=True).tap()
     expect(heading).to_have_text(END_TITLE, timeout=SLOW)
+    expect(page).to_have_url(re.compile("learn\\?chapter=end$"))
+    for at in (-1, -2):
+        page.go_back()
+        expect(heading).to_have_text(CHAPTERS[NAMES[at]].title, timeout=SLOW)
+    page.go_forward()
+    expect(heading).to_have_text(CHAPTERS[NAMES[-1]].title, timeout=SLOW)
+    name, deeper = next((name, LESSONS[each.lesson]) for name, each in CHAPTERS.items() if each.lesson)
+    page.goto(f"{server(APP)}/learn?chapter={name}&{CHAPTERS[name].control.name}={CHAPTERS[name].control.default}")
+    page.get_by_role("button", name=learn.DEEPER).tap()
+    expect(page).to_have_url(re.compile(f"{deeper.page}.*lesson={deeper.name}"), timeout=SLOW)
+    page.get_by_test_id("stExpandSidebarButton").tap()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Glossary").tap()
+    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport(timeout=SLOW)
+    expect(heading).to_have_text("Glossary", timeout=SLOW)
     context.close()

@@ -106,7 +106,7 @@ def test_after_the_course_one_half_gives_a_score(open_page):
     page = open_page("quiz", half="after")
     answer(page, tuple(question.right for question in QUESTIONS))
     assert page.app.subheader[0].value == f"{N} of {N} right"
-    assert "Before" not in page.text
+    assert "Before: " not in page.text
 
 
 def test_two_halves_make_a_code_that_the_teacher_reads(open_page):

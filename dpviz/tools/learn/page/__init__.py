@@ -51,8 +51,16 @@ def draw() -> None:
     hiding.begin()
     share.fit()
     problems = st.container()
+    _turn()
     _page()
     frame.show_problems(problems)
+
+
+def _turn() -> None:
+    """Follow the browser's Back and Forward: they run the whole page again, with the address that they lead to."""
+    asked = st.query_params.get(CHAPTER.name)
+    if asked in dict(CHAPTER.choices) and asked != state.value(CHAPTER):
+        _go(asked)
 
 
 @st.fragment
@@ -101,7 +109,9 @@ def _answer(chapter: Chapter, guess: int) -> Any:
     answer = measured(chapter.name)
     right = chapter.question.right(answer)
     verdict = f":blue[**{lesson_panel.RIGHT}**]" if guess == right else f":red[**{lesson_panel.WRONG}**]"
-    st.markdown(f"{'' if guess == _SHOWN else verdict} {chapter.question.explained(answer)}")
+    with st.container(key="dpviz-answer", gap="xxsmall"):
+        st.caption(chapter.question.words)
+        st.markdown(f"{'' if guess == _SHOWN else verdict} {chapter.question.explained(answer)}")
     knob = chapter.control
     value = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
     st.markdown(chapter.told(value))
