@@ -63,7 +63,7 @@ def loss_scene(told: PointsContext) -> Scene:
     factor = 1.0 + np.minimum(np.hypot(*slopes) / epsilon, 1.0)
     worst = redraw_loss(box, epsilon=epsilon)
     caption = (
-        "No color: ε, as the thesis claims everywhere. Darker: more privacy lost; full color would be 2 ε, as "
+        "No color: ε, as the thesis claims everywhere. More color: more privacy lost; full color would be 2 ε, as "
         f"proved. In the corner it is {number(worst)} ε."
     )
     return _map(told, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, (), Role.VIOLATION)
