@@ -25,7 +25,7 @@ PIXELS = 160  # along an axis of a grid whose cells are not equal
 ROUNDING = 1e-9  # of a pixel
 NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 TERMS = (
-    ("Cells", "A grid whose walls are public or released. Each record counts in one cell; more color means more records."),
+    ("Cells", "A grid whose walls are public or released. Each record counts in one cell; more color, more records."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
