@@ -6,6 +6,7 @@ from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
+from dpviz.data.projecting import RandomProjection
 from dpviz.data.table import Missing, Scaling, Table, read_table
 from dpviz.data.workers import WorkerChunks
 
@@ -24,6 +25,7 @@ __all__ = [
     "Image",
     "Missing",
     "ParquetChunks",
+    "RandomProjection",
     "Scaling",
     "SizeLimits",
     "Table",

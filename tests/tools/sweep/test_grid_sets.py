@@ -130,6 +130,8 @@ def test_targets_are_even_given_or_those_of_a_pair(folder):
         ({**OWN, "name": "blobs"}, "a set of the gallery"),
         ({**OWN, "n": 91}, "90 records"),
         ({**OWN, "targets": 0}, "a number from 1 to"),
+        ({**OWN, "project": 2}, "it must be a whole number from 1 to 1"),
+        ({**OWN, "project": 1, "targets": "far.csv"}, "where nothing is projected"),
         ({**OWN, "targets": "far.csv"}, "1 targets of far.csv lay outside"),
         ({**OWN, "targets": "none.csv"}, "could not be read"),
         ({"name": "first_aid", "targets": 3}, "takes name, n, k"),
@@ -161,6 +163,12 @@ def test_files_may_be_wider_and_larger_than_an_upload(folder):
     np.testing.assert_array_equal(made.labels, wide["class"] == "low")
     (row,) = run_trials([trial])
     assert (row["status"], row["n"], row["d"]) == ("ok", 90, 256)
+    (fewer,) = of_data({"file": "parts", **entry, "project": 4, "projection_seed": 2}, folder).trials
+    projected = made.projected(4, seed=2)
+    np.testing.assert_array_equal(fewer.source.dataset().points, projected.points)
+    (row,) = run_trials([fewer])
+    assert (row["status"], row["n"], row["d"]) == ("ok", 90, 4)
+    assert fewer.source.dataset().box == projected.box
     wide.to_parquet(folder / "wide.parquet")
     (again,) = of_data({"file": "wide.parquet", "name": "parts", **entry}, folder).trials
     assert again.key == trial.key, "however records are cut into files, they are the same records"
