@@ -46,8 +46,8 @@ def described() -> tuple[Described | None, str]:
     box = form.box(table)
     bounds = (*box.low.tolist(), *box.high.tolist())
     choices = (form.label, form.missing, form.scaling, form.max_rows, form.units, form.place)
-    choices += (form.projected, form.projection_seed)
-    key = (table.digest, form.features, bounds, *choices, dataset.bounds_from_data)
+    fewer = (form.projected, form.projection_seed)
+    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data)
     return Described(dataset, key, table.digest, table.name, form), ""
 
 
