@@ -38,7 +38,8 @@ from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, OK, run_trials, versions
 from dpviz.tools.sweep.trials import Trial
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
-OURS = ("convergent", "dpm", "su", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")  # keys of ENTRIES
+# Keys of ENTRIES.
+OURS = ("convergent", "dpm", "su", "fastlloyd", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")
 SKLEARN, DIFFPRIVLIB = "scikit-learn KMeans", "diffprivlib KMeans"
 NEEDED = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 GOOGLE = "Google's differential-privacy clustering"

@@ -6,7 +6,17 @@ import numpy as np
 
 from dpviz import methods as algorithms
 from dpviz.baselines import _cover, _lloyd_pass, lsh_splits, private_candidates, privgene
-from dpviz.core import Ball, Box, projections, squared_distances, squared_norms, unit_projected, unit_records
+from dpviz.core import (
+    Ball,
+    Box,
+    projections,
+    public_axes,
+    squared_distances,
+    squared_norms,
+    unit_projected,
+    unit_records,
+)
+from dpviz.data import Dataset
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
@@ -40,12 +50,17 @@ def box_of(d):
 
 def covered(unit):
     """Return which candidates cover each record, as a row of 0 and 1."""
-    axes = _cover.public_axes(unit.shape[1], 3, rng=np.random.default_rng(0))
+    axes = public_axes(unit.shape[1], 3, rng=np.random.default_rng(0))
     cover = _cover.covers(projections(unit - 0.5, axes), np.abs(axes).sum(axis=1) / 2.0, 4)
     rows = np.zeros((len(unit), len(cover.candidates)))
     for i in range(len(unit)):
         rows[i, cover.by_record.row(i)] = 1.0
     return rows
+
+
+def projected(unit):
+    d = unit.shape[1]
+    return Dataset(unit, None, Box.cube(0.0, 1.0, d), ("",) * d, "").projected(1).points if d > 1 else unit
 
 
 def cells(unit):
@@ -194,6 +209,7 @@ DECISIONS = {
     "terms of scores": genes,
     "sides": lambda unit: lsh_splits.sides(unit - centers_of(unit.shape[1])[0], centers_of(unit.shape[1])[1] - 0.5),
     "projection": lambda unit: projections(unit - 0.5, centers_of(unit.shape[1], 3)),
+    "projected features": projected,
     "covering candidates": covered,
     "ball": lambda unit: unit_projected(3.0 * unit - 1.5),
     "used records": used,
@@ -226,5 +242,6 @@ USES = {
     "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
 }
 RIVALS = ("ball", "nearest center", "candidate squares")  # private_candidates, which is in no catalogue
+BEFORE = ("projected features",)  # what is decided before a method has the records
 SLOW = ("block's centers", "terms of scores", "covering candidates", "cells")  # as they are asked here
 CATALOGUE = algorithms.ALGORITHMS

@@ -20,7 +20,18 @@ from dpviz.solvers import assign, features, hard_moments, moment_length, nearest
 from dpviz.solvers.moments import score_slopes
 from dpviz.solvers.winners import nearness, scores, winners
 from dpviz.tools.audit.cases import cases
-from tests.one_record import CATALOGUE, DECISIONS, RIVALS, SLOW, USES, by_remainder, centers_of, mixture_of, on_borders
+from tests.one_record import (
+    BEFORE,
+    CATALOGUE,
+    DECISIONS,
+    RIVALS,
+    SLOW,
+    USES,
+    by_remainder,
+    centers_of,
+    mixture_of,
+    on_borders,
+)
 
 # Every number of records, and of records side by side, that the code, or code before it, made a difference at.
 FEW = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 128, 129)
@@ -111,7 +122,7 @@ def test_chunks_hold_the_same_clusters_as_memory(name):
 
 def test_every_method_says_what_decides_about_a_record():
     assert set(USES) == set(CATALOGUE)
-    assert {name for names in USES.values() for name in names} | set(RIVALS) == set(DECISIONS)
+    assert {name for names in USES.values() for name in names} | {*RIVALS, *BEFORE} == set(DECISIONS)
 
 
 # What the first step decides follows from public inputs alone, so that one record more must leave it alone.

@@ -65,14 +65,6 @@ class Cover:
         return np.bincount(self.by_record.rows(records), minlength=len(self.candidates)).astype(np.float64)
 
 
-def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
-    """Return min(d, n_axes) orthonormal rows (p, d): uniform random ones, or the box's own where there are so few."""
-    if d <= n_axes:
-        return np.eye(d)
-    basis, triangle = np.linalg.qr(rng.standard_normal((d, n_axes)))
-    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
-
-
 def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     """Lay side^p cells over [-reach, reach] (p,) and find for each of `places` (n, p) whose ball it is in.
 

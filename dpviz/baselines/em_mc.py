@@ -42,7 +42,7 @@ from dpviz.baselines._approx import (
     noisy_whole,
     sums_event,
 )
-from dpviz.baselines._cover import Cover, covers, public_axes
+from dpviz.baselines._cover import Cover, covers
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import (
@@ -64,6 +64,7 @@ from dpviz.core import (
     frozen,
     knob,
     projections,
+    public_axes,
     unit_records,
 )
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT, Indices, exponential, gaussian

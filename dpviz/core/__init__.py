@@ -9,7 +9,7 @@ from dpviz.core.geometry import level_curves, voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
-from dpviz.core.rows import projections, squared_distances, squared_norms
+from dpviz.core.rows import projections, public_axes, squared_distances, squared_norms
 from dpviz.core.run import CentersRelease, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "knobs",
     "level_curves",
     "projections",
+    "public_axes",
     "squared_distances",
     "squared_norms",
     "unit_projected",

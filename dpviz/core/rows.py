@@ -31,6 +31,14 @@ def projections(rows: Points, axes: FloatArray) -> FloatArray:
     return found
 
 
+def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
+    """Return min(d, n_axes) orthonormal rows (p, d): uniform random ones, or the box's own where there are so few."""
+    if d <= n_axes:
+        return np.eye(d)
+    basis, triangle = np.linalg.qr(rng.standard_normal((d, n_axes)))
+    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
+
+
 @compiled
 def squared_distances(rows: Points, places: Points) -> FloatArray:
     """Return |x - c|^2 (n, m) of each row x of `rows` (n, d) and c of `places` (m, d)."""

@@ -4,9 +4,9 @@ from dpviz.data.bounds import Bounds, Clipping
 from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks, trusting
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
-from dpviz.data.decoding import MAX_BYTES, TableError
+from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
-from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS
+from dpviz.data.projecting import RandomProjection
 from dpviz.data.table import Missing, Scaling, Table, read_table
 from dpviz.data.workers import WorkerChunks
 
@@ -25,6 +25,7 @@ __all__ = [
     "Image",
     "Missing",
     "ParquetChunks",
+    "RandomProjection",
     "Scaling",
     "SizeLimits",
     "Table",

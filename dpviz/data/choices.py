@@ -23,6 +23,8 @@ class Choices:
     bounds: tuple[Pair, ...] = ()
     units: tuple[str, ...] = ()
     place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
+    projected: int | None = None  # features that they are projected to, at random; None: not at all
+    projection_seed: int = 0  # public
 
     def pair(self, name: str) -> tuple[float | None, float | None]:
         """Return the typed bounds of the feature `name`, nothing where there are none."""
@@ -60,7 +62,7 @@ class Choices:
 
     def dataset(self, table: Table) -> Dataset:
         """Return the data set that these choices make of `table`. Raises TableError as `Table.dataset` does."""
-        return table.dataset(
+        made = table.dataset(
             self.features,
             self.label,
             self.box(table),
@@ -71,3 +73,4 @@ class Choices:
             bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
             place=self.place,
         )
+        return made if self.projected is None else made.projected(self.projected, seed=self.projection_seed)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dpviz.data.decoding import GZIP_MAGIC, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
+from dpviz.data.decoding import GZIP_MAGIC, MAX_BYTES, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
 from dpviz.data.parsing import Columns
 from dpviz.data.table import Table, columns_of
 
@@ -51,8 +51,8 @@ _spare: list["subprocess.Popen[bytes]"] = []  # at most one process that waits f
 
 
 def read_confined(file_or_path: Any) -> Table:
-    """Read what `read_table` reads, within SECONDS and MEMORY. Raises TableError, also for what took more."""
-    given = read_bytes(file_or_path)
+    """Read what `read_table` reads, within UPLOADED, SECONDS and MEMORY. Raises TableError, also for what took more."""
+    given = read_bytes(file_or_path, MAX_BYTES)
     if len(given.data) <= AT_ONCE and not given.data.startswith(PACKED):
         return Table(given.name, given.digest, columns_of(given.data))
     return Table(given.name, given.digest, _asked(given.data))

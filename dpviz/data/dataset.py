@@ -1,12 +1,13 @@
 """A data set as every page, experiment and test receives it: records, their public box, and words about them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, Labels, Points, as_points, frozen
 from dpviz.data.geography import LocalMap
+from dpviz.data.projecting import RandomProjection
 
 N_CHANNELS = 3  # red, green, blue
 DECLARED = "Declared with the set, not taken from its records."
@@ -55,6 +56,7 @@ class Dataset:
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or fewer were asked for
+    projection: RandomProjection | None = None  # by which the features were made from others, public
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""
@@ -81,6 +83,29 @@ class Dataset:
     def d(self) -> int:
         """Number of features."""
         return int(self.points.shape[1])
+
+    def projected(self, n_features: int, *, seed: int = 0) -> "Dataset":
+        """Return the set with its features projected to `n_features` of them (1 <= p < d), at random by a public seed.
+
+        The box is public if this one is; records beyond its walls are moved onto them and counted, again where they
+        had been moved before. `projection.back` brings centers into the old features. Raises TableError.
+        """
+        projection = RandomProjection.drawn(self.box, n_features, seed)
+        places = projection.places(self.points)
+        points = projection.box.clip(places)
+        n_clipped = self.nonprivate_n_clipped + int((points != places).any(axis=1).sum())
+        words = f"{self.d} features became {n_features}, projected at random with the public seed {seed}."
+        return replace(
+            self,
+            points=points,
+            box=projection.box,
+            feature_names=tuple(f"projection {number}" for number in range(1, n_features + 1)),
+            units=(),
+            note=f"{self.note} {words}".strip(),
+            nonprivate_n_clipped=min(n_clipped, self.n),
+            place=None,
+            projection=projection,
+        )
 
     def _check_names(self) -> None:
         for name, values in (("feature_names", self.feature_names), ("units", self.units)):

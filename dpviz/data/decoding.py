@@ -1,6 +1,8 @@
-"""From an uploaded file to bytes and on to text: limits, refusal of what is no table, compression, encoding.
+"""From a file to bytes and on to text: limits, refusal of what is no table, compression, encoding.
 
-Nothing is written to disk, and every failure is a `TableError` that a person can read.
+Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to what a
+server can take from anybody; a file that somebody reads on their own machine may be as large as memory holds, but no
+file may unpack to what no table unpacks to.
 """
 
 import gzip
@@ -11,8 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 50_000_000  # ours, also of what a .gz unpacks to
+MAX_BYTES = 50_000_000  # of an upload, also of what a .gz unpacks to; this and the next three are ours
+MAX_ROWS = 200_000  # of an upload
+MAX_COLUMNS = 200  # of an upload
+MAX_CELLS = 10_000_000  # of an upload: 80 MB as float64
 MAX_UNPACKED = 300_000_000  # ours, of what a workbook or a Parquet file unpacks to
+MAX_TIMES = 100  # its own size that a larger file unpacks to, ours; tables pack to a tenth or so, bombs to a thousandth
+PIECE = 1 << 24  # bytes that are unpacked at a time
 MAX_SHOWN = 40  # characters of a cell or name that a message repeats
 DIGEST_LENGTH = 16  # hex digits of SHA-256
 PROBE = 4_096  # characters looked at to tell text from binary
@@ -41,6 +48,52 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that is read of a file; None is no limit but memory's."""
+
+    n_unpacked: int  # bytes of what is compressed
+    n_bytes: int | None = None  # of the file
+    n_rows: int | None = None
+    n_columns: int | None = None
+    n_cells: int | None = None
+
+    @property
+    def n_text(self) -> int:
+        """The most bytes of text that a .gz unpacks to."""
+        return self.n_unpacked if self.n_bytes is None else self.n_bytes
+
+    def refuse_size(self, n_rows: int, n_columns: int) -> None:
+        """Raise TableError for a table with too many rows, columns or cells."""
+        if self.n_columns is not None and n_columns > self.n_columns:
+            raise TableError(
+                f"The file had {n_columns} columns, but at most {self.n_columns} are read. Keep those you need."
+            )
+        if self.n_rows is not None and n_rows > self.n_rows:
+            raise TableError(f"The file had more than {self.n_rows} rows, but that is the most. Keep a sample of them.")
+        if self.n_cells is not None and n_rows * n_columns > self.n_cells:
+            raise TableError(
+                f"The file had about {n_rows} rows of {n_columns} columns, but at most {self.n_cells} cells are read. "
+                "Keep the columns you need."
+            )
+
+    def refuse_unpacked(self, n_bytes: int) -> None:
+        """Raise TableError when a compressed table of `n_bytes` is larger than `n_unpacked`."""
+        if n_bytes > self.n_unpacked:
+            raise TableError(
+                f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {self.n_unpacked // 1_000_000} MB "
+                "are unpacked. Keep fewer rows, or only the columns you need."
+            )
+
+
+UPLOADED = Limits(MAX_UNPACKED, MAX_BYTES, MAX_ROWS, MAX_COLUMNS, MAX_CELLS)
+
+
+def own(n_bytes: int) -> Limits:
+    """Return the limits of a file of `n_bytes` on one's own machine: it may not unpack as only a bomb does."""
+    return Limits(max(MAX_UNPACKED, MAX_TIMES * n_bytes))
+
+
+@dataclass(frozen=True, slots=True)
 class GivenFile:
     """A file as it was given, curator only."""
 
@@ -55,19 +108,19 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
 
 
-def read_bytes(file_or_path: Any) -> GivenFile:
-    """Read a path (str, Path) or a binary file object to the end, at most MAX_BYTES; raises TableError."""
-    name, data = _read(file_or_path)
+def read_bytes(file_or_path: Any, most: int | None = None) -> GivenFile:
+    """Read a path (str, Path) or a binary file object to the end; raises TableError for more than `most` bytes."""
+    name, data = _read(file_or_path, most)
     return GivenFile(name, hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH], data)
 
 
-def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
+def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, plain or gzip, and notes on what was guessed.
 
-    Raises TableError when it unpacks to more than MAX_BYTES, is binary, or is empty.
+    Raises TableError when it unpacks to more than `limits` allow, is binary, or is empty.
     """
     if data.startswith(GZIP_MAGIC):
-        data = _unpack(data)
+        data = _unpack(data, limits.n_text)
     _refuse_binary(data)
     text, notes = _text(data)
     if not text.strip():
@@ -76,24 +129,16 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     return text, notes
 
 
-def refuse_unpacked(n_bytes: int) -> None:
-    """Raise TableError when a compressed table of `n_bytes` is larger than MAX_UNPACKED."""
-    if n_bytes > MAX_UNPACKED:
-        raise TableError(
-            f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {MAX_UNPACKED // 1_000_000} MB are "
-            "unpacked. Keep fewer rows, or only the columns you need."
-        )
-
-
-def _read(source: Any) -> tuple[str, bytes]:
+def _read(source: Any, most: int | None) -> tuple[str, bytes]:
     """Return the name and the bytes of `source`, reading no further than one byte past the limit."""
+    size = -1 if most is None else most + 1
     try:
         if isinstance(source, str | Path):
             with Path(source).open("rb") as file:
-                return _file_name(source), _within_limit(file.read(MAX_BYTES + 1))
+                return _file_name(source), _within_limit(file.read(size), most)
         # An upload keeps its place between reruns: getvalue gives all of it each time.
         whole = getattr(source, "getvalue", None)
-        data = source.read(MAX_BYTES + 1) if whole is None else whole()
+        data = source.read(size) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
         if isinstance(error, TableError):
             raise
@@ -101,7 +146,7 @@ def _read(source: Any) -> tuple[str, bytes]:
         raise TableError(f"The file could not be read ({reason}). Pass a path or an open binary file.") from None
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TableError(f"The file gave {type(data).__name__}, but it must give bytes. Open it in mode 'rb'.")
-    return _file_name(getattr(source, "name", "table")), _within_limit(bytes(data))
+    return _file_name(getattr(source, "name", "table")), _within_limit(bytes(data), most)
 
 
 def _file_name(name: Any) -> str:
@@ -110,20 +155,23 @@ def _file_name(name: Any) -> str:
     return printable[:MAX_SHOWN] or "table"
 
 
-def _within_limit(data: bytes) -> bytes:
-    if len(data) > MAX_BYTES:
+def _within_limit(data: bytes, most: int | None) -> bytes:
+    if most is not None and len(data) > most:
         raise TableError(
-            f"The file had more than {MAX_BYTES // 1_000_000} MB, but that is the most. "
+            f"The file had more than {most // 1_000_000} MB, but that is the most. "
             "Keep fewer rows, or only the columns you need."
         )
     return data
 
 
-def _unpack(data: bytes) -> bytes:
-    """Unpack gzip; stops one byte past the limit, whatever the file promises to become."""
+def _unpack(data: bytes, most: int) -> bytes:
+    """Unpack gzip; stops at the limit, whatever the file promises to become."""
+    found = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _within_limit(file.read(MAX_BYTES + 1))
+            while len(found) <= most and (piece := file.read(PIECE)):
+                found += piece
+        return _within_limit(bytes(found), most)
     except (OSError, EOFError, zlib.error):
         raise TableError("The compressed file was damaged, but it must be complete gzip. Compress it again.") from None
 

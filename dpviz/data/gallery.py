@@ -8,9 +8,10 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from dpviz.core import Knob, KnobError, knobs
+from dpviz.core import Knob, KnobError, check_params, knob, knobs
 from dpviz.data import bundled, city, shapes, synthetic
 from dpviz.data.dataset import Dataset
+from dpviz.data.projecting import MAX_SEED
 
 # Of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider.
 DEFAULT_RECORDS = 5_000
@@ -26,13 +27,40 @@ class SizeLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectionKnobs:
+    """Fewer features for a real set that has at least 16."""
+
+    n_projected: int = knob(
+        0,
+        "Project to features",
+        "Random mixes in place of the features, from a public seed: less noise in all. 0 keeps the features.",
+        low=0,
+        high=8,
+        minimum=0,
+        maximum=15,
+    )
+    projection_seed: int = knob(
+        0, "Projection seed", "Draws the mixes; public.", low=0, high=100, minimum=0, maximum=MAX_SEED
+    )
+
+    def __post_init__(self) -> None:
+        """Raise KnobError for a value that is not allowed."""
+        check_params(self)
+
+    def of(self, whole: Dataset) -> Dataset:
+        """Return the set, projected where that is asked for."""
+        return whole.projected(self.n_projected, seed=self.projection_seed) if self.n_projected else whole
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
-    """A synthetic set makes n records from knobs; a real one has all its records and no knobs."""
+    """A synthetic set makes n records from knobs; a real one has all its records, and with knobs can be projected."""
 
     sizes: SizeLimits
     make: Callable[..., Dataset]
     knobs: type[Any] | None = None
     n_groups: int | None = None  # public; None where there is none, or where a knob says it
+    real: bool = False
 
 
 def _synthetic(
@@ -41,8 +69,10 @@ def _synthetic(
     return _Entry(SizeLimits(0, default, synthetic.MAX_RECORDS), make, knobs_type, n_groups)
 
 
-def _real(make: Callable[[], Dataset], n_records: int, n_groups: int | None = None) -> _Entry:
-    return _Entry(SizeLimits(0, n_records, n_records), make, n_groups=n_groups)
+def _real(
+    make: Callable[[], Dataset], n_records: int, n_groups: int | None = None, knobs_type: type[Any] | None = None
+) -> _Entry:
+    return _Entry(SizeLimits(0, n_records, n_records), make, knobs_type, n_groups, real=True)
 
 
 _GALLERY: Mapping[str, _Entry] = MappingProxyType(
@@ -61,9 +91,9 @@ _GALLERY: Mapping[str, _Entry] = MappingProxyType(
         "null": _synthetic(synthetic.null, synthetic.NullKnobs),
         "city": _synthetic(city.city, city.CityKnobs, len(city.DISTRICTS)),
         "iris": _real(bundled.iris, bundled.N_IRIS, 3),
-        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER, 2),
+        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER, 2, ProjectionKnobs),
         "wine": _real(bundled.wine, bundled.N_WINE, 3),
-        "digits": _real(bundled.digits, bundled.N_DIGITS, 10),
+        "digits": _real(bundled.digits, bundled.N_DIGITS, 10, ProjectionKnobs),
         "diabetes": _real(bundled.diabetes, bundled.N_DIABETES),
         "gapminder": _real(bundled.gapminder, bundled.N_GAPMINDER, 5),
         "carshare": _real(bundled.carshare, bundled.N_CARSHARE),
@@ -79,16 +109,19 @@ def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: Any) -> Dat
 
     `n` is the number of records, within `size_limits(name)`; None means its default. A synthetic set is drawn with
     `seed` and the `knobs` that `data_knobs(name)` lists. Of a real set, a smaller `n` takes a uniform subsample
-    without replacement in the original order, and an image's sample comes without the image. Raises ValueError for
+    without replacement in the original order, and an image's sample comes without the image; the knobs of a set with
+    many features project them. Raises ValueError for
     an unknown name, a size out of range or a seed that is not a whole number >= 0, KnobError for a knob.
     """
     entry = _entry(name)
     size = entry.sizes.default if n is None else _checked_size(name, n, entry.sizes)
     rng = np.random.default_rng(_checked_seed(seed))
     _check_knob_names(name, knobs)
-    if entry.knobs is not None:
-        return entry.make(size, entry.knobs(**knobs), rng=rng)
-    return subsample(entry.make(), size, rng=rng)
+    chosen = None if entry.knobs is None else entry.knobs(**knobs)
+    if not entry.real:
+        return entry.make(size, chosen, rng=rng)
+    found = subsample(entry.make(), size, rng=rng)
+    return found if chosen is None else chosen.of(found)
 
 
 def data_knobs(name: str) -> tuple[Knob, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from dpviz.data.decoding import TableError, shown
-from dpviz.data.parsing import MAX_ROWS, Columns, column_names, refuse_size, typed
+from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
+from dpviz.data.parsing import Columns, column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
@@ -20,10 +20,10 @@ def is_json(text: str) -> bool:
     return text.lstrip()[:1] == "{" or text.lstrip()[:2] in ("[{", "[]")
 
 
-def read_geojson(text: str) -> Columns:
-    """Return one row for each point; raises TableError for anything else, or beyond the limits of `parsing`."""
-    features = _features(_parsed(text))
-    refuse_size(len(features), 2)
+def read_geojson(text: str, limits: Limits = UPLOADED) -> Columns:
+    """Return one row for each point; raises TableError for anything else, or beyond `limits`."""
+    features = _features(_parsed(text), limits)
+    limits.refuse_size(len(features), 2)
     names: dict[str, None] = {}
     rows, n_deep, n_high = [], 0, 0
     for place, feature in enumerate(features, start=1):
@@ -33,7 +33,7 @@ def read_geojson(text: str) -> Columns:
         n_deep += len(cells) < len(properties or ())
         n_high += has_height
         names.update(dict.fromkeys(cells))
-        refuse_size(len(features), len(names) + 2)
+        limits.refuse_size(len(features), len(names) + 2)
         rows.append((latitude, longitude, cells))
     columns = [[latitude for latitude, _, _ in rows], [longitude for _, longitude, _ in rows]]
     columns += [[cells.get(name, "") for _, _, cells in rows] for name in names]
@@ -66,7 +66,7 @@ def _whole(digits: str) -> float | int:
     return int(digits) if len(digits) < MAX_DIGITS else float(digits)
 
 
-def _features(whole: dict[str, Any]) -> list[Any]:
+def _features(whole: dict[str, Any], limits: Limits) -> list[Any]:
     """Return the features of a collection, or what stands for one; raises TableError where there are none."""
     kind = whole.get("type")
     if kind == "FeatureCollection":
@@ -79,8 +79,7 @@ def _features(whole: dict[str, Any]) -> list[Any]:
         raise TableError(f"The file was JSON of the type {shown(kind)}, but it must be GeoJSON with points. {WAY_OUT}")
     if not isinstance(found, list) or not found:
         raise TableError(f"The file was GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
-    if len(found) > MAX_ROWS:
-        refuse_size(len(found), 2)
+    limits.refuse_size(len(found), 2)
     return [each for feature in found for each in _single(feature)]
 
 

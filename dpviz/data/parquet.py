@@ -15,8 +15,8 @@ import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from dpviz.core import FloatArray
-from dpviz.data.decoding import TableError, refuse_unpacked, shown
-from dpviz.data.parsing import Columns, Texts, column_names, finite, refuse_size, typed
+from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
+from dpviz.data.parsing import Columns, Texts, column_names, finite, typed
 
 BATCH = 20_000  # rows that are unpacked at a time
 MAX_PAGES = 100_000  # ours; a file has a few for each column
@@ -31,10 +31,10 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 UNPACKED_SIZE, PACKED_SIZE = 2, 3  # fields of a page's head (parquet.thrift, PageHeader)
 
 
-def read_parquet(data: bytes) -> Columns:
-    """Read the flat columns of `data`; raises TableError for anything that is no table within the limits."""
+def read_parquet(data: bytes, limits: Limits = UPLOADED) -> Columns:
+    """Read the flat columns of `data`; raises TableError for anything that is no table within `limits`."""
     try:
-        file = _opened(data)
+        file = _opened(data, limits)
         flat = [i for i, kind in enumerate(file.schema_arrow.types) if _is_number(kind) or _is_text(kind)]
         names, notes = column_names(file.schema_arrow.names)
         left_out = [_left_out(name, file.schema_arrow, i) for i, name in enumerate(names) if i not in flat]
@@ -42,7 +42,7 @@ def read_parquet(data: bytes) -> Columns:
             raise TableError(f"No column held numbers or texts, but at least one must. {left_out[0]} {WAY_OUT}")
         chunks = list(_batches(file, flat))
         n_rows = sum(batch.num_rows for batch in chunks)
-        numbers, texts = _collected(chunks, [names[i] for i in flat])
+        numbers, texts = _collected(chunks, [names[i] for i in flat], limits)
     except TableError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
@@ -64,7 +64,7 @@ def read_columns(path: Path, wanted: Sequence[str]) -> Columns:
         batches = [batch for each in paths for batch in _wanted_batches(each, list(wanted))]
         if not batches:
             raise TableError("There were columns but no records, but there must be at least one. Choose other files.")
-        numbers, texts = _collected(batches, list(wanted))
+        numbers, texts = _collected(batches, list(wanted), None)
     except pa.ArrowException as error:  # also for a column that is text in one file and numbers in another
         raise TableError(f"{path.name} was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(wanted), sum(batch.num_rows for batch in batches), numbers, texts, ())
@@ -93,17 +93,17 @@ def _left_out(name: str, schema: Any, place: int) -> str:
     return f"Column {shown(name)} holds neither numbers nor text and was left out."
 
 
-def _opened(data: bytes) -> Any:
+def _opened(data: bytes, limits: Limits) -> Any:
     """Open the file when what it says of itself, and what its pages say, is within the limits."""
     file = pq.ParquetFile(pa.BufferReader(data))
     about = file.metadata
-    refuse_size(about.num_rows, about.num_columns)
+    limits.refuse_size(about.num_rows, about.num_columns)
     if not about.num_rows:
         raise TableError("The file had columns but no records, but it must have at least one. Choose another file.")
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns) if group.num_rows]
-    refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))
-    refuse_unpacked(_page_sizes(data, chunks))
+    limits.refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))
+    limits.refuse_unpacked(_page_sizes(data, chunks))
     texts = [column.path for column in map(file.schema.column, range(len(file.schema))) if _is_bytes(column)]
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
 
@@ -136,7 +136,9 @@ def _batches(file: Any, flat: list[int]) -> Iterator[Any]:
         yield batch.select(columns)
 
 
-def _collected(batches: list[Any], names: list[str]) -> tuple[dict[str, FloatArray], dict[str, Texts]]:
+def _collected(
+    batches: list[Any], names: list[str], limits: Limits | None
+) -> tuple[dict[str, FloatArray], dict[str, Texts]]:
     """Return each column (n,) as floats, NaN where missing, or as strings, '' where missing."""
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
@@ -148,7 +150,8 @@ def _collected(batches: list[Any], names: list[str]) -> tuple[dict[str, FloatArr
             continue
         found = [_strings(part) for part in parts]
         n_characters += sum(length for _, length in found)
-        refuse_unpacked(n_characters)
+        if limits is not None:
+            limits.refuse_unpacked(n_characters)
         texts[name] = np.concatenate([strings for strings, _ in found])
     return numbers, texts
 

@@ -12,11 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, frozen
-from dpviz.data.decoding import TableError, shown
-
-MAX_ROWS = 200_000  # ours
-MAX_COLUMNS = 200  # ours
-MAX_CELLS = 10_000_000  # ours: 80 MB as float64
+from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 1_000_000  # characters in which the header must end
@@ -53,12 +49,13 @@ class Columns:
     notes: tuple[str, ...]
 
 
-def parse(text: str) -> Columns:
-    """Split `text` into columns. Raises TableError when it is no table of 1..MAX_ROWS records."""
+def parse(text: str, limits: Limits = UPLOADED) -> Columns:
+    """Split `text` into columns. Raises TableError when it is no table of at least one record within `limits`."""
     text = text.lstrip("\r\n")
     separator, text = _declared_separator(text)
     separator, n_columns = _sniff(text, separator)
-    return parse_cells(_cells(text, separator, n_columns))
+    limits.refuse_size(1, n_columns)
+    return parse_cells(_cells(text, separator, n_columns, limits))
 
 
 def parse_cells(cells: pd.DataFrame) -> Columns:
@@ -93,21 +90,7 @@ def _sniff(text: str, declared: str | None) -> tuple[str, int]:
         score = (widths.count(widths[0]) / len(widths), widths[0])
         if score > best_score:
             best, best_score, width = separator, score, widths[0]
-    refuse_size(1, width)
     return best, width
-
-
-def refuse_size(n_rows: int, n_columns: int) -> None:
-    """Raise TableError for a table beyond MAX_ROWS, MAX_COLUMNS or MAX_CELLS."""
-    if n_columns > MAX_COLUMNS:
-        raise TableError(f"The file had {n_columns} columns, but at most {MAX_COLUMNS} are read. Keep those you need.")
-    if n_rows > MAX_ROWS:
-        raise TableError(f"The file had more than {MAX_ROWS} rows, but that is the most. Keep a sample of them.")
-    if n_rows * n_columns > MAX_CELLS:
-        raise TableError(
-            f"The file had about {n_rows} rows of {n_columns} columns, but at most {MAX_CELLS} cells are read. "
-            "Keep the columns you need."
-        )
 
 
 def _widths(text: str, separator: str) -> list[int]:
@@ -125,10 +108,11 @@ def _widths(text: str, separator: str) -> list[int]:
     return widths[:-1] if len(text) > SNIFFED and 1 < len(widths) < SNIFFED_ROWS else widths
 
 
-def _cells(text: str, separator: str, n_columns: int) -> pd.DataFrame:
+def _cells(text: str, separator: str, n_columns: int, limits: Limits) -> pd.DataFrame:
     """Return all cells as stripped strings (rows, n_columns), the header in row 0."""
     n_lines = max(text.count("\n"), text.count("\r"))
-    refuse_size(min(n_lines, MAX_ROWS), n_columns)
+    most = n_lines if limits.n_rows is None else limits.n_rows
+    limits.refuse_size(min(n_lines, most), n_columns)
     try:
         # One more column than the header has catches rows that are too long; names keep pandas from guessing.
         frame = pd.read_csv(
@@ -140,7 +124,7 @@ def _cells(text: str, separator: str, n_columns: int) -> pd.DataFrame:
             dtype=str,
             na_filter=False,
             engine="c",
-            nrows=MAX_ROWS + 2,
+            nrows=most + 2,
         )
     except (ValueError, OverflowError, csv.Error) as error:
         raise _parser_error(error, n_columns) from None
@@ -150,7 +134,7 @@ def _cells(text: str, separator: str, n_columns: int) -> pd.DataFrame:
     overflow = (frame[n_columns] != "").to_numpy()
     if overflow.any():
         raise _too_long(int(np.argmax(overflow)) + 1, n_columns)
-    refuse_size(len(frame) - 1, n_columns)
+    limits.refuse_size(len(frame) - 1, n_columns)
     return frame.drop(columns=n_columns)
 
 

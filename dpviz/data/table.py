@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Labels
 from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.dataset import Dataset
-from dpviz.data.decoding import PARQUET_MAGIC, ZIP_MAGIC, TableError, decode, read_bytes, shown
+from dpviz.data.decoding import PARQUET_MAGIC, UPLOADED, ZIP_MAGIC, Limits, TableError, decode, own, read_bytes, shown
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
 from dpviz.data.geojson import is_json, read_geojson
 from dpviz.data.parquet import read_parquet
@@ -258,21 +258,21 @@ def read_table(file_or_path: Any) -> Table:
     """Read CSV text (plain or gzip), an Excel workbook (.xlsx), Parquet or points in GeoJSON, from a path or a file.
 
     The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
-    UTF-16 and Latin-1. Writes nothing anywhere. Raises TableError for anything that is no table within the limits of
-    `decoding` and `parsing`.
+    UTF-16 and Latin-1. Writes nothing anywhere. A table may have as many rows and columns as memory holds; limits are
+    for uploads (`read_confined`). Raises TableError for anything that is no table, or unpacks as none does.
     """
     given = read_bytes(file_or_path)
-    return Table(given.name, given.digest, columns_of(given.data))
+    return Table(given.name, given.digest, columns_of(given.data, own(len(given.data))))
 
 
-def columns_of(data: bytes) -> Columns:
-    """Return the columns of a file's bytes, as `read_table` does. Raises TableError."""
+def columns_of(data: bytes, limits: Limits = UPLOADED) -> Columns:
+    """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
     if data.startswith(ZIP_MAGIC):
-        return read_workbook(data)
+        return read_workbook(data, limits)
     if data.startswith(PARQUET_MAGIC):
-        return read_parquet(data)
-    text, notes = decode(data)
-    columns = read_geojson(text) if is_json(text) else parse(text)
+        return read_parquet(data, limits)
+    text, notes = decode(data, limits)
+    columns = read_geojson(text, limits) if is_json(text) else parse(text, limits)
     return replace(columns, notes=(*notes, *columns.notes))
 
 

@@ -16,9 +16,10 @@ from xml.parsers import expat
 
 import pandas as pd
 
-from dpviz.data.decoding import TableError, refuse_unpacked, shown
-from dpviz.data.parsing import MAX_COLUMNS, Columns, parse_cells, refuse_size
+from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
+from dpviz.data.parsing import Columns, parse_cells
 
+SHEET_COLUMNS = 16_384  # that a sheet has at most
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
 CHUNK = 1 << 20  # bytes that are unpacked at a time
 ENTRY_MAGIC = b"PK\x01\x02"  # of one file in the archive's list
@@ -92,6 +93,7 @@ class _Sheet:
     __slots__ = (
         "_columns",
         "_kind",
+        "_limits",
         "_n_characters",
         "_open",
         "_pieces",
@@ -102,10 +104,11 @@ class _Sheet:
         "width",
     )
 
-    def __init__(self, strings: list[str]) -> None:
+    def __init__(self, strings: list[str], limits: Limits) -> None:
         self.rows: list[dict[int, str]] = []
         self.width = 0
         self._strings = strings
+        self._limits = limits
         self._columns: dict[str, int] = {}  # letters -> place, found once for each
         self._n_characters = 0  # one long shared string can stand in every cell
         self._row: dict[int, str] = {}
@@ -157,27 +160,27 @@ class _Sheet:
     def _end_row(self) -> None:
         self.rows.append(self._row)
         self.width = max(self.width, max(self._row) + 1)
-        refuse_size(len(self.rows) - 1, self.width)
-        refuse_unpacked(self._n_characters)
+        self._limits.refuse_size(len(self.rows) - 1, self.width)
+        self._limits.refuse_unpacked(self._n_characters)
         self._row = {}
 
     def _column(self, reference: str) -> int:
         letters = reference.rstrip("0123456789")
         place = self._columns.get(letters)
         if place is None:
-            place = self._columns[letters] = _place(letters)
+            place = self._columns[letters] = _place(letters, self._limits.n_columns or SHEET_COLUMNS)
         return place
 
 
-def read_workbook(data: bytes) -> Columns:
-    """Read the first visible sheet of the workbook `data`; raises TableError when there is none within the limits."""
+def read_workbook(data: bytes, limits: Limits = UPLOADED) -> Columns:
+    """Read the first visible sheet of the workbook `data`; raises TableError when there is none within `limits`."""
     try:
-        with _opened(data) as archive:
+        with _opened(data, limits) as archive:
             names, path = _sheets(archive)
             strings = _Strings()
             for part in _parts(archive, "sharedStrings.xml"):
                 _stream(archive, part, strings)
-            sheet = _Sheet(strings.found)
+            sheet = _Sheet(strings.found, limits)
             _stream(archive, path, sheet)
     except TableError:
         raise
@@ -194,12 +197,14 @@ def read_workbook(data: bytes) -> Columns:
     return replace(columns, notes=(note, *columns.notes))
 
 
-def _opened(data: bytes) -> zipfile.ZipFile:
+def _opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
     """Open the archive when it lists few files that unpack to little; what each may unpack to is what it lists."""
     if data.count(ENTRY_MAGIC) > MAX_PARTS:
         raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
     archive = zipfile.ZipFile(io.BytesIO(data))
-    refuse_unpacked(sum(part.file_size for part in archive.infolist() if part.filename.endswith((".xml", ".rels"))))
+    limits.refuse_unpacked(
+        sum(part.file_size for part in archive.infolist() if part.filename.endswith((".xml", ".rels")))
+    )
     if any(part.flag_bits & ENCRYPTED or part.compress_type not in PLAIN_METHODS for part in archive.infolist()):
         raise TableError(f"The archive was encrypted or packed in an unusual way. {WAY_OUT}")
     return archive
@@ -263,13 +268,13 @@ class _Tags(dict[str, str]):
         return name.rpartition(" ")[2]
 
 
-def _place(letters: str) -> int:
-    """Return the place of a column by its letters, A at 0; raises TableError beyond MAX_COLUMNS."""
+def _place(letters: str, most: int) -> int:
+    """Return the place of a column by its letters, A at 0; raises TableError beyond `most` columns."""
     place = 0
     for letter in letters:
         place = 26 * place + int(letter, 36) - 9
-        if place > MAX_COLUMNS:
-            raise TableError(f"The sheet had cells beyond column {MAX_COLUMNS}, but no more are read. Move them.")
+        if place > most:
+            raise TableError(f"The sheet had cells beyond column {most}, but no more are read. Move them.")
     if place < 1:
         raise ValueError("no column")
     return place - 1

@@ -2,11 +2,14 @@
 
 import math
 
-from dpviz.accounting import under_replace
-from dpviz.core import Adjacency, CentersRelease, Claim, Labels, Step, attacker_odds
+import numpy as np
+
+from dpviz.accounting import PureEvent, Purpose, under_replace
+from dpviz.core import Adjacency, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
 from dpviz.metrics import matched_distance
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, number
 
@@ -20,6 +23,7 @@ HELP = (
     "has learned nothing."
 )
 
+RANDOM = 1.0 / math.sqrt(12.0)  # standard deviation of a place that is even over the box, in its widths
 COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
 
 
@@ -80,6 +84,38 @@ def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> 
 def notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:
     """Return what has to be said beside this run's guarantee: exact, so the curator's."""
     return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
+
+
+def public_notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:
+    """Return what has to be said beside this run's guarantee; public."""
+    return drowned(last_noise(told.result, Purpose.SUMS), told.result.release, told.words.box.d)
+
+
+def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:
+    """Return the standard deviations of the noise last drawn for `purpose`: (k,) or (1,), (0,) where none was."""
+    for event in reversed(result.events):
+        found = [leaf for leaf in leaves(event) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose]
+        if found:
+            return math.sqrt(2.0) * np.array([scale_of(leaf) for leaf in found])
+    return np.zeros(0)
+
+
+def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ...]:
+    """Say that averages in `d` features have more noise than places picked at random differ by; else nothing.
+
+    `noise` (k,) or (1,) is the standard deviation of each released sum, in widths of the box; over the mean of the
+    released counts, it is that of a typical average. Public.
+    """
+    counts = release.noisy_counts
+    if counts is None or not len(counts) or not len(noise):
+        return ()
+    typical = float(np.median(noise)) / max(float(np.mean(counts)), 1.0)
+    if typical < RANDOM:
+        return ()
+    return (
+        f"In {counted(d, 'feature')}, noise moves an average by about {number(typical)} widths of the box per feature; "
+        f"places picked at random differ by {number(RANDOM)}. Take fewer features or clusters, or a larger ε.",
+    )
 
 
 def lloyd_fact(told: CentersContext[CentersRelease, Step]) -> Fact:

@@ -104,11 +104,12 @@ def noise_scales(result: Result[CentersRelease, Step], purpose: Purpose) -> tupl
     It is Laplace noise's own, and sigma / sqrt(2) of Gaussian noise, which has the variance of Laplace noise of that.
     """
     found = (
-        (_scale(leaf) for leaf in leaves(e) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose)
+        (scale_of(leaf) for leaf in leaves(e) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose)
         for e in result.events
     )
     return tuple(scale for scales in found if (scale := next(scales, None)) is not None)
 
 
-def _scale(leaf: LaplaceEvent | GaussianEvent) -> float:
+def scale_of(leaf: LaplaceEvent | GaussianEvent) -> float:
+    """Return the scale of Laplace noise, or of Laplace noise with the variance of this Gaussian noise."""
     return leaf.scale if isinstance(leaf, LaplaceEvent) else leaf.sigma / math.sqrt(2.0)

@@ -75,6 +75,7 @@ class Story(Generic[P, R, S, F, C]):
     plane: Callable[[C, View], Projection] | None = None  # of the records, where it is not the view's own
     from_page: tuple[str, ...] = ()  # fields of C that only the page knows: an exported script sets them again
     notices: Callable[[C], tuple[str, ...]] | None = None  # beside the guarantee, about this very run: the curator's
+    public_notices: Callable[[C], tuple[str, ...]] | None = None  # the same, from what is released
     stops: Callable[[C], Stops] | None = None  # of the scrubber; two runs with stops can be stepped side by side
 
 

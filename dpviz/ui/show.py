@@ -264,9 +264,10 @@ def _address(
 
 def _notices(frame: PageFrame, method: AnySetup, run: Run[Any]) -> tuple[str, ...]:
     """Return what the card says of this very run: for the curator also what exact costs say."""
-    own = method.story.notices
+    own, released = method.story.notices, method.story.public_notices
     exact = () if frame.public or own is None else own(run.told)
-    return (*notices(run.told.result.guarantee), *exact)
+    public = () if released is None else released(run.told)
+    return (*notices(run.told.result.guarantee), *public, *exact)
 
 
 def _picture(frame: PageFrame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:

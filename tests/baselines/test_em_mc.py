@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dpviz.accounting import pure_epsilon, zcdp_epsilon, zcdp_rho, zcdp_rho_for
-from dpviz.baselines._cover import covers, public_axes
+from dpviz.baselines._cover import covers
 from dpviz.baselines._size import SIZE_SHARE
 from dpviz.baselines.em_mc import (
     AVERAGE_SHARE,
@@ -25,7 +25,7 @@ from dpviz.baselines.em_mc import (
     fit,
     shares_of,
 )
-from dpviz.core import Adjacency, Box, Budget
+from dpviz.core import Adjacency, Box, Budget, public_axes
 from dpviz.solvers import assign
 
 DELTA = 1e-6

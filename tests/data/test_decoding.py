@@ -13,7 +13,7 @@ TEXT = "größe,y\n1,2\n3,4\n"
 
 
 def decode(source):
-    given = decoding.read_bytes(source)
+    given = decoding.read_bytes(source, MAX_BYTES)
     text, notes = decoding.decode(given.data)
     return SimpleNamespace(name=given.name, digest=given.digest, text=text, notes=notes)
 
@@ -67,8 +67,17 @@ def test_damaged_gzip(cut):
         decode(io.BytesIO(gzip.compress(TEXT.encode())[:cut]))
 
 
-def test_reading_stops_at_the_limit(monkeypatch):
-    monkeypatch.setattr(decoding, "MAX_BYTES", 1_000_000)
+def test_a_file_of_ones_own_may_be_large_but_no_bomb():
+    packed = gzip.compress(b"1,2\n" * 60_000, compresslevel=1) * 400  # 96 MB, as tables may unpack
+    limits = decoding.own(len(packed))
+    assert len(decoding.decode(packed, limits)[0]) == 96_000_000 > MAX_BYTES
+    bomb = gzip.compress(b"1" * 1_000_000) * 301
+    assert len(bomb) < 301_000_000 / decoding.MAX_TIMES
+    with pytest.raises(TableError, match="more than 300 MB"):
+        decoding.decode(bomb, decoding.own(len(bomb)))
+
+
+def test_reading_stops_at_the_limit():
     asked = []
 
     class Endless:
@@ -77,7 +86,7 @@ def test_reading_stops_at_the_limit(monkeypatch):
             return b"1" * size
 
     with pytest.raises(TableError, match="more than 1 MB, but that is the most"):
-        decode(Endless())
+        decoding.read_bytes(Endless(), 1_000_000)
     assert asked == [1_000_001]
 
 

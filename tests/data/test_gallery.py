@@ -159,3 +159,11 @@ def test_knobs_at_their_ends_load(name):
 def test_other_lookups_refuse_unknown_names(function):
     with pytest.raises(ValueError, match="one of blobs"):
         function("nope")
+
+
+def test_a_set_of_many_features_can_be_projected():
+    whole = load("digits", n=50, seed=3)
+    fewer = load("digits", n=50, seed=3, n_projected=4, projection_seed=7)
+    np.testing.assert_array_equal(fewer.points, whole.projected(4, seed=7).points)
+    assert (fewer.d, load("digits", n=50, seed=3, projection_seed=7).d) == (4, whole.d)
+    assert [knob.name for knob in data_knobs("breast_cancer")] == ["n_projected", "projection_seed"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box
-from dpviz.data import MAX_BYTES, TableError, read_table
+from dpviz.data import MAX_BYTES, TableError, read_confined, read_table
 from tests.data.made import number_row, parquet, text_row, workbook
 
 SECRET = "Zebedee-8313"
@@ -124,7 +124,7 @@ def test_the_watch_sees_a_file_that_is_written(tmp_path):
 def test_reading_stops_at_the_limit_in_every_format():
     for magic in (b"", b"PAR1", b"PK\x03\x04", b"\x1f\x8b"):
         with pytest.raises(TableError, match="more than 50 MB, but that is the most"):
-            read_table(io.BytesIO(magic + b"1" * (MAX_BYTES + 1)))
+            read_confined(io.BytesIO(magic + b"1" * (MAX_BYTES + 1)))
 
 
 @pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -2,6 +2,7 @@ import datetime
 import decimal
 import io
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,17 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpviz.data import TableError, decoding, parquet, read_table
-from dpviz.data.parquet import read_parquet
+from dpviz.data import TableError, read_table
+from dpviz.data.decoding import UPLOADED, Limits
+from dpviz.data.parquet import _page_sizes, read_parquet
+from dpviz.data.table import columns_of
 from tests.data.made import attempt
 from tests.data.made import parquet as written
 
+SMALL = replace(UPLOADED, n_unpacked=1_000_000)
 VALUES = np.random.default_rng(0).random(1_000)
 
 
-def refused(data, message):
+def refused(data, message, limits=UPLOADED):
     with pytest.raises(TableError, match=message) as caught:
-        read_table(io.BytesIO(data))
+        columns_of(data, limits)
     assert len(str(caught.value)) < 400
 
 
@@ -65,7 +69,7 @@ def test_heads_of_pages_are_read_as_pyarrow_writes_them(compression, version):
     data = written(frame, compression=compression, data_page_version=version, data_page_size=500, row_group_size=300)
     about = pq.ParquetFile(io.BytesIO(data)).metadata
     chunks = [about.row_group(i).column(j) for i in range(about.num_row_groups) for j in range(3)]
-    heads = parquet._page_sizes(data, chunks)
+    heads = _page_sizes(data, chunks)
     # What the summary counts besides is the heads themselves: at most some hundred bytes for each of few pages.
     total = sum(chunk.total_uncompressed_size for chunk in chunks)
     assert 0.3 * total < heads <= total
@@ -107,28 +111,24 @@ def test_hostile_names_are_made_printable_and_unique():
     assert columns.names == ("=1+1", "a b", "a b (2)", "column 4", "größe")
 
 
-def test_a_bomb_is_refused_before_it_goes_off(monkeypatch):
-    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+def test_a_bomb_is_refused_before_it_goes_off():
     bomb = written({"a": ["x" * 10_000_000]}, compression="zstd", use_dictionary=False)
     assert len(bomb) < 100_000
-    refused(bomb, "unpacks to 10 MB or more")
+    refused(bomb, "unpacks to 10 MB or more", SMALL)
 
 
 def test_heads_are_believed_where_the_summary_lies(monkeypatch):
-    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
     bomb = written({"a": ["x" * 10_000_000]}, compression="zstd", use_dictionary=False)
-
-    refusals = iter([lambda _: None, decoding.refuse_unpacked])  # of the summary, of the heads
-    monkeypatch.setattr(parquet, "refuse_unpacked", lambda n_bytes: next(refusals)(n_bytes))
+    refusals = iter([lambda *_: None, Limits.refuse_unpacked])  # of the summary, of the heads
+    monkeypatch.setattr(Limits, "refuse_unpacked", lambda limits, n_bytes: next(refusals)(limits, n_bytes))
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it went off"))
-    refused(bomb, "unpacks to 10 MB or more")
+    refused(bomb, "unpacks to 10 MB or more", SMALL)
 
 
-def test_one_long_text_in_every_row_is_counted_each_time(monkeypatch):
-    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+def test_one_long_text_in_every_row_is_counted_each_time():
     data = written({"a": ["x" * 1_000] * 5_000})
     assert len(data) < 10_000
-    refused(data, "unpacks to 5 MB or more")
+    refused(data, "unpacks to 5 MB or more", SMALL)
 
 
 @given(st.binary(min_size=1, max_size=40), st.floats(0, 1), st.integers(0, 20))

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from dpviz.data import TableError, parsing
-from dpviz.data.parsing import MAX_COLUMNS, MAX_ROWS, parse
+from dpviz.data.decoding import MAX_COLUMNS, MAX_ROWS
+from dpviz.data.parsing import parse
 
 
 def numbers(text):

@@ -1,6 +1,7 @@
 import io
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,15 +10,17 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from dpviz.data import TableError, decoding, read_table
+from dpviz.data.decoding import UPLOADED
+from dpviz.data.table import columns_of
 from dpviz.data.workbook import read_workbook
 from tests.data.made import MAIN, archive, attempt, number_row, text_row, workbook
 
 HEAD = text_row("a", "b")
 
 
-def refused(data, message):
+def refused(data, message, limits=UPLOADED):
     with pytest.raises(TableError, match=message) as caught:
-        read_table(io.BytesIO(data))
+        columns_of(data, limits)
     assert len(str(caught.value)) < 400
 
 
@@ -128,10 +131,11 @@ def test_a_list_that_lies_about_sizes_unpacks_no_further_than_it_says():
     refused(lying, "damaged")
 
 
-def test_one_long_text_in_every_cell_is_counted_each_time(monkeypatch):
-    monkeypatch.setattr(decoding, "MAX_UNPACKED", 1_000_000)
+def test_one_long_text_in_every_cell_is_counted_each_time():
     rows = HEAD + '<row><c t="s"><v>0</v></c></row>' * 2_000
-    refused(workbook(rows, strings=f"<si><t>{'x' * 1_000}</t></si>"), "unpacks to")
+    refused(
+        workbook(rows, strings=f"<si><t>{'x' * 1_000}</t></si>"), "unpacks to", replace(UPLOADED, n_unpacked=1_000_000)
+    )
 
 
 @given(st.binary(max_size=60), st.integers(0, 2_000), st.integers(0, 30))

@@ -24,11 +24,17 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     page.set("selectbox", "Missing values", "drop")
     page.set("toggle", "Scale bounds to 0 and 1", True)
     page.set("selectbox", "age: source", "data")
+    page.set("number_input", "Project to features", 1)
+    page.set("number_input", "Projection seed", 8)
     page = typed(page, {"note from": (-0.5, 2.0)})
     shown = page.app.session_state["dpviz:shown"]
     written = make(shown, name, ExportRequest("json")).content
     described = shown.source.form
     assert described.bounds == ((-0.5, 2.0), None)
+    assert (described.projected, described.projection_seed, shown.source.dataset.d) == (1, 8, 1)
+    said = " ".join(caption.value for caption in page.app.caption)
+    assert "Projection: distances between records shrink to about 0.71 of their length. Of 30 pairs" in said
+    assert "2 features became 1, projected at random with the public seed 8" in said
 
     other = upload(CSV)  # another session
     other.set("multiselect", "Features", ["income"])

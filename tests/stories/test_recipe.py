@@ -170,7 +170,9 @@ def test_a_promise_names_both_accounts():
 @pytest.mark.parametrize("missing", ["drop", "middle"])
 @pytest.mark.parametrize("scaling", ["none", "unit"])
 @pytest.mark.parametrize("bounds", [(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
-@pytest.mark.parametrize("more", [{}, {"label": "town", "max_rows": 40, "units": ("years", "EUR")}])
+@pytest.mark.parametrize(
+    "more", [{}, {"label": "town", "max_rows": 40, "units": ("years", "EUR"), "projected": 1, "projection_seed": 4}]
+)
 def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, missing, scaling, bounds, more):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.integers(18, 90, 61).astype(float), "income": rng.uniform(1e3, 8e4, 61)})

@@ -12,9 +12,10 @@ from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
 from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, from_link, to_file, to_link
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
+FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, projection_seed=7)
 
 
-@pytest.mark.parametrize("form", [FORM, Choices(("x",)), Choices(("x",), how="data", bounds=(None,))])
+@pytest.mark.parametrize("form", [FORM, FEWER, Choices(("x",)), Choices(("x",), how="data", bounds=(None,))])
 def test_what_was_answered_comes_back(form):
     assert from_file(json.loads(json.dumps(to_file(form, public=False)))) == form
 
@@ -35,7 +36,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
     max_leaves=12,
 )
-NAMES = ("label", "missing", "scaling", "max_rows", "how", "bounds", "units")
+NAMES = ("label", "missing", "scaling", "max_rows", "how", "bounds", "units", "projected", "projection_seed")
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -44,6 +45,8 @@ def test_nonsense_is_left_out(values):
     assert found is not None
     assert found.missing in ("error", "drop", "middle")
     assert found.max_rows is None or found.max_rows >= 1
+    assert found.projected in (None, 1)
+    assert 0 <= found.projection_seed <= 10**6
     assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
     assert len(found.bounds) <= 2
 
@@ -71,6 +74,7 @@ ODD = Choices(
     "form",
     [
         ODD,
+        replace(ODD, projected=3, projection_seed=12),
         Choices(("x", "y"), how="data", bounds=(None, None)),
         Choices(("x", "y"), how="same", bounds=((0.0, 1.0), (0.0, 1.0))),
     ],
@@ -82,8 +86,10 @@ def test_a_link_brings_every_answer_back_and_the_public_one_no_label(form):
     assert "a:b" not in str(to_link(form, public=True))
 
 
-TEXT = st.text(max_size=30) | st.sampled_from(["0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"])
-NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "rows", "label"])
+TEXT = st.text(max_size=30) | st.sampled_from(
+    ["1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
+)
+NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "rows", "label", "project"])
 
 
 @given(st.dictionaries(NAMED.map("data_{}".format), TEXT))
@@ -93,6 +99,7 @@ def test_nonsense_in_a_link_fills_in_nothing_wrong(query):
         assert found.missing in ("error", "drop", "middle")
         assert len(found.bounds) in (0, len(found.features))
         assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
+        assert found.projected is None or 1 <= found.projected < len(found.features)
         assert found.place is None or set(found.place) <= set(found.features)
 
 

@@ -40,6 +40,7 @@ FAMILY = Story(
     side_charts=family.side_charts,
     recolored=family.recolored,
     notices=center_facts.notices,
+    public_notices=center_facts.public_notices,
 )
 
 
@@ -65,6 +66,7 @@ STORY = Story(
     side_charts=story.side_charts,
     recolored=story.recolored,
     notices=center_facts.notices,
+    public_notices=center_facts.public_notices,
     stops=story.stops,
 )
 

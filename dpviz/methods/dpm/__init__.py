@@ -54,6 +54,7 @@ STORY = Story(
     from_page=("chosen",),
     recolored=story.recolored,
     notices=story.notices,
+    public_notices=story.public_notices,
 )
 
 METHOD = Method(

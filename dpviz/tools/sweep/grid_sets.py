@@ -16,7 +16,7 @@ from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSo
 DEFAULT_K = 5  # as the methods' own knob
 MOST_TARGETS = 20_000  # ours
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
-FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing")
+FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing", "project", "projection_seed")
 Entry = Mapping[str, Any]
 Made = tuple[TrialSource, int, TrialTargets | None]  # records, number of clusters that is asked for, public targets
 
@@ -89,6 +89,8 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
     listed = features if isinstance(features, list | tuple) else [features]
     table = _table(place, folder / file, [name for name in (*listed, label) if isinstance(name, str)])
     made = tried(place, lambda: table.dataset(features, label, box, entry.get("missing", "error")))
+    if entry.get("project") is not None:
+        made = tried(place, lambda: made.projected(entry["project"], seed=entry.get("projection_seed", 0)))
     name = entry.get("name", Path(file).stem)
     if not isinstance(name, str) or name in (*DATASETS, *PAIRS):
         raise GridError(f"The name of {place} was {name!r:.40}, but that is a set of the gallery. Write another name.")
@@ -102,10 +104,10 @@ def _targets(place: str, entry: Entry, source: TrialSource, folder: Path) -> Tri
         return None
     if isinstance(asked, int) and not isinstance(asked, bool) and 1 <= asked <= MOST_TARGETS:
         return TrialTargets(asked)
-    if not isinstance(asked, str) or not asked:
+    if not isinstance(asked, str) or not asked or "project" in entry:
         raise GridError(
             f"targets of {place} was {asked!r:.40}, but it must be a number from 1 to {MOST_TARGETS:,} (so many, even "
-            "over the box) or the name of a file with the same columns."
+            "over the box) or, where nothing is projected, the name of a file with the same columns."
         )
     return TrialTargets.of(tried(place, lambda: _points(folder / asked, source.dataset())))
 

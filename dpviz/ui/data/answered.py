@@ -46,7 +46,8 @@ def described() -> tuple[Described | None, str]:
     box = form.box(table)
     bounds = (*box.low.tolist(), *box.high.tolist())
     choices = (form.label, form.missing, form.scaling, form.max_rows, form.units, form.place)
-    key = (table.digest, form.features, bounds, *choices, dataset.bounds_from_data)
+    fewer = (form.projected, form.projection_seed)
+    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data)
     return Described(dataset, key, table.digest, table.name, form), ""
 
 
@@ -65,6 +66,8 @@ def _suggest(table: Table) -> None:
                 "scaled": form.scaling == "unit",
                 "rows": form.max_rows,
                 "place": form.place or NO_MAP,
+                "projected": form.projected,
+                "projection_seed": form.projection_seed,
                 **bounding.answers_of(form.features, form.how, form.bounds, form.units),
             }
         )
@@ -92,7 +95,14 @@ def _answered(table: Table) -> Choices | None:
     known = label in (*table.text_columns, *table.numeric_columns) and label not in features
     chosen = Choices(features, label if known else None, missing, scaling)
     chosen = replace(chosen, max_rows=None if rows is None else int(rows), place=place_of(features))
+    chosen = replace(chosen, projected=projected_to(features), projection_seed=int(kept.answer("projection_seed", 0)))
     return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features))
+
+
+def projected_to(features: tuple[str, ...]) -> int | None:
+    """Return how many features these are projected to, as answered; None where none, or where it is not fewer."""
+    found = kept.answer("projected")
+    return int(found) if found is not None and 1 <= found < len(features) else None
 
 
 def place_of(features: tuple[str, ...]) -> tuple[str, str] | None:

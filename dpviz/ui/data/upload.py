@@ -22,7 +22,7 @@ from dpviz.data import (
 )
 from dpviz.data.geography import likely_map
 from dpviz.ui import state
-from dpviz.ui.data import answered, bounding, kept
+from dpviz.ui.data import answered, bounding, kept, projecting
 from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
 from dpviz.ui.data.clipping import say_clipping
 from dpviz.ui.data.upload_form import MOST_FEATURES
@@ -184,6 +184,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             help="Every feature counts the same, whatever its unit. A map then has no meters.",
             **kept.field("scaled", False),
         )
+        projecting.ask(tuple(features))
     return tuple(features)
 
 
@@ -257,4 +258,5 @@ def _after(table: Table, found: Described, *, public: bool) -> None:
     box: Box = form.box(table)
     done = table.clipping(form.features, box, form.label, form.missing, max_rows=form.max_rows, place=form.place)
     say_clipping(done, found.dataset.n, form.features, form.units, box.widths)
+    projecting.say_kept(table, form, found.dataset)
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")

@@ -14,12 +14,13 @@ import streamlit as st
 
 from dpviz.data import Missing, Table
 from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
+from dpviz.data.projecting import MAX_SEED
 
 MOST_FEATURES = 50
 MOST_NAME, MOST_UNIT, MOST_ROWS = 1_000, 12, 10**9
 MOST_DIGITS = 11
 PREFIX = "data_"  # of the form's names in a link
-LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "rows", "label")
+LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "rows", "label", "project")
 _FORM = "dpviz:upload-form"
 
 
@@ -39,18 +40,20 @@ def from_file(written: Any) -> Choices | None:
         return None
     label, rows, how = written.get("label"), written.get("max_rows"), written.get("how")
     pairs, units = written.get("bounds"), written.get("units")
-    whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS
+    fewer = _whole(written.get("projected"), 1, len(names) - 1)
     missing: Missing = "drop" if written.get("missing") == "drop" else "error"
     return Choices(
         tuple(names),
         label if isinstance(label, str) and len(label) <= MOST_NAME else None,
         "middle" if written.get("missing") == "middle" else missing,
         "unit" if written.get("scaling") == "unit" else "none",
-        rows if whole else None,
+        _whole(rows, 1, MOST_ROWS),
         how if how in (EACH, SAME, DATA) else EACH,
         tuple(_pair(pair) for pair in pairs[: len(names)]) if isinstance(pairs, list) else (),
         tuple(str(unit)[:MOST_UNIT] for unit in units[: len(names)]) if isinstance(units, list) else (),
         _place(written.get("place"), names),
+        fewer,
+        0 if fewer is None else _whole(written.get("projection_seed"), 0, MAX_SEED) or 0,
     )
 
 
@@ -62,6 +65,7 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
     pairs |= {"missing": form.missing} if form.missing != "error" else {}
     pairs |= {"scale": form.scaling} if form.scaling != "none" else {}
     pairs |= {"rows": str(form.max_rows)} if form.max_rows is not None else {}
+    pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
     return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
 
@@ -73,18 +77,20 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
         return None
     names = _cells(given["columns"])
     how, bounds = _bounds_from_link(given.get("bounds", ""), len(names))
-    rows = given.get("rows", "")
+    fewer, _, seed = given.get("project", "").partition(":")
     return from_file(
         {
             "features": names,
             "label": given.get("label"),
             "missing": given.get("missing"),
             "scaling": given.get("scale"),
-            "max_rows": int(rows) if rows.isascii() and rows.isdigit() and len(rows) < MOST_DIGITS else None,
+            "max_rows": _digits(given.get("rows", "")),
             "how": how,
             "bounds": bounds,
             "units": _cells(given["units"]) if "units" in given else None,
             "place": _cells(given["map"]) if "map" in given else None,
+            "projected": _digits(fewer),
+            "projection_seed": _digits(seed),
         }
     )
 
@@ -122,6 +128,15 @@ def _cells(text: str) -> list[str]:
         return next(csv.reader([text[: MOST_FEATURES * MOST_NAME]]), [])
     except csv.Error:
         return []
+
+
+def _digits(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else None
+
+
+def _whole(value: Any, low: int, high: int) -> int | None:
+    """Return `value` where it is a whole number from low to high."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
 
 
 def _place(place: Any, names: list[str]) -> tuple[str, str] | None:

@@ -4,15 +4,18 @@ import math
 import re
 from dataclasses import replace
 from statistics import median
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.data.choices import Choices
 from dpviz.plots import svg
 from dpviz.stories.label import Contents, label_of
 from dpviz.tools.compare import document, story
 from dpviz.tools.compare.document import Picture
+from dpviz.tools.compare.page import report
 from dpviz.tools.compare.story import paper, ranking
 from dpviz.tools.compare.story.answer import Least, Recommendation
 from dpviz.tools.compare.story.paper_promises import Promise
@@ -192,3 +195,18 @@ def test_the_public_version_has_no_figure_of_the_runs():
             assert words_of(line) in text
         assert "Claimed c" in text
         assert "no limit" in text
+
+
+def test_features_that_were_made_of_others_are_said_beside_the_columns_they_were_made_of():
+    form = Choices(("age", "note"), bounds=((0.0, 120.0), (-0.5, 2.0)), units=("years", ""), projected=1)
+
+    def said(form, public=True):
+        dataset = SimpleNamespace(bounds_from_data=not public)
+        return report._remade(SimpleNamespace(source=SimpleNamespace(form=form, dataset=dataset)))
+
+    words = "A random projection with the public seed 0 made 1 feature of these 2, each scaled by its bounds."
+    assert said(form) == ((("age", "0 to 120 years"), ("note", "-0.5 to 2")), words)
+    assert said(form, public=False) == ((("age", ""), ("note", "")), words)
+    assert said(replace(form, projected=None)) == ((), "")
+    map_words = said(replace(form, place=("age", "note"), bounds=((10.0, 20.0), (30.0, 40.0))))[1]
+    assert re.fullmatch(rf"Used is the square of meters around latitude 15, .*each\. {re.escape(words)}", map_words)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpviz.core import Box
-from dpviz.data import Dataset, TableError, decoding, read_table
+from dpviz.data import Dataset, TableError, read_confined
 from dpviz.data.target_pairs import load_pair
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import algorithm as source_target
@@ -130,6 +130,8 @@ def test_targets_are_even_given_or_those_of_a_pair(folder):
         ({**OWN, "name": "blobs"}, "a set of the gallery"),
         ({**OWN, "n": 91}, "90 records"),
         ({**OWN, "targets": 0}, "a number from 1 to"),
+        ({**OWN, "project": 2}, "it must be a whole number from 1 to 1"),
+        ({**OWN, "project": 1, "targets": "far.csv"}, "where nothing is projected"),
         ({**OWN, "targets": "far.csv"}, "1 targets of far.csv lay outside"),
         ({**OWN, "targets": "none.csv"}, "could not be read"),
         ({"name": "first_aid", "targets": 3}, "takes name, n, k"),
@@ -147,13 +149,12 @@ def test_handed_records_take_targets_too():
     assert (row["status"], row["k_found"], row["data.targets"]) == ("ok", 5, 15)
 
 
-def test_a_folder_of_parquet_files_may_be_wider_and_larger_than_an_upload(folder, monkeypatch):
+def test_files_may_be_wider_and_larger_than_an_upload(folder):
     wide = pd.DataFrame(np.random.default_rng(1).random((90, 256)), columns=[f"x{i}" for i in range(256)])
     wide["class"] = np.where(wide["x0"] > 0.5, "high", "low")
     (folder / "parts").mkdir()
     for number in range(3):
         wide[30 * number : 30 * number + 30].to_parquet(folder / "parts" / f"part.{number}.parquet")
-    monkeypatch.setattr(decoding, "MAX_BYTES", 1000)  # of an upload
     names = [f"x{i}" for i in range(256)]
     entry = {"features": names, "label": "class", "low": [0] * 256, "high": [1] * 256}
     (trial,) = of_data({"file": "parts", **entry}, folder).trials
@@ -162,6 +163,12 @@ def test_a_folder_of_parquet_files_may_be_wider_and_larger_than_an_upload(folder
     np.testing.assert_array_equal(made.labels, wide["class"] == "low")
     (row,) = run_trials([trial])
     assert (row["status"], row["n"], row["d"]) == ("ok", 90, 256)
+    (fewer,) = of_data({"file": "parts", **entry, "project": 4, "projection_seed": 2}, folder).trials
+    projected = made.projected(4, seed=2)
+    np.testing.assert_array_equal(fewer.source.dataset().points, projected.points)
+    (row,) = run_trials([fewer])
+    assert (row["status"], row["n"], row["d"]) == ("ok", 90, 4)
+    assert fewer.source.dataset().box == projected.box
     wide.to_parquet(folder / "wide.parquet")
     (again,) = of_data({"file": "wide.parquet", "name": "parts", **entry}, folder).trials
     assert again.key == trial.key, "however records are cut into files, they are the same records"
@@ -173,5 +180,8 @@ def test_a_folder_of_parquet_files_may_be_wider_and_larger_than_an_upload(folder
     (folder / "none").mkdir()
     with pytest.raises(GridError, match=r"no file whose name ends in \.parquet"):
         of_data({**entry, "file": "none"}, folder)
-    with pytest.raises(TableError, match="more than 0 MB"):
-        read_table(folder / "wide.parquet")
+    with pytest.raises(TableError, match="257 columns, but at most 200"):
+        read_confined(folder / "wide.parquet")
+    pd.read_parquet(folder / "wide.parquet")[[*names, "class"]].to_csv(folder / "wide.csv", index=False)
+    (text,) = of_data({"file": "wide.csv", "name": "parts", **entry}, folder).trials
+    np.testing.assert_array_equal(text.source.dataset().points, made.points)

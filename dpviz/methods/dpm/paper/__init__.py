@@ -5,6 +5,7 @@ from pathlib import Path
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.dpm.algorithm import PAPER
 from dpviz.methods.dpm.paper.quality_tables import claims_table, epsilon_table, quality_table
+from dpviz.methods.dpm.paper.run_times import times_table
 from dpviz.methods.dpm.paper.runs import EPSILON, Quality, set_runs
 from dpviz.methods.dpm.paper.sets import PAPER_SETS, DpmSet
 
@@ -34,4 +35,5 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable
         quality_table(SETS, found),
         claims_table(SETS, found),
         epsilon_table(SETS, found, EPSILONS, n_fewer),
+        times_table(SETS, folder, seed),
     )

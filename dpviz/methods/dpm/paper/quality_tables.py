@@ -122,8 +122,7 @@ def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
     notes = (
         "Accuracy and inertia grow better with the number of centers, as the paper itself says, and DPM chooses its "
         "own; the ARI does not reward needless clusters.",
-        "The paper also says that EM-MC is the slowest, with minutes or hours a run. Times depend on the machine: "
-        "`python -m benchmarks` measures them.",
+        "What the paper says of running times stands beside ours in the last table.",
     )
     return ResultTable(
         "claims", "The paper's claims", "Claims in words, as the figures are lost.", columns, rows, notes

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.accounting import Purpose
 from dpviz.core import Points, Result, attacker_odds
 from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
@@ -33,6 +34,7 @@ __all__ = [
     "not_established",
     "notices",
     "outcome",
+    "public_notices",
     "recolored",
     "reference",
     "reference_key",
@@ -217,6 +219,15 @@ def utility(told: TreeContext) -> tuple[Fact, ...]:
 def notices(told: TreeContext) -> tuple[str, ...]:
     """Return what has to be said beside this run's guarantee: exact, so the curator's."""
     return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
+
+
+def public_notices(told: TreeContext) -> tuple[str, ...]:
+    """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""
+    if told.published:
+        return ()
+    return center_facts.drowned(
+        center_facts.last_noise(told.result, Purpose.AVERAGES), told.result.release, told.words.box.d
+    )
 
 
 def risk(told: TreeContext) -> tuple[Fact, ...]:

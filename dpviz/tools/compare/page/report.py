@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dpviz.core import Box, Guarantee
+from dpviz.data.choices import Choices
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
 from dpviz.plots import svg
@@ -149,23 +150,36 @@ def known_of(
         query,
         datetime.now(UTC).date().isoformat(),
         groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
-        *_on_map(frame),
+        *_remade(frame),
     )
 
 
-def _on_map(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
-    """Return the typed bounds where two of them are degrees, and what the map makes of these; else nothing."""
-    form, dataset = frame.source.form, frame.source.dataset
-    if form is None or form.place is None or dataset.bounds_from_data:
+def _remade(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
+    """Return the columns with their typed bounds where other features were made of them, and of which kind."""
+    form, public = frame.source.form, not frame.source.dataset.bounds_from_data
+    if form is None or (form.projected is None and (form.place is None or not public)):
         return (), ""
-    units = dict.fromkeys(form.place, DEGREES)
-    typed = tuple((name, _ends(*form.bounds_of(name), units.get(name, form.unit(name)))) for name in form.features)
-    low, high = zip(*(form.bounds_of(name) for name in form.place), strict=True)
+    units = dict.fromkeys(form.place or (), DEGREES)
+    typed = tuple(
+        (name, _ends(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "")
+        for name in form.features
+    )
+    on_map, fewer = form.place is not None and public, ""
+    if form.projected is not None:
+        made = "1 feature" if form.projected == 1 else f"{form.projected} features"
+        fewer = f"A random projection with the public seed {form.projection_seed} made {made} of these "
+        fewer += f"{len(form.features)}, each scaled by its bounds."
+    return typed, " ".join(filter(None, (_square(form) if on_map else "", fewer)))
+
+
+def _square(form: Choices) -> str:
+    """Say what the map makes of the typed bounds of latitude and longitude."""
+    low, high = zip(*(form.bounds_of(name) for name in form.place or ()), strict=True)
     form_place, side = map_of(Box(low, high))
     square = _ends(float(side.low[0]), float(side.high[0]), METER)
-    scaled = ", scaled to 0 to 1" if form.scaling == "unit" else ""
+    scaled = ", scaled to 0 to 1" if form.scaling == "unit" and form.projected is None else ""
     middle = f"latitude {form_place.latitude:.5g}, longitude {form_place.longitude:.6g}"
-    return typed, f"Used is the square of meters around {middle}: east and north {square} each{scaled}."
+    return f"Used is the square of meters around {middle}: east and north {square} each{scaled}."
 
 
 def _ends(low: float, high: float, unit: str) -> str:
@@ -176,7 +190,8 @@ def _bounds(frame: PageFrame) -> tuple[tuple[str, str], ...]:
     """Return each feature with its public bounds in its own unit, "" where they came from the records."""
     dataset, form = frame.source.dataset, frame.source.form
     ends = list(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
-    units, scaled = list(dataset.units), form is not None and form.scaling == "unit"
+    units = list(dataset.units)
+    scaled = form is not None and form.scaling == "unit" and form.projected is None
     if dataset.bounds_from_data:
         return tuple((name, "") for name in dataset.feature_names)
     if form is not None and scaled and form.place is None:

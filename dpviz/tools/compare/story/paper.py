@@ -75,8 +75,8 @@ class PublicFacts:
     link: str  # the query that brings the page back
     day: str
     origin: str = ""  # where k comes from, and whether anybody chose it
-    typed: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where a map makes other features of two of them
-    square: str = ""  # what that map is
+    typed: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where other features were made of them
+    remade: str = ""  # which features those are
 
     @property
     def question(self) -> str:
@@ -190,7 +190,7 @@ def _data(known: PublicFacts) -> tuple[tuple[str, str], ...]:
     bounds = f"{'; '.join(shown)}{more}. " if known.bounds_public else ""
     columns = f"{len(given)}, public bounds: {bounds}" if bounds else f"{len(given)}: {', '.join(names)}{more}. "
     return (
-        ("Columns", f"{columns}{known.bounds_note} {known.square}".strip()),
+        ("Columns", f"{columns}{known.bounds_note} {known.remade}".strip()),
         *((("Centers", known.origin),) if known.origin else ()),
     )
 
