@@ -13,8 +13,9 @@ from urllib.parse import parse_qsl, quote
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.assets import site_script, site_sheet
+from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
-from dpviz.publishing.plan import COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
+from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
 from dpviz.publishing.written import DRAWINGS, WrittenPage
 from dpviz.tools.learn.story import CHAPTER
 from dpviz.ui.export.states import PageState, script, shared
@@ -22,6 +23,7 @@ from dpviz.ui.lessons.panel import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
 _MEANINGS = '<div class="dpviz-meanings"'
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SCRIPT_COMMENT = re.compile(r"^(//.*|/\*\*.*\*/)$\n", re.MULTILINE)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -79,9 +81,22 @@ def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPag
         "modes": page.modes,
         "modeWords": [words[each] for each in page.modes],
         "switches": sample.switches,
+        "sets": _sets(page, sample, plan),
     }
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
     (place / "index.html").write_text(_html(page, plan, first), "utf-8")
+
+
+def _sets(page: PagePlan, sample: WrittenPage, plan: SitePlan) -> dict[str, str]:
+    """Return the sets that a method's page can show, each with the way from this folder to the page that shows it."""
+    query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
+    own = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}
+    others = [each for each in plan.pages if each.page == page.page and not each.tab and each.folder != page.folder]
+    return own | {
+        each.link["data"]: f"{_up(page.folder)}{each.folder}/"
+        for each in others
+        if "data" in each.link and not page.tab
+    }
 
 
 def _write_states(data: Path, states: Mapping[str, PageState], n_audiences: int) -> None:
@@ -117,8 +132,6 @@ def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
 
 
 def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
-    up = _up(page.folder)
-    main = [each for each in plan.pages if not each.above]
     top = page.above or page.folder
     more = [each for each in plan.pages if top in (each.above, each.folder)]
     more = more if top and len(more) > 1 else []
@@ -128,35 +141,56 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
             continue
         body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
-    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page, plan)}</nav>' if follows else ""
-    below += f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
+    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page.folder, plan)}</nav>' if follows else ""
+    below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""
+    if plan.article and not page.folder:
+        below += (
+            f'<nav class="next" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
+        )
     title = page.title if page.folder else "dpviz"
     body = f"<h1>{escape(title)}</h1>{body}" if page.tab and "<h1" not in body else body
+    return document(title, page.folder, body, plan, below=below, head='<script src="data/index.js" defer></script>')
+
+
+def document(title: str, folder: str, body: str, plan: SitePlan, *, below: str = "", head: str = "") -> str:
+    """Return a page of the site around its `body`; `head` loads what is its own."""
+    up = _up(folder)
+    main = [each for each in plan.pages if not each.above]
+    article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder == ARTICLE)}>Article</a>' if plan.article else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
-        f'<script src="{up}dpviz.js" defer></script><script src="data/index.js" defer></script></head>'
+        f'<script src="{up}dpviz.js" defer></script>{head}</head>'
         f'<body><a class="skip" href="#stage">Skip to main content</a>'
-        f'<nav aria-label="Pages">{_links(main, page, plan)}</nav>'
+        f'<nav aria-label="Pages">{_links(main, folder, plan)}{article}</nav>'
         f'<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
     )
 
 
-def _links(shown: Iterable[PagePlan], page: PagePlan, plan: SitePlan) -> str:
+def _links(shown: Iterable[PagePlan], here: str, plan: SitePlan) -> str:
     return "".join(
-        f'<a href="{address(page.folder, each.folder or HOME, "", plan.folders)}"'
-        f"{' aria-current=page' if each is page else ''}>{escape(each.title)}</a>"
+        f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(each.folder == here)}>'
+        f"{escape(each.title)}</a>"
         for each in shown
     )
 
 
+def _current(here: bool) -> str:
+    return " aria-current=page" if here else ""
+
+
 def write_common(folder: Path) -> None:
     """Write what all pages share: script, style and icon."""
-    (folder / "dpviz.js").write_text(_slim(site_script()), "utf-8")
+    (folder / "dpviz.js").write_text(_plain(_slim(site_script())), "utf-8")
     (folder / "site.css").write_text(site_sheet(), "utf-8")
     shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
+
+
+def _plain(source: str) -> str:
+    """Return a script in ASCII: a page of somebody else may have any encoding, and scripts are read in the page's."""
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], source)
 
 
 def _slim(source: str) -> str:

@@ -2,11 +2,13 @@
 
 import base64
 import gzip
+import math
 import re
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,12 @@ import pytest
 
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
-from dpviz.publishing import SiteFolderError, kept_beside, publish, source_digest
+from dpviz.publishing import SiteFolderError, article, kept_beside, publish, source_digest
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.publishing.written import rendered
 from dpviz.tools.learn.story import CHAPTERS, END
+from dpviz.tools.learn.story.groups import records
+from tests.publishing.conftest import shown
 
 DATA = re.compile(r"dpvizData\(\"[^\"]*\", '([^']*)'\)")
 FIRST_PICTURE = 300_000  # bytes, before any compression by a server
@@ -84,6 +88,8 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("[dpm]\nstops = 1", "stops 1"),
         ("[dpm]\nlink = 'data=moons'", "link 'data=moons'"),
         ("[dpm]\ndata = 'mine'", "data 'mine'"),
+        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons'"),
+        ("[dpm]\ndata = []", "data []"),
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
         ("[dpm]\nsecret = true", "'secret'"),
@@ -107,6 +113,31 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
     assert all(page.audiences == ("curator", "public") for page in plan.pages if page.page in CATALOGUE)
     chapters = [page.link["chapter"] for page in plan.pages if page.page == "learn"]
     assert chapters == [*CHAPTERS, END], "the course is there, in its order"
+
+
+def test_every_number_of_the_article_is_computed() -> None:
+    prose = re.sub(r"<[^>]+>|^# .*$", "", article._prose())
+    assert set(re.findall(r"\d[\d,.]*\d|\d", prose)) == {"50", "100", "1", "1,000"}, "a coin, ε, and its radius"
+    found = article.numbers(lambda *asked: " at ".join(asked))
+    center, total, known, age = (float(found[name]) for name in ("center_age", "total", "known", "age"))
+    size, missing = int(found["size"]), int(found["missing"])
+    assert total == pytest.approx(size * center, abs=1e-9), "the printed product"
+    assert total - known == pytest.approx(age, abs=0.05 + 1e-9), "the printed difference, rounded"
+    own = 15.0 + 70.0 * records()[missing - 1, 0]
+    assert age == pytest.approx(own, abs=0.05 + 1e-9), "what is left over is the missing age"
+    assert int(found["others"]) == size - 1
+    odds = [math.ceil(100.0 * math.exp(each) / (1.0 + math.exp(each))) for each in (article.LOW, 1.0)]
+    assert [found["odds_low"], found["odds_1"]] == [str(each) for each in odds]
+    assert found["said_low"] == "convergent_kmeans at 0.1"
+
+
+def test_the_article_is_there_where_its_pictures_are() -> None:
+    plan = default_plan()
+    assert article.titled(plan) == "Why k-means leaks and what noise does about it"
+    assert article.titled(SitePlan(tuple(shown()))) == article.titled(plan)
+    assert article.titled(SitePlan(tuple(shown()[1:]))) == ""
+    no_low = [replace(each, stops=("1",)) if each.folder == "convergent_kmeans" else each for each in shown()]
+    assert article.titled(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
 
 
 def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:
