@@ -12,14 +12,16 @@
 import { Site, handed, taker } from "./site.js";
 import { housed } from "./picture.js";
 import { readTheme } from "./live_base.js";
+import { lockIcon } from "./live_parts.js";
 import { make } from "./elements.js";
 
 const HERE = document.currentScript?.src || [...document.scripts].find(({ src }) => /\/dpviz\.js(\?|$)/.test(src))?.src;
 const NAMES = ["eps", "data", "mode", "seed", "step", "view"]; // of attributes that are about the state
-const PICTURE_KEY = "picture"; // of the picture that a page is about
+const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const HEIGHT = 400; // CSS pixels
 const FACTS = 3; // in their line
 const AHEAD_OF_WINDOW = "600px"; // how far from the window a picture is loaded
+const NO_PICTURE = "This page has no picture. Open the whole page to read it.";
 const REACHED = ["pointerenter", "focusin"]; // by a reader, who may move it next
 const CLEAR = /^rgba\(.*, 0\)$|^transparent$/;
 
@@ -45,7 +47,7 @@ function missed(query, { slider, control, stops, knob, mode, modes, audiences, s
 
 /** A page of the site with its picture alone. */
 class Embedded extends Site {
-  /** `fits` in the window, or `height`; `changed(query)` is told what the address of the state on screen asks for. */
+  /** `given` is what Site takes; and `height` of the picture, in CSS pixels, or that it `fits` in the window. */
   constructor(index, given) {
     super(index, given);
     this.given = given;
@@ -56,7 +58,7 @@ class Embedded extends Site {
     const line = make("p", "line");
     line.append(this.facts, this.whole);
     const control = make("div", index.slider ? "slider" : "range", "", { [index.slider ? "data-slider" : "data-range"]: "" });
-    this.main.append(this.said, line, ...(problems.textContent ? [problems] : []), control, make("div", "live", "", { "data-picture": PICTURE_KEY }));
+    this.main.append(this.said, line, ...(problems.textContent ? [problems] : []), control);
     this.offerSlider();
     if (!index.slider && index.control) this.offerRange(control);
     for (const type of REACHED) this.main.addEventListener(type, () => this.reach(), { once: true });
@@ -68,32 +70,34 @@ class Embedded extends Site {
 
   /** Find where the whole page says what is on screen: in its headline, or after its control. */
   build(frame) {
-    const page = make("template");
-    page.innerHTML = this.files.text(frame);
-    const places = [...page.content.querySelectorAll("[data-leaf], [data-slider], [data-range]")];
+    const places = [...parsed(this.files.text(frame)).querySelectorAll("[data-leaf], [data-slider], [data-range]")];
     const after = places.slice(places.findIndex((place) => !("leaf" in place.dataset)) + 1);
     this.after = after.find((place) => "leaf" in place.dataset)?.dataset.leaf;
   }
 
+  /** Make room for the picture that the page is about. */
+  place(keys) {
+    this.key = keys.includes(MAIN) ? MAIN : keys[0];
+    this.main.append(this.key ? make("div", "live", "", { "data-picture": this.key }) : make("p", "problem", NO_PICTURE, { role: "status" }));
+  }
+
   fill(state) {
-    const leaves = state.leaves.map((key) => {
-      const leaf = make("template");
-      leaf.innerHTML = this.files.text(key);
-      return leaf.content;
-    });
-    const headline = leaves.map((leaf) => leaf.querySelector(".dpviz-headline")).find(Boolean) ?? leaves[this.after];
-    this.said.replaceChildren(headline ? spoken(headline) : "");
-    const facts = leaves.map((leaf) => leaf.querySelector(".dpviz-facts dl")).find(Boolean);
-    this.facts.replaceChildren(...[...(facts?.children ?? [])].slice(0, FACTS).map((row) => {
+    if (!this.key) this.place(state.pictures.map(({ key }) => key));
+    const leaves = state.leaves.map((key) => this.files.text(key));
+    const of = (mark, selector) => parsed(leaves.find((text) => text.includes(mark)) ?? "").querySelector(selector);
+    this.said.replaceChildren(spoken(of("dpviz-headline", ".dpviz-headline") ?? parsed(leaves[this.after] ?? "")));
+    const facts = of("dpviz-facts", "dl")?.children ?? [];
+    this.facts.replaceChildren(...[...facts].slice(0, FACTS).map((row) => {
       const fact = make("span", "fact", `${spoken(row.querySelector("dt")).textContent} `);
       fact.append(make("b", "", spoken(row.querySelector("dd")).textContent));
+      if (row.querySelector(".dpviz-lock")) fact.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
       return fact;
     }));
   }
 
   draw(told) {
     const { fits, height } = this.given;
-    if (told.key === PICTURE_KEY) super.draw({ ...told, fits, height, whole: true });
+    if (told.key === this.key) super.draw({ ...told, fits, height, whole: true });
   }
 
   reach() {
@@ -115,6 +119,13 @@ class Embedded extends Site {
     this.control?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();
   }
+}
+
+/** HTML of the site, to be looked into. */
+function parsed(html) {
+  const template = make("template");
+  template.innerHTML = html;
+  return template.content;
 }
 
 /** What words say, without what opens beside them. */
@@ -190,8 +201,7 @@ function open(index) {
   if (other) return void location.replace(`${other}index.html${location.search}`);
   const main = document.querySelector("main");
   const base = new URL(".", document.baseURI);
-  if (!query.has("embed")) return void new Site(index, { main, marked: document.documentElement, query, base });
-  document.documentElement.dataset.dpvizEmbed = "";
+  if (!("dpvizEmbed" in document.documentElement.dataset)) return void new Site(index, { main, marked: document.documentElement, query, base });
   const picture = make("dpviz-picture");
   picture.page = { index, base, query };
   main.replaceChildren(picture);

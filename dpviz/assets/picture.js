@@ -430,6 +430,7 @@ class Picture extends Tools {
     this.picture.style.setProperty("--enlarged", String(this.enlarged));
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
+    this.side.style.maxHeight = this.options.whole && fits && beside ? `${this.height * this.enlarged}px` : "";
     this.room = room;
   }
 

@@ -59,7 +59,7 @@ def html_of(plan: SitePlan, say: Say) -> str:
 
 def numbers(say: Say) -> dict[str, str]:
     """Return every number of the prose, from what it speaks of; all records in it are made up."""
-    missing = int(leak.MISSING.default)
+    missing = int(leak.MISSING.format(leak.MISSING.default))
     labels, ages = nonprivate_labels(), _years(records()[:, 0], AGE)
     group = labels[missing - 1]
     size = int(np.sum(labels == group))

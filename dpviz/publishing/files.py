@@ -162,7 +162,7 @@ def document(title: str, folder: str, body: str, plan: SitePlan, *, below: str =
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
-        f'<script src="{up}dpviz.js" defer></script>{head}</head>'
+        f'<script src="{up}alone.js"></script><script src="{up}dpviz.js" defer></script>{head}</head>'
         f'<body><a class="skip" href="#stage">Skip to main content</a>'
         f'<nav aria-label="Pages">{_links(main, folder, plan)}{article}</nav>'
         f'<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
@@ -185,7 +185,8 @@ def write_common(folder: Path) -> None:
     """Write what all pages share: script, style and icon."""
     (folder / "dpviz.js").write_text(_plain(_slim(site_script())), "utf-8")
     (folder / "site.css").write_text(site_sheet(), "utf-8")
-    shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
+    for name in ("alone.js", "icon.png"):
+        shutil.copyfile(ASSETS / name, folder / name)
 
 
 def _plain(source: str) -> str:
