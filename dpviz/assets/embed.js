@@ -58,6 +58,7 @@ class Embedded extends Site {
     const line = make("p", "line");
     line.append(this.facts, this.whole);
     const control = make("div", index.slider ? "slider" : "range", "", { [index.slider ? "data-slider" : "data-range"]: "" });
+    if (given.fits) this.main.append(make("h1", "unseen", document.title.split(" · ")[0]));
     this.main.append(this.said, line, ...(problems.textContent ? [problems] : []), control);
     this.offerSlider();
     if (!index.slider && index.control) this.offerRange(control);

@@ -33,10 +33,12 @@ export function handed(path, base) {
 /** Who takes what the script hands over that is running; undefined for one that stands in the page. */
 export const taker = () => ASKED.get(document.currentScript?.src)?.take;
 
-/** An address' query with the names that links have: `eps` is the slider's value, `mode` the choice among modes. */
+/** An address' query with the names that links have: `eps` is the slider's value, `mode` the choice among modes. What is
+ *  there under a link's own name stays: some links use a short one for something else. */
 function longNames(query, { knob, mode }) {
   const names = { ...SHORT, eps: knob, mode };
-  return new URLSearchParams([...query].map(([name, value]) => [names[name] || name, value]));
+  const long = (name) => (names[name] && !query.has(names[name]) ? names[name] : name);
+  return new URLSearchParams([...query].map(([name, value]) => [long(name), value]));
 }
 
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
