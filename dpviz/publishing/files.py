@@ -145,7 +145,7 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
     below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""
     if plan.article and not page.folder:
         below += (
-            f'<nav class="next" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
+            f'<nav class="more" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
         )
     title = page.title if page.folder else "dpviz"
     body = f"<h1>{escape(title)}</h1>{body}" if page.tab and "<h1" not in body else body
