@@ -4,10 +4,11 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
+import { bytesOf } from "./dense.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
-const KEPT = new Map(); // name -> text of a file that stands in the page itself
+const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
 const decoder = new TextDecoder();
 
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
@@ -25,7 +26,7 @@ class Files {
   }
 
   async fetch(name) {
-    const text = KEPT.get(name) ?? await new Promise((resolve, reject) => {
+    const [text, size] = KEPT.get(name) ?? await new Promise((resolve, reject) => {
       this.give.set(name, resolve);
       const script = make("script", "", "", { src: `data/${name}.js` });
       script.addEventListener("error", () => {
@@ -34,7 +35,7 @@ class Files {
       });
       document.head.append(script);
     });
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const packed = size ? bytesOf(text, size) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const length = new DataView(bytes.buffer).getUint32(0, true);
@@ -107,7 +108,9 @@ class Site {
   parts(name) {
     const [mode, seed, audience, stop] = name.split(".");
     const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
-    return [`shared.${audience ?? 0}`, ...all, name];
+    const { first } = this.index; // whole, with what other states share with it
+    if (name === first) return [first];
+    return [...(first ? [first] : []), `shared.${audience ?? 0}`, ...all, name];
   }
 
   /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
@@ -290,5 +293,5 @@ class Site {
 }
 
 let site = null;
-window.dpvizData = (name, text) => (site ? site.files.give.get(name)?.(text) : KEPT.set(name, text));
+window.dpvizData = (name, ...packed) => (site?.files.give.has(name) ? site.files.give.get(name)(packed) : KEPT.set(name, packed));
 window.dpvizIndex = (index) => { site = new Site(index); };

@@ -23,7 +23,6 @@ _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
 _SEEDS = (112, 113)  # the app's own, and what its button "New noise" takes next
 # The modes of a method, and the two baselines that readers ask for most: with all a page would be twice as large.
 _SHOWN_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
-_ONE_SEED = frozenset({"morse", "nd_laplace"})  # pages that would be larger than 5 MB with both
 MOST_SEEDS = 20
 TABS = ("tab", "below", "under")  # knobs of what stands under a method's picture: each page has one of them
 COURSE, GLOSSARY = "learn", "glossary"  # pages
@@ -162,7 +161,7 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _SHOWN_MODES] or known)))
     if not set(modes) <= set(known):
         raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
-    seeds = table.get("seeds", list(_SEEDS[:1] if name in _ONE_SEED else _SEEDS))
+    seeds = table.get("seeds", list(_SEEDS))
     whole = isinstance(seeds, list) and all(type(each) is int and each >= 0 for each in seeds)
     if not whole or not 1 <= len(seeds) <= MOST_SEEDS:
         raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")
