@@ -15,7 +15,7 @@ import { readTheme } from "./live_base.js";
 import { lockIcon } from "./live_parts.js";
 import { make } from "./elements.js";
 
-const HERE = [document.currentScript, ...document.scripts].find((each) => /\/dpviz\.js(\?|$)/.test(each?.src))?.src;
+const HERE = [document.currentScript, ...document.scripts].find((each) => /\/(dpviz|packed)\.js(\?|$)/.test(each?.src))?.src;
 const NAMES = ["eps", "data", "mode", "seed", "step", "view"]; // of attributes that are about the state
 const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const HEIGHT = 400; // CSS pixels

@@ -4,10 +4,11 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
+import { bytesOf } from "./dense.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
-const KEPT = new Map(); // name -> text of a file that stands in the page itself
+const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
 const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
 const decoder = new TextDecoder();
@@ -56,11 +57,11 @@ class Files {
   }
 
   async fetch(name) {
-    const text = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
+    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
       this.states.delete(name); // so that it can be asked for again
       throw error;
     });
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const packed = size ? bytesOf(text, size) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const length = new DataView(bytes.buffer).getUint32(0, true);
@@ -135,7 +136,9 @@ export class Site {
   parts(name) {
     const [mode, seed, audience, stop] = name.split(".");
     const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
-    return [`shared.${audience ?? 0}`, ...all, name];
+    const { first } = this.index; // whole, with what other states share with it
+    if (name === first) return [first];
+    return [...(first ? [first] : []), `shared.${audience ?? 0}`, ...all, name];
   }
 
   /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
@@ -332,4 +335,4 @@ export class Site {
   }
 }
 
-window.dpvizData = (name, text) => (taker() ? taker()(text) : KEPT.set(name, text));
+window.dpvizData = (name, ...packed) => (taker() ? taker()(packed) : KEPT.set(name, packed));

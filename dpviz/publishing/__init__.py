@@ -72,7 +72,7 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
     earlier = json.loads(listed.read_text("utf-8")) if listed.exists() else []
     listed.write_text(json.dumps(earlier), "utf-8")
     plan = replace(plan, article=titled(plan))
-    visits = {page.folder: list(_visits(page)) for page in plan.pages}
+    visits = {page.folder: list(every_state(page)) for page in plan.pages}
     missing = [
         lacking
         for page in plan.pages
@@ -116,7 +116,7 @@ def _remove(folder: Path, names: Sequence[str]) -> None:
             path.rmdir()
 
 
-def _visits(page: PagePlan) -> Iterator[Visit]:
+def every_state(page: PagePlan) -> Iterator[Visit]:
     """Yield a page's states; baselines and other modes than the first have the first seed alone."""
     stops = page.stops or (_stops(page) if page.knob else ("",))
     fixed = {**page.link, "hide": HIDDEN if page.tab else ABOVE}

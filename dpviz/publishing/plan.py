@@ -24,7 +24,6 @@ _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
 _SEEDS = (112, 113)  # the app's own, and what its button "New noise" takes next
 # The modes of a method, and the two baselines that readers ask for most: with all a page would be twice as large.
 _SHOWN_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
-_ONE_SEED = frozenset({"morse", "nd_laplace"})  # pages that would be larger than 5 MB with both
 MOST_SEEDS = 20
 # What a page shows besides its own set; all of it is synthetic.
 _TABLES: Mapping[str, Mapping[str, Any]] = {"dpm": {"data": ["blobs", "moons"], "records_public": True}}
@@ -165,7 +164,7 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _SHOWN_MODES] or known)))
     if not set(modes) <= set(known):
         raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
-    seeds = table.get("seeds", list(_SEEDS[:1] if name in _ONE_SEED else _SEEDS))
+    seeds = table.get("seeds", list(_SEEDS))
     whole = isinstance(seeds, list) and all(type(each) is int and each >= 0 for each in seeds)
     if not whole or not 1 <= len(seeds) <= MOST_SEEDS:
         raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")

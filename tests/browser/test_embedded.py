@@ -30,7 +30,7 @@ def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page:
     outside: list[str] = []
     refused: list[str] = []
     page.on(
-        "request", lambda request: None if request.url.startswith((served, "data:")) else outside.append(request.url)
+        "request", lambda asked: None if asked.url.startswith((served, "data:", "blob:")) else outside.append(asked.url)
     )
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
     page.goto(f"{served}/article/index.html")

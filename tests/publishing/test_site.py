@@ -1,6 +1,6 @@
 """A published site: what of the records is in its files, what is made again, and how large it is."""
 
-import base64
+import codecs
 import gzip
 import math
 import re
@@ -23,17 +23,27 @@ from dpviz.tools.learn.story import CHAPTERS, END
 from dpviz.tools.learn.story.groups import records
 from tests.publishing.conftest import shown
 
-DATA = re.compile(r"dpvizData\(\"[^\"]*\", '([^']*)'\)")
-FIRST_PICTURE = 300_000  # bytes, before any compression by a server
+DATA = re.compile(r"'([^']*)', (\d+)\)|packed = \"([^\"]*)\";\nconst length = (\d+);")
+FIRST_PICTURE = 170_000  # bytes, before any compression by a server
 
 
 def contents(site: Path) -> bytes:
     """Return all bytes that a reader can get, as they are and unpacked."""
     found = []
     for path in sorted(each for each in site.rglob("*") if each.is_file()):
-        found.append(path.read_bytes())
-        found += [gzip.decompress(base64.b64decode(text)) for text in DATA.findall(path.read_text("utf-8", "replace"))]
+        held = path.read_bytes()
+        found.append(held)
+        if held.startswith(codecs.BOM_UTF16_LE):
+            found += [
+                unpacked(each[1] or each[3], int(each[2] or each[4])) for each in DATA.finditer(held.decode("utf-16"))
+            ]
     return b"\n".join(found)
+
+
+def unpacked(letters: str, length: int) -> bytes:
+    """Return what letters of 15 bits each hold."""
+    bits = "".join(f"{ord(letter) - 0x3000:015b}" for letter in letters)[: 8 * length]
+    return gzip.decompress(int(bits, 2).to_bytes(length, "big"))
 
 
 def exact(site: Path) -> tuple[int, int, bool]:
@@ -64,10 +74,12 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
 
 
 def test_pages_are_small(whole: Path) -> None:
-    data = whole / "dpm" / "data"
-    first = [whole / "dpm" / "index.html", *(whole / name for name in ("site.css", "alone.js", "dpviz.js"))]
-    first += [data / "index.js", data / "shared.0.js", data / "0.0.all.0.js", data / "0.0.0.0.js"]
-    assert sum(path.stat().st_size for path in first) < FIRST_PICTURE
+    page = whole / "dpm"
+    asked = re.findall(r'(?:src|href)="((?:\.\./|data/)[\w.]+(?:js|css))"', (page / "index.html").read_text("utf-8"))
+    assert {"../alone.js", "../packed.js", "../site.css", "data/index.js", "data/0.0.0.0.js"} == set(asked)
+    assert sum((page / each).stat().st_size for each in ("index.html", *asked)) < FIRST_PICTURE
+    script = (whole / "dpviz.js").read_bytes()
+    assert script in contents(whole).replace(script, b"", 1), "what is packed is the script that stands beside it"
 
 
 def test_markdown_is_written_as_the_app_shows_it() -> None:
