@@ -31,8 +31,8 @@ def module(name: str, *parts: str) -> str:
 
 def site_script() -> str:
     """Return the script of pages without a server: pictures, slider and what joins them, with their sheets."""
-    sheets = json.dumps({"picture": text("picture.css"), "slider": text("slider.css")})
-    bundle = module("site", *PICTURE, "slider", "picture").replace("\nexport ", "\n")
+    sheets = json.dumps({name: text(f"{name}.css") for name in ("picture", "slider", "embed")})
+    bundle = module("embed", *PICTURE, "slider", "picture", "dense", "site").replace("\nexport ", "\n")
     return f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
 
 

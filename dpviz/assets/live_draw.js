@@ -118,28 +118,38 @@ function checksum({ data, shape }, row) {
 
 /** Points change rarely, while a trace is scrubbed and while the noise is moved: many of them are kept as one image. */
 function drawPoints(ctx, layer, look) {
-  if (look.starts || layer.arrays.xy.shape[1] < CACHED_POINTS) return void paintPoints(ctx, layer, look);
+  if (layer.arrays.xy.shape[1] < CACHED_POINTS || (look.starts && layer.arrays.xy_depth)) return void paintPoints(ctx, layer, look);
   const sum = (array) => checksum(array, array.shape[0] === 1 ? 0 : look.row);
-  const { width, height, dpr, isolated, faint, theme } = look;
-  const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
-    isolated, faint, theme.name, layer.role, layer.hue, layer.symbol, layer.size]);
-  const images = look.cache.points;
-  let image = images.get(key);
-  images.delete(key); // and back at the end: the first one is the one not used for longest
-  if (!image) {
-    image = images.size < KEPT_IMAGES ? document.createElement("canvas") : oldest(images);
-    const [w, h] = [Math.round(width * dpr), Math.round(height * dpr)];
-    if (image.width !== w || image.height !== h) [image.width, image.height] = [w, h];
-    const own = image.getContext("2d");
-    own.setTransform(dpr, 0, 0, dpr, 0, 0);
-    own.clearRect(0, 0, width, height);
-    const pixels = layer.arrays.xy_depth ? null : clearPixels(own, image, look.cache);
-    paintPoints(own, layer, look, pixels);
-    if (pixels) own.putImageData(pixels, 0, 0);
+  const { width, height, dpr, isolated, faint, theme, cache } = look;
+  let image = look.starts && (cache.gliding ??= document.createElement("canvas")); // nobody sees it twice
+  if (image) imagePoints(image, layer, look);
+  else {
+    const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
+      isolated, faint, theme.name, layer.role, layer.hue, layer.symbol, layer.size]);
+    const images = cache.points;
+    image = images.get(key);
+    images.delete(key); // and back at the end: the first one is the one not used for longest
+    if (!image) {
+      image = images.size < KEPT_IMAGES ? document.createElement("canvas") : oldest(images);
+      imagePoints(image, layer, look);
+    }
+    images.set(key, image);
   }
-  images.set(key, image);
   ctx.globalAlpha = 1;
   ctx.drawImage(image, 0, 0, width, height);
+}
+
+/** Paint points into an image of the picture's size. */
+function imagePoints(image, layer, look) {
+  const { width, height, dpr, cache } = look;
+  const [w, h] = [Math.round(width * dpr), Math.round(height * dpr)];
+  if (image.width !== w || image.height !== h) [image.width, image.height] = [w, h];
+  const own = image.getContext("2d");
+  own.setTransform(dpr, 0, 0, dpr, 0, 0);
+  own.clearRect(0, 0, width, height);
+  const pixels = layer.arrays.xy_depth ? null : clearPixels(own, image, cache);
+  paintPoints(own, layer, look, pixels);
+  if (pixels) own.putImageData(pixels, 0, 0);
 }
 
 /** Clear pixels of an image's size. They are kept: megabytes for each ε would have the browser collect garbage. */

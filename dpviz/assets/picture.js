@@ -10,6 +10,7 @@
 //   height               CSS pixels; with `fits` as high as the window leaves room, `scroller` and `stage` being what
 //                        scrolls and what stands around it
 //   named                false where the page says the title itself
+//   whole                alone in another page: without a caption, and with `fits` all of its legend is in view
 //   plain                without tools and table, with a legend that says what the marks are and switches nothing
 //   frame                the step it opens with, from 0; else the scene's own
 //   follow               key of the picture whose steps this one shows
@@ -117,9 +118,9 @@ class Picture extends Tools {
     this.tables.hidden = true;
     this.problem = make("p", "problem", "", { role: "alert" });
     this.problem.hidden = true;
-    const foot = make("div", "foot");
-    foot.append(this.caption, this.tableButton, this.tables, this.problem);
-    this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, foot);
+    this.foot = make("div", "foot");
+    this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
+    this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, this.foot);
     parent.append(this.root);
   }
 
@@ -203,6 +204,7 @@ class Picture extends Tools {
     if (options) this.options = options;
     this.root.dataset.dpvizKey = this.options.key ?? "";
     this.root.classList.toggle("plain", Boolean(this.options.plain));
+    this.root.classList.toggle("whole", Boolean(this.options.whole));
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
     this.theme = readTheme(this.root);
@@ -428,6 +430,7 @@ class Picture extends Tools {
     this.picture.style.setProperty("--enlarged", String(this.enlarged));
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
+    this.side.style.maxHeight = this.options.whole && fits && beside ? `${this.height * this.enlarged}px` : "";
     this.room = room;
   }
 
@@ -440,10 +443,11 @@ class Picture extends Tools {
     const steps = stepsHeights.get(this.options.follow) ?? own;
     const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
     const said = this.inspector.hidden ? 0 : this.inspector.offsetHeight + SAID_PX;
-    const { plain } = this.options; // all of its legend is in view
-    const below = plain ? this.side.offsetHeight : docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
+    const { plain, whole } = this.options; // all of its legend is in view
+    const foot = whole ? this.foot.offsetHeight : 0;
+    const below = plain || whole ? this.side.offsetHeight : docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
     const legend = beside ? 0 : below;
-    return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - docked - BELOW_PX));
+    return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - foot - docked - BELOW_PX));
   }
 
   resize() {

@@ -1,47 +1,72 @@
-// The Share menu: the link, to be read, selected and copied.
-
+// The Share menu: the link, and the code of a frame that shows the picture in a web page; to be read, selected and copied.
 
 const instances = new WeakMap(); // parentElement -> Share
+const FRAME = { width: "100%", height: "640", loading: "lazy", style: "border: 0" }; // 640: all of it from 320 px width on
 
-class Share {
-  constructor(parent) {
-    this.root = document.createElement("div");
-    this.root.className = "dpviz-share";
+class Copied {
+  constructor(parent, words, what) {
+    this.what = what;
     const label = document.createElement("label");
-    label.textContent = "Link to this picture";
+    label.textContent = words;
     this.field = document.createElement("input");
     this.field.readOnly = true;
     this.field.addEventListener("focus", () => this.field.select());
     label.append(this.field);
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "Copy link";
+    button.textContent = `Copy ${what}`;
     button.addEventListener("click", () => this.copy());
     this.said = document.createElement("p");
     this.said.setAttribute("role", "status");
-    this.root.append(label, button, this.said);
-    parent.append(this.root);
+    this.parts = [label, button, this.said];
+    parent.append(...this.parts);
   }
 
-  update({ link, frame }, setStateValue) {
-    const here = new URLSearchParams(location.search).get("frame"); // the scrubber's step, which the browser alone knows
-    if (here !== frame) setStateValue("frame", here);
-    const whole = new URL(link, location.href).href;
-    if (this.field.value === whole) return;
-    this.field.value = whole;
+  show(text) {
+    for (const part of this.parts) part.hidden = text === "";
+    if (this.field.value === text) return;
+    this.field.value = text;
     this.said.textContent = "";
   }
 
   async copy() {
     try {
       await navigator.clipboard.writeText(this.field.value);
-      this.said.textContent = "The link is copied.";
+      this.said.textContent = `The ${this.what} is copied.`;
     } catch { // without https, or where the reader does not allow it
       this.field.focus();
       this.field.select();
-      this.said.textContent = "The browser does not let this page copy. The link is selected: press Ctrl+C or ⌘C.";
+      this.said.textContent = `The browser does not let this page copy. The ${this.what} is selected: press Ctrl+C or ⌘C.`;
     }
   }
+}
+
+class Share {
+  constructor(parent) {
+    this.root = document.createElement("div");
+    this.root.className = "dpviz-share";
+    this.link = new Copied(this.root, "Link to this picture", "link");
+    this.code = new Copied(this.root, "Code for a web page", "code");
+    this.words = document.createElement("p");
+    this.root.append(this.words);
+    parent.append(this.root);
+  }
+
+  update({ link, frame, source, words }, setStateValue) {
+    const here = new URLSearchParams(location.search).get("frame"); // the scrubber's step, which the browser alone knows
+    if (here !== frame) setStateValue("frame", here);
+    this.link.show(new URL(link, location.href).href);
+    this.code.show(source && frameOf(new URL(source, location.href).href));
+    this.words.textContent = words;
+  }
+}
+
+/** The code of a frame that shows an address. */
+function frameOf(address) {
+  const frame = document.createElement("iframe");
+  const title = document.title.replace(/ · dpviz$/, "");
+  for (const [name, value] of Object.entries({ src: address, title, ...FRAME })) frame.setAttribute(name, value);
+  return frame.outerHTML;
 }
 
 export default function ({ data, parentElement, setStateValue }) {

@@ -4,19 +4,51 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
+import { bytesOf } from "./dense.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
-const KEPT = new Map(); // name -> text of a file that stands in the page itself
+const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
+const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
+const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
 const decoder = new TextDecoder();
+
+/** What a script at an address hands over when it has run. */
+export function handed(path, base) {
+  const { href } = new URL(path, base);
+  if (ASKED.has(href)) return ASKED.get(href).promise;
+  const asked = {};
+  ASKED.set(href, asked);
+  const script = make("script", "", "", { src: href });
+  asked.promise = new Promise((resolve, reject) => {
+    asked.take = resolve;
+    script.addEventListener("error", () => reject(new Error(`${href} could not be loaded`)));
+    document.head.append(script);
+  }).finally(() => {
+    ASKED.delete(href);
+    script.remove();
+  });
+  return asked.promise;
+}
+
+/** Who takes what the script hands over that is running; undefined for one that stands in the page. */
+export const taker = () => ASKED.get(document.currentScript?.src)?.take;
+
+/** An address' query with the names that links have: `eps` is the slider's value, `mode` the choice among modes. What is
+ *  there under a link's own name stays: some links use a short one for something else. */
+function longNames(query, { knob, mode }) {
+  const names = { ...SHORT, eps: knob, mode };
+  const long = (name) => (names[name] && !query.has(names[name]) ? names[name] : name);
+  return new URLSearchParams([...query].map(([name, value]) => [long(name), value]));
+}
 
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
 class Files {
-  constructor() {
+  constructor(base) {
+    this.base = base;
     this.blobs = new Map();
     this.states = new Map(); // name -> promise of its directory
     this.ready = new Map(); // name -> its directory
-    this.give = new Map(); // name -> takes the text of its file
   }
 
   load(name) {
@@ -25,16 +57,11 @@ class Files {
   }
 
   async fetch(name) {
-    const text = KEPT.get(name) ?? await new Promise((resolve, reject) => {
-      this.give.set(name, resolve);
-      const script = make("script", "", "", { src: `data/${name}.js` });
-      script.addEventListener("error", () => {
-        this.states.delete(name); // so that it can be asked for again
-        reject(new Error(`${name} could not be loaded`));
-      });
-      document.head.append(script);
+    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
+      this.states.delete(name); // so that it can be asked for again
+      throw error;
     });
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const packed = size ? bytesOf(text, size) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const length = new DataView(bytes.buffer).getUint32(0, true);
@@ -65,14 +92,16 @@ class Files {
   }
 }
 
-class Site {
-  constructor(index) {
+export class Site {
+  /** Open a page in `main`; `marked` is told which state is shown, `base` is the address of the page's folder. */
+  constructor(index, { main, marked, query, base }) {
     this.index = index;
-    this.main = document.querySelector("main");
-    this.files = new Files();
+    this.main = main;
+    this.marked = marked;
+    this.files = new Files(base);
     this.pictures = new Map(); // key -> {host, picture}
     this.shown = { frame: null, leaves: [] };
-    this.query = new URLSearchParams(location.search);
+    this.query = longNames(query, index);
     this.at = this.opening();
     this.slider = make("div", "slider");
     this.slider.addEventListener("dpviz:moving", ({ detail }) => this.go({ stop: detail.index }));
@@ -107,7 +136,9 @@ class Site {
   parts(name) {
     const [mode, seed, audience, stop] = name.split(".");
     const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
-    return [`shared.${audience ?? 0}`, ...all, name];
+    const { first } = this.index; // whole, with what other states share with it
+    if (name === first) return [first];
+    return [...(first ? [first] : []), `shared.${audience ?? 0}`, ...all, name];
   }
 
   /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
@@ -116,7 +147,7 @@ class Site {
     const name = this.name();
     const parts = this.parts(name);
     if (parts.every((each) => this.files.ready.has(each))) return void this.show(name);
-    document.documentElement.dataset.dpvizMoving = "";
+    this.marked.dataset.dpvizMoving = "";
     try {
       await Promise.all(parts.map((each) => this.files.load(each)));
       this.problem?.remove();
@@ -136,15 +167,11 @@ class Site {
     const state = this.files.ready.get(name);
     const fresh = state.frame !== this.shown.frame;
     if (fresh) this.build(state.frame);
-    state.leaves.forEach((key, i) => {
-      if (!fresh && key === this.shown.leaves[i]) return;
-      this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
-    });
-    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
+    this.fill(state, fresh);
     for (const told of state.pictures) this.draw(told);
     this.shown = state;
-    delete document.documentElement.dataset.dpvizMoving;
-    document.documentElement.dataset.dpvizState = name;
+    delete this.marked.dataset.dpvizMoving;
+    this.marked.dataset.dpvizState = name;
     this.tellAddress();
     this.prefetch();
   }
@@ -152,9 +179,7 @@ class Site {
   /** Put the page's frame up, and into it what lives longer than a frame: slider, switches and pictures. */
   build(frame) {
     this.main.innerHTML = this.files.text(frame);
-    this.main.querySelector("[data-slider]")?.replaceWith(this.slider);
-    this.slider.hidden = !this.index.slider; // one stop is no choice
-    if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
+    this.offerSlider();
     for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
     for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
     for (const button of this.main.querySelectorAll("[data-guess]")) {
@@ -170,10 +195,19 @@ class Site {
     }
   }
 
-  draw({ key, height, fits, named, follow, ...told }) {
+  /** Put the state's words into the frame. */
+  fill(state, fresh) {
+    state.leaves.forEach((key, i) => {
+      if (!fresh && key === this.shown.leaves[i]) return;
+      this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
+    });
+    if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
+  }
+
+  draw({ key, height, fits, named, follow, whole = false, ...told }) {
     const place = this.main.querySelector(`[data-picture="${CSS.escape(key)}"]`);
     const known = this.pictures.get(key);
-    const options = { key, height, fits, named, follow, frame: key === "picture" ? this.linkedFrame() : null };
+    const options = { key, height, fits, named, follow, whole, frame: key === "picture" ? this.linkedFrame() : null };
     if (known) {
       if (place !== known.host) place.replaceWith(known.host);
       known.picture.update(this.files.scene(told), options);
@@ -224,6 +258,12 @@ class Site {
     this.go({ asked: false });
   }
 
+  offerSlider() {
+    this.main.querySelector("[data-slider]")?.replaceWith(this.slider);
+    this.slider.hidden = !this.index.slider; // one stop is no choice
+    if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
+  }
+
   offerRange(place) {
     const { label, words } = this.index.control;
     const input = make("input", "", "", { type: "range", min: "0", max: String(words.length - 1), "aria-label": label });
@@ -263,7 +303,7 @@ class Site {
       const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => Math.abs(a - stop) - Math.abs(b - stop));
       const next = order.map((i) => this.name({ ...this.at, stop: i, asked: false })).filter((name) => !this.files.states.has(name)).slice(0, PREFETCHED);
       if (!next.length) {
-        document.documentElement.dataset.dpvizAll = this.name({ ...this.at, asked: false }).replace(/\d+$/, "");
+        this.marked.dataset.dpvizAll = this.name({ ...this.at, asked: false }).replace(/\d+$/, "");
         return;
       }
       await Promise.all(next.flatMap((name) => this.parts(name)).map((name) => this.files.load(name).catch(() => null)));
@@ -271,7 +311,8 @@ class Site {
     }, 60);
   }
 
-  tellAddress() {
+  /** The query of the state on screen. */
+  get here() {
     const { knob, slider, control, stops, seeds, audiences, mode, modes } = this.index;
     const value = slider ? slider.values[this.at.stop] : control ? stops[this.at.stop] : null;
     const query = new URLSearchParams(value === null || this.at.asked ? [] : [[knob, String(value)]]);
@@ -280,6 +321,11 @@ class Site {
     if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
     const step = this.pictures.get("picture")?.picture.chosen ?? null;
     if (step !== null) query.set("frame", step + 1);
+    return query;
+  }
+
+  tellAddress() {
+    const query = this.here;
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       try {
@@ -289,6 +335,4 @@ class Site {
   }
 }
 
-let site = null;
-window.dpvizData = (name, text) => (site ? site.files.give.get(name)?.(text) : KEPT.set(name, text));
-window.dpvizIndex = (index) => { site = new Site(index); };
+window.dpvizData = (name, ...packed) => (taker() ? taker()(packed) : KEPT.set(name, packed));

@@ -5,9 +5,9 @@ import json
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
 from multiprocessing import get_context
@@ -15,10 +15,11 @@ from pathlib import Path
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
+from dpviz.publishing.article import titled, write_article
 from dpviz.publishing.files import ASKED, address, write_common, write_page
-from dpviz.publishing.plan import PagePlan, SitePlan
+from dpviz.publishing.plan import BUDGET, PagePlan, SitePlan
 from dpviz.publishing.visits import ABOVE, HIDDEN, visit
-from dpviz.publishing.written import Writer
+from dpviz.publishing.written import Writer, headline
 from dpviz.ui.export.states import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import outlive_nobody
@@ -70,7 +71,8 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
     kept.mkdir(parents=True, exist_ok=True)
     earlier = json.loads(listed.read_text("utf-8")) if listed.exists() else []
     listed.write_text(json.dumps(earlier), "utf-8")
-    visits = {page.folder: list(_visits(page)) for page in plan.pages}
+    plan = replace(plan, article=titled(plan))
+    visits = {page.folder: list(every_state(page)) for page in plan.pages}
     missing = [
         lacking
         for page in plan.pages
@@ -82,6 +84,8 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
         made = {each.name: pickle.loads((kept / each.key()).read_bytes()) for each in visits[page.folder]}
         write_page(folder, page, made, plan)
     write_common(folder)
+    if plan.article:
+        write_article(folder, plan, partial(_said, kept, visits))
     written = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     listed.write_text(json.dumps(written), "utf-8")
     wanted = {each.key() for some in visits.values() for each in some} | {_LISTED}
@@ -89,6 +93,12 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
         if path.name not in wanted:
             path.unlink()
     return sum(map(len, missing))
+
+
+def _said(kept: Path, visits: Mapping[str, Sequence[Visit]], folder: str, stop: str) -> str:
+    """Return the headline that a page opens with at a stop of its slider, as plain words."""
+    state = next(each for each in visits[folder] if (BUDGET, stop) in each.link)
+    return headline(pickle.loads((kept / state.key()).read_bytes())[0])
 
 
 def kept_beside(folder: Path) -> Path:
@@ -106,7 +116,7 @@ def _remove(folder: Path, names: Sequence[str]) -> None:
             path.rmdir()
 
 
-def _visits(page: PagePlan) -> Iterator[Visit]:
+def every_state(page: PagePlan) -> Iterator[Visit]:
     """Yield a page's states; baselines and other modes than the first have the first seed alone."""
     stops = page.stops or (_stops(page) if page.knob else ("",))
     fixed = {**page.link, "hide": HIDDEN if page.tab else ABOVE}

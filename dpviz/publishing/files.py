@@ -1,5 +1,6 @@
 """The files of a site: pages with their links, and the states that a page loads."""
 
+import gzip
 import json
 import math
 import re
@@ -12,19 +13,25 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import site_script, site_sheet
+from dpviz.assets import module, site_script, site_sheet
+from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
-from dpviz.publishing.plan import COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
+from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
 from dpviz.publishing.written import DRAWINGS, WrittenPage
 from dpviz.tools.learn.story import CHAPTER
-from dpviz.ui.export.states import PageState, script, shared
+from dpviz.ui.export.states import PageState, dense, dense_script, shared, two_byte
 from dpviz.ui.lessons.panel import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
 _MEANINGS = '<div class="dpviz-meanings"'
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SCRIPT_COMMENT = re.compile(r"^(//.*|/\*\*.*\*/)$\n", re.MULTILINE)
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+_SHEET_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_RULE = re.compile(r"([^{};]+)\{[^{}]*\}")
+_STREAMLIT = re.compile(r"\[data-testid|\.stApp\b")
+_POLICY = (  # a blob is the script that packed.js unpacks: nobody but a script can make one
+    "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'"
 )
 
 
@@ -55,19 +62,21 @@ def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPag
     data = place / "data"
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
-    _write_states(data, {name: state for name, (_, state) in made.items()}, len(page.audiences))
     sample = next(written for name, (written, _) in made.items() if name != ASKED)
     moved = sample.slider if page.knob and len(page.stops) != 1 else None
     slider = None if moved is None else _slider(moved, page)
     control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
     opens = slider["index"] if slider else control["index"] if control else 0
-    first = made[ASKED if page.asks else f"0.0.0.{opens}"][0]
+    name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
+    first = made[name_of_first][0]
+    _write_states(data, {name: state for name, (_, state) in made.items()}, name_of_first, len(page.audiences))
     if drawings := {name: drawn for written, _ in made.values() for name, drawn in written.drawings.items()}:
         (place / DRAWINGS).mkdir(exist_ok=True)
         for name, drawn in drawings.items():
             (place / DRAWINGS / name).write_bytes(drawn)
     words = words_of_modes(page.page, page.mode)
     index = {
+        "first": name_of_first,
         "slider": slider,
         "control": control,
         "stops": page.stops if page.words else (),
@@ -79,18 +88,39 @@ def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPag
         "modes": page.modes,
         "modeWords": [words[each] for each in page.modes],
         "switches": sample.switches,
+        "sets": _sets(page, sample, plan),
     }
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
-    (place / "index.html").write_text(_html(page, plan, first), "utf-8")
+    (place / "index.html").write_text(_html(page, plan, name_of_first, first), "utf-8")
 
 
-def _write_states(data: Path, states: Mapping[str, PageState], n_audiences: int) -> None:
-    """Write each state's own blobs; those of many states, and those that all audiences of one state see, are apart."""
-    known: set[str] = set()
+def _sets(page: PagePlan, sample: WrittenPage, plan: SitePlan) -> dict[str, str]:
+    """Return the sets that a method's page can show, each with the way from this folder to the page that shows it."""
+    query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
+    own = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}
+    others = [each for each in plan.pages if each.page == page.page and not each.tab and each.folder != page.folder]
+    return own | {
+        each.link["data"]: f"{_up(page.folder)}{each.folder}/"
+        for each in others
+        if "data" in each.link and not page.tab
+    }
+
+
+def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_audiences: int) -> None:
+    """Write each state's own blobs; those of many states, and those that all audiences of one state see, are apart.
+
+    The file of the `first` state, with which the page opens, is whole, so that it is all that a page needs to open.
+    """
+
+    def write(name: str, directory: Any, blobs: Mapping[str, bytes]) -> None:
+        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs))
+
+    write(first, states[first].directory, states[first].blobs)
+    known = set(states[first].blobs)
     for a in range(n_audiences):
-        common = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
-        (data / f"shared.{a}.js").write_text(script(f"shared.{a}", None, common), "utf-8")
-        known |= common.keys()
+        held = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
+        write(f"shared.{a}", None, {key: blob for key, blob in held.items() if key not in known})
+        known |= held.keys()
     for name, state in states.items():
         own = {key: blob for key, blob in state.blobs.items() if key not in known}
         if n_audiences > 1:
@@ -100,8 +130,9 @@ def _write_states(data: Path, states: Mapping[str, PageState], n_audiences: int)
             own = {key: blob for key, blob in own.items() if key not in together}
             if audience == "0":
                 name_of_all = f"{mode}.{seed}.all.{stop}"
-                (data / f"{name_of_all}.js").write_text(script(name_of_all, None, together), "utf-8")
-        (data / f"{name}.js").write_text(script(name, state.directory, own), "utf-8")
+                write(name_of_all, None, together)
+        if name != first:
+            write(name, state.directory, own)
 
 
 def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
@@ -116,9 +147,7 @@ def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
     return {**slider, **fields, "marks": marks, "index": opens, "move": None}
 
 
-def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
-    up = _up(page.folder)
-    main = [each for each in plan.pages if not each.above]
+def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage) -> str:
     top = page.above or page.folder
     more = [each for each in plan.pages if top in (each.above, each.folder)]
     more = more if top and len(more) > 1 else []
@@ -128,42 +157,79 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage) -> str:
             continue
         body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
-    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page, plan)}</nav>' if follows else ""
-    below += f'<nav class="more" aria-label="More">{_links(more, page, plan)}</nav>' if more else ""
+    below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page.folder, plan)}</nav>' if follows else ""
+    below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""
+    if plan.article and not page.folder:
+        below += (
+            f'<nav class="more" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
+        )
     title = page.title if page.folder else "dpviz"
-    body = f"<h1>{escape(title)}</h1>{body}" if page.tab and "<h1" not in body else body
+    head = f'<script src="data/{name_of_first}.js" defer></script><script src="data/index.js" defer></script>'
+    above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
+    return document(title, page.folder, body, plan, above=above, below=below, head=head)
+
+
+def document(
+    title: str, folder: str, body: str, plan: SitePlan, *, above: str = "", below: str = "", head: str = ""
+) -> str:
+    """Return a page of the site around its `body`; `head` loads what is its own."""
+    up = _up(folder)
+    main = [each for each in plan.pages if not each.above]
+    article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder == ARTICLE)}>Article</a>' if plan.article else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
-        f'<script src="{up}dpviz.js" defer></script><script src="data/index.js" defer></script></head>'
+        f'<script src="{up}alone.js"></script><script src="{up}packed.js" defer></script>{head}</head>'
         f'<body><a class="skip" href="#stage">Skip to main content</a>'
-        f'<nav aria-label="Pages">{_links(main, page, plan)}</nav>'
-        f'<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
+        f'<nav aria-label="Pages">{_links(main, folder, plan)}{article}</nav>'
+        f'{above}<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
     )
 
 
-def _links(shown: Iterable[PagePlan], page: PagePlan, plan: SitePlan) -> str:
+def _links(shown: Iterable[PagePlan], here: str, plan: SitePlan) -> str:
     return "".join(
-        f'<a href="{address(page.folder, each.folder or HOME, "", plan.folders)}"'
-        f"{' aria-current=page' if each is page else ''}>{escape(each.title)}</a>"
+        f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(each.folder == here)}>'
+        f"{escape(each.title)}</a>"
         for each in shown
     )
 
 
+def _current(here: bool) -> str:
+    return " aria-current=page" if here else ""
+
+
 def write_common(folder: Path) -> None:
     """Write what all pages share: script, style and icon."""
-    (folder / "dpviz.js").write_text(_slim(site_script()), "utf-8")
-    (folder / "site.css").write_text(site_sheet(), "utf-8")
-    shutil.copyfile(ASSETS / "icon.png", folder / "icon.png")
+    script = _plain(_slim(site_script()))
+    (folder / "dpviz.js").write_text(script, "utf-8")
+    packed = gzip.compress(script.encode(), 9, mtime=0)
+    loader = module("packed", "dense").replace("\nexport ", "\n")
+    loader = loader.replace("@PACKED@", dense(packed)).replace("@LENGTH@", str(len(packed)))
+    (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{_slim(loader)}}})();\n"))
+    (folder / "site.css").write_text(_slim_sheet(site_sheet()), "utf-8")
+    for name in ("alone.js", "icon.png"):
+        shutil.copyfile(ASSETS / name, folder / name)
+
+
+def _plain(source: str) -> str:
+    """Return a script in ASCII: a page of somebody else may have any encoding, and scripts are read in the page's."""
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], source)
 
 
 def _slim(source: str) -> str:
-    """Return a script or a style sheet without indentation, and without lines that are comments alone.
+    """Return a script without indentation, and without lines that are comments alone.
 
     Raises ValueError where a text of several lines would change with it.
     """
     if any(line.count("`") % 2 for line in source.splitlines()):
         raise ValueError("A text of several lines stands in a script of the site.")
     return _SCRIPT_COMMENT.sub("", re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE))
+
+
+def _slim_sheet(source: str) -> str:
+    """Return a style sheet without comments, spaces and what is about Streamlit's own elements alone."""
+    text = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", _SHEET_COMMENT.sub("", source)))
+    text = _RULE.sub(lambda rule: "" if all(_STREAMLIT.search(each) for each in rule[1].split(",")) else rule[0], text)
+    return re.sub(r"@[^{};]*\{\}", "", text)

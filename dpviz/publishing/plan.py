@@ -8,6 +8,7 @@ from typing import Any
 
 from dpviz.core import knobs
 from dpviz.data import DATASETS
+from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
@@ -23,10 +24,12 @@ _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
 _SEEDS = (112, 113)  # the app's own, and what its button "New noise" takes next
 # The modes of a method, and the two baselines that readers ask for most: with all a page would be twice as large.
 _SHOWN_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
-_ONE_SEED = frozenset({"morse", "nd_laplace"})  # pages that would be larger than 5 MB with both
 MOST_SEEDS = 20
+# What a page shows besides its own set; all of it is synthetic.
+_TABLES: Mapping[str, Mapping[str, Any]] = {"dpm": {"data": ["blobs", "moons"], "records_public": True}}
 TABS = ("tab", "below", "under")  # knobs of what stands under a method's picture: each page has one of them
 COURSE, GLOSSARY = "learn", "glossary"  # pages
+ARTICLE = "article"  # the folder of the example article, which is no page of the app
 BUDGET = "epsilon"  # the knob of a method's slider
 ACROSS_KNOBS = {"compare": "compare_at", "audit": "audit_epsilon"}  # tools with results, and their sliders' knobs
 
@@ -62,6 +65,7 @@ class SitePlan:
     """A whole site."""
 
     pages: tuple[PagePlan, ...]
+    article: str = ""  # the title of the example article; "": the site has none
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -71,7 +75,7 @@ class SitePlan:
 
 def default_plan() -> SitePlan:
     """Return the plan of a site with every method on bundled records, which are public or synthetic."""
-    return _plan({name: {} for name in CATALOGUE}, home=True)
+    return _plan({name: dict(_TABLES.get(name, {})) for name in CATALOGUE}, home=True)
 
 
 def _plan(tables: Mapping[str, Any], *, home: bool) -> SitePlan:
@@ -125,7 +129,7 @@ def read_plan(path: Path) -> SitePlan:
 
     home = true
     [dpm]
-    data = "moons"
+    data = "moons"    # or several: ["blobs", "moons"]
     records_public = false     # then only what the public sees is made
     seeds = [1, 2]
     stops = [0.5, 1, 2]
@@ -146,7 +150,7 @@ def read_plan(path: Path) -> SitePlan:
 
 
 def _pages(name: str, table: Any) -> Iterator[PagePlan]:
-    """Yield the page of a method, and the page of what there is to read about it."""
+    """Yield the page of a method, those of it with further sets, and the page of what there is to read about it."""
     if not isinstance(table, dict) or set(table) - _PAGE_KEYS:
         wrong = sorted(set(table) - _PAGE_KEYS) if isinstance(table, dict) else [table]
         raise PlanError(f"[{name}] had {wrong[0]!r}, but it takes {', '.join(sorted(_PAGE_KEYS))}.")
@@ -154,32 +158,53 @@ def _pages(name: str, table: Any) -> Iterator[PagePlan]:
     if not isinstance(given, dict):
         raise PlanError(f"[{name}] had link {given!r}, but it takes a table of a link's names and values.")
     link = {str(key): str(value) for key, value in given.items()}
-    link |= {"data": str(table["data"])} if "data" in table else {}
-    if link.get("data", "blobs") not in (*DATASETS, *PAIRS):
-        raise PlanError(f"[{name}] had data {link['data']!r}, but it takes one of {', '.join((*DATASETS, *PAIRS))}.")
+    sets = _sets(name, table.get("data", link.get("data")))
     knob = _MODES.get(name, "")
     known = words_of_modes(name, knob)
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _SHOWN_MODES] or known)))
     if not set(modes) <= set(known):
         raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
-    seeds = table.get("seeds", list(_SEEDS[:1] if name in _ONE_SEED else _SEEDS))
+    seeds = table.get("seeds", list(_SEEDS))
     whole = isinstance(seeds, list) and all(type(each) is int and each >= 0 for each in seeds)
     if not whole or not 1 <= len(seeds) <= MOST_SEEDS:
         raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")
     stops = table.get("stops", [])
     if not isinstance(stops, list) or not all(isinstance(each, int | float) and each > 0 for each in stops):
         raise PlanError(f"[{name}] had stops {stops!r}, but it takes numbers above 0, or none for all.")
-    public = table.get("records_public", "data" not in link)  # the page's own set is public or made up
+    public = table.get("records_public", sets == ("",))  # the page's own set is public or made up
     if not isinstance(public, bool):
         raise PlanError(f"[{name}] had records_public {public!r}, but it must be true or false.")
     method = CATALOGUE[name]
     audiences = AUDIENCES if public else AUDIENCES[1:]
     asked = tuple(f"{each:g}" for each in stops)
-    yield PagePlan(name, name, method.title, link, audiences, knob, modes, tuple(seeds), BUDGET, asked)
+    for each in sets:
+        first = each == sets[0]
+        folder, said = (name, method.title) if first else (f"{name}/{each}", f"{method.title}: {_titles()[each]}")
+        own = {**link, **({"data": each} if each else {})}
+        above = "" if first else name
+        yield PagePlan(folder, name, said, own, audiences, knob, modes, tuple(seeds), BUDGET, asked, above=above)
     if method.reading is not None:
-        read = {**link, **dict.fromkeys(TABS, READ[0])}
-        title = f"{READ[1]}: {method.title}"
-        yield PagePlan(f"{name}/{READ[0]}", name, title, read, audiences, tab=READ[1], above=name)
+        read = {**link, **({"data": sets[0]} if sets[0] else {}), **dict.fromkeys(TABS, READ[0])}
+        said = f"{READ[1]}: {method.title}"
+        yield PagePlan(f"{name}/{READ[0]}", name, said, read, audiences, tab=READ[1], above=name)
+
+
+def _sets(name: str, given: Any) -> tuple[str, ...]:
+    """Return the sets that a table asks for, each of which has a page; "" is the page's own. Raises PlanError."""
+    known = _titles()
+    sets = tuple(given) if isinstance(given, list) else ("" if given is None else given,)
+    wrong = next((each for i, each in enumerate(sets) if each not in known or each in sets[:i]), None)
+    if not sets or (wrong is not None and given is not None):
+        shown = wrong if sets else given
+        raise PlanError(
+            f"[{name}] had data {shown!r}, but it takes one of {', '.join(known)}, or a list without repeats."
+        )
+    return sets
+
+
+def _titles() -> dict[str, str]:
+    """Return what bundled sets are called, by their names."""
+    return {**{name: title(name) for name in DATASETS}, **PAIRS}
 
 
 def words_of_modes(name: str, knob: str) -> dict[str, str]:

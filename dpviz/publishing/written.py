@@ -25,6 +25,7 @@ _SMALL = re.compile(r":small\[(.*?)\]")
 _COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
 _DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"')
 DRAWINGS = "drawings"
+_TAG = re.compile(r"<[^>]+>")
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
@@ -89,9 +90,9 @@ class Writer:
     def _element(self, element: Any) -> str:
         kind, proto = element.type, element.proto
         if kind == "html":
-            return self._leaf(self._linked(_STYLE.sub("", proto.body)))
+            return self._leaf(self.linked(_STYLE.sub("", proto.body)))
         if kind in ("caption", "markdown"):
-            return self._leaf(f'<div class="{kind}">{self._linked(rendered(proto.body))}</div>')
+            return self._leaf(f'<div class="{kind}">{self.linked(rendered(proto.body))}</div>')
         if kind in _HEADINGS:
             return self._leaf(f"<{_HEADINGS[kind]}>{escape(proto.body)}</{_HEADINGS[kind]}>")
         if kind == "code":
@@ -134,7 +135,7 @@ class Writer:
         words = _MARKDOWN.renderInline(proto.label)
         return "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
 
-    def _linked(self, html: str) -> str:
+    def linked(self, html: str) -> str:
         """Lead links to the app's pages to the site's; what is not there stays as words."""
 
         def led(found: re.Match[str]) -> str:
@@ -166,6 +167,12 @@ class Writer:
         choices = [getattr(each, "content", each) for each in proto.options]
         self.page.switches[name] = {"label": proto.label, "words": choices}
         return f'<div class="switch" data-switch="{name}"></div>'
+
+
+def headline(page: WrittenPage) -> str:
+    """Return what a page says first, as plain words. Raises StopIteration without it."""
+    said = next(each for each in page.leaves if "dpviz-headline" in each)
+    return unescape(_TAG.sub("", said)).strip()
 
 
 def rendered(text: str) -> str:

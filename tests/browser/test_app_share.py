@@ -24,9 +24,14 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     expect(page.locator(".katex-display").first).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Share", exact=True).click()
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
-    expect(page.locator(".dpviz-share [role=status]")).to_have_text("The link is copied.", timeout=SLOW)
+    expect(page.get_by_text("The link is copied.")).to_be_visible(timeout=SLOW)
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.url
+    page.get_by_role("button", name="Copy code").click()
+    expect(page.get_by_text("The code is copied.")).to_be_visible()
+    framed = page.evaluate("navigator.clipboard.readText()")
+    assert framed.startswith('<iframe src="https://example.org/dpm/?embed&amp;data=blobs&amp;eps=0.5&amp;')
+    assert 'title="DPM"' in framed
     code = page.locator("img.dpviz-qr")
     expect(code).to_be_visible(timeout=SLOW)
     assert code.evaluate("image => image.naturalWidth > 100 && image.naturalWidth === image.naturalHeight")

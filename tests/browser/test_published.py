@@ -1,92 +1,195 @@
-"""A published site in a browser, from a file server and from files: states, words, steps, and nothing from outside."""
+"""A published site in a browser, from a file server and from files: every state of every page, nothing from outside."""
 
-import http.server
-import threading
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
 from collections.abc import Iterator
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from dpviz.publishing.visits import ABOVE, visit
-from tests.publishing.conftest import made
+from dpviz.methods import CATALOGUE
+from dpviz.publishing import every_state, publish
+from dpviz.publishing.files import ASKED
+from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
+from dpviz.publishing.visits import visit
 
 pytestmark = pytest.mark.browser
 
-WORDS = (".dpviz-headline", ".dpviz-side", ".dpviz-card")
+OTHER = re.compile(r"^(index|shared)\.|\.all\.")  # files that are no state
+STOPS = ("1", "2")
+CHAPTERS = 1  # and the end of the course
+WORDS = (".dpviz-headline", ".dpviz-facts", ".dpviz-card")
+SAID = """([kinds, given]) => {
+  const texts = (root, kind) => [...root.querySelectorAll(kind)].map((each) => each.textContent);
+  const app = given.map((html) => Object.assign(document.createElement("template"), { innerHTML: html }).content);
+  return kinds.map((kind) => [texts(document, kind), app.flatMap((root) => texts(root, kind))]);
+}"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+def small_plan() -> SitePlan:
+    """Return every kind of page of the default site but those with long work, each with few states."""
+    pages = [page for page in default_plan().pages if page.page not in ACROSS_KNOBS]
+    course = [page for page in pages if page.page == COURSE]
+    first = next(iter(CATALOGUE))  # has modes
+
+    def fewer(page: PagePlan) -> PagePlan:
+        n = 2 if page.page == first else 1
+        stops = STOPS if page.knob and not page.words else page.stops
+        return replace(page, stops=stops, modes=page.modes[:n], seeds=page.seeds[:n])
+
+    return SitePlan(tuple(fewer(page) for page in pages if page not in course[CHAPTERS:-1]))
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("published"), public=True)
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("published") / "site"
+    publish(site, small_plan())
+    return site
 
 
-@pytest.fixture(scope="module")
+@contextmanager
 def served(site: Path) -> Iterator[str]:
-    """Serve the site below a path of its own."""
-    handler = partial(Quiet, directory=str(site.parent))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/{site.name}"
-    server.shutdown()
-
-
-def said(epsilon: str, audience: str) -> list[str]:
-    """Return the HTML of the app's headline, facts and card, by its own test runner."""
-    link = {"n": "500", "epsilon": epsilon, "audience": audience, "noise_seed": "112", "hide": ABOVE}
-    found: list[str] = []
-
-    def walk(block: object) -> None:
-        for _, each in sorted(block.children.items()):  # type: ignore[attr-defined]
-            if getattr(each, "children", None) is not None:
-                walk(each)
-            elif each.type == "html":
-                found.append(each.proto.body)
-
-    walk(visit("dpm", link))
-    return found
+    """Serve a site by Python's file server, below a path of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(site.parent)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/{site.name}"
+    try:
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(f"{address}/index.html", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
-def test_every_state_is_there_with_the_apps_words(page: Page, site: Path, served: str, way: str) -> None:
-    home = served if way == "served" else site.as_uri()
+def test_every_page_is_there_with_the_apps_words(page: Page, small: Path, way: str) -> None:
+    if way == "file":
+        walk(page, small, small.as_uri(), small_plan())
+        return
+    with served(small) as address:
+        walk(page, small, address, small_plan(), sampled=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["served", "file"])
+def test_every_page_of_the_default_site_is_there(page: Page, tmp_path: Path, way: str) -> None:
+    site = tmp_path / "site"
+    publish(site, default_plan(), jobs=2)
+    if way == "file":
+        walk(page, site, site.as_uri(), default_plan())
+        return
+    with served(site) as address:
+        walk(page, site, address, default_plan(), sampled=3)
+
+
+def walk(page: Page, site: Path, home: str, plan: SitePlan, *, sampled: int = 0) -> None:
+    """Open each page once and go through all of its states; compare the words of some with the app's, with axe's help.
+
+    `sampled` is in how many states of each method's page; where there are some, axe looks at each page, too: of a file
+    it asks for the style sheet, which the policy refuses it.
+    """
     outside: list[str] = []
     refused: list[str] = []
-    page.on("request", lambda request: None if request.url.startswith((home, "data:")) else outside.append(request.url))
+    page.on(
+        "request", lambda asked: None if asked.url.startswith((home, "data:", "blob:")) else outside.append(asked.url)
+    )
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    page.goto(f"{home}/dpm/index.html")
-    html, picture = page.locator("html"), page.locator(".dpviz-live[data-dpviz-key=picture]")
-    expect(html).to_have_attribute("data-dpviz-state", "0.0.0.0")
-    expect(html).to_have_attribute("data-dpviz-all", "0.0.0.")
-    picture.get_by_role("button", name="First step").click()
-    page.get_by_role("slider", name="ε").press("ArrowRight")
-    expect(html).to_have_attribute("data-dpviz-state", "0.0.0.1")
-    assert picture.get_attribute("data-dpviz-frame") == "0", "the step lives on"
-    page.get_by_role("radio", name="Public").click()
-    expect(html).to_have_attribute("data-dpviz-state", "0.0.1.1")
-    app = said("2", "public")
-    for words in WORDS:
-        shown = page.locator(words).first.evaluate("each => each.outerHTML")
-        assert any(shown in normal(page, each) for each in app), words
-    assert page.locator(".dpviz-lock").count() == 0
-    if way == "served":  # of a file axe asks for the style sheet, which the policy refuses it
-        assert Axe().run(page).violations_count == 0
-    page.get_by_role("link", name="Read").click()
-    expect(page.get_by_role("heading", name="Formulas, with the numbers of this picture")).to_be_visible()
-    expect(page.locator("math").first).to_be_attached()
+    page.on("pageerror", lambda error: refused.append(error.message))
+    for each in plan.pages:
+        page.goto(f"{home}/{each.folder}/index.html" if each.folder else f"{home}/index.html")
+        seen = set(states(page, each, sampled))
+        there = {path.stem for path in (site / each.folder / "data").glob("*.js") if not OTHER.search(path.name)}
+        assert seen == there, each.folder
+        if sampled:
+            found = Axe().run(page)
+            assert found.violations_count == 0, (each.folder, found.generate_report())
     assert (outside, refused) == ([], [])
 
 
-def normal(page: Page, html: str) -> str:
-    """Return HTML as the browser writes it."""
-    text: str = page.evaluate(
-        "html => { const t = document.createElement('template'); t.innerHTML = html; return t.innerHTML; }", html
-    )
-    return text
+def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
+    """Go through the states of an open page by its controls, and yield their names."""
+    shown = page.locator("html")
+    expect(shown).to_have_attribute("data-dpviz-state", re.compile("."))
+    yield str(shown.get_attribute("data-dpviz-state"))
+    if each.asks:
+        page.locator("[data-guess]").first.click()
+    picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+    steps = picture.get_by_role("button", name="First step")
+    stepped = steps.count() and each.page in CATALOGUE
+    if stepped:
+        steps.click()
+    links = {state.name: dict(state.link) for state in every_state(each)}
+    chosen = ["0", "0", "0"]  # mode, seed, audience
+    slider = page.locator("main .slider:not([hidden]) input[type=range], main .range input")
+    n_stops = len({name.rpartition(".")[2] for name in links if name != ASKED})
+    for start in dict.fromkeys(name.rpartition(".")[0] for name in links if name != ASKED):
+        wanted = start.split(".")
+        choose(page, each, chosen, wanted)
+        chosen = wanted
+        forth = slider.count() and slider.input_value() == "0"
+        for i in range(n_stops) if forth else reversed(range(n_stops)):
+            if n_stops > 1:
+                slider.fill(str(i))
+            expect(shown).to_have_attribute("data-dpviz-state", f"{start}.{i}")
+            yield f"{start}.{i}"
+        if each.page in CATALOGUE and not each.tab and wanted[:2] == ["0", "0"]:
+            for i in range(0, n_stops, max(1, n_stops // sampled)) if sampled else ():
+                slider.fill(str(i))
+                expect(shown).to_have_attribute("data-dpviz-state", f"{start}.{i}")
+                compare(page, each, links[f"{start}.{i}"])
+    assert not stepped or picture.get_attribute("data-dpviz-frame") == "0", "the step lives on"
+
+
+def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> None:
+    """Move a page's choices: mode, seed of the noise, audience."""
+    if wanted[0] != now[0]:
+        page.locator(f"[data-switch={each.mode}] select").select_option(wanted[0])
+    if wanted[1] != now[1] and wanted[0] == "0":
+        page.locator("[data-again]").click()
+    if wanted[2] != now[2]:
+        switch = page.locator("[data-switch=audience] [role=radio]")
+        if switch.count():
+            switch.nth(int(wanted[2])).click()
+        else:  # what there is to read follows the address alone
+            page.goto(f"{page.url.partition('?')[0]}?audience={each.audiences[int(wanted[2])]}")
+
+
+def compare(page: Page, each: PagePlan, link: dict[str, str]) -> None:
+    """Compare headline, facts and card with what the app says by its own test runner, letter by letter."""
+    for kind, (shown, app) in zip(WORDS, page.evaluate(SAID, [list(WORDS), said(each.page, link)]), strict=True):
+        assert shown == app, (each.page, link, kind)
+        assert shown, f"{each.folder} has none of {kind}"
+    if link["audience"] == "public":
+        assert page.locator(".dpviz-lock").count() == 0
+
+
+def said(name: str, link: dict[str, str]) -> list[str]:
+    """Return all HTML of a page of the app."""
+    found: list[str] = []
+
+    def look(block: Any) -> None:
+        for _, each in sorted(block.children.items()):
+            if getattr(each, "children", None) is not None:
+                look(each)
+            elif each.type == "html":
+                found.append(each.proto.body)
+
+    look(visit(name, link))
+    return found

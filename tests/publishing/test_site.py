@@ -1,12 +1,14 @@
 """A published site: what of the records is in its files, what is made again, and how large it is."""
 
-import base64
+import codecs
 import gzip
+import math
 import re
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +16,34 @@ import pytest
 
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
-from dpviz.publishing import SiteFolderError, kept_beside, publish, source_digest
+from dpviz.publishing import SiteFolderError, article, kept_beside, publish, source_digest
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.publishing.written import rendered
 from dpviz.tools.learn.story import CHAPTERS, END
+from dpviz.tools.learn.story.groups import records
+from tests.publishing.conftest import shown
 
-DATA = re.compile(r"dpvizData\(\"[^\"]*\", '([^']*)'\)")
-FIRST_PICTURE = 300_000  # bytes, before any compression by a server
+DATA = re.compile(r"'([^']*)', (\d+)\)|packed = \"([^\"]*)\";\nconst length = (\d+);")
+FIRST_PICTURE = 170_000  # bytes, before any compression by a server
 
 
 def contents(site: Path) -> bytes:
     """Return all bytes that a reader can get, as they are and unpacked."""
     found = []
     for path in sorted(each for each in site.rglob("*") if each.is_file()):
-        found.append(path.read_bytes())
-        found += [gzip.decompress(base64.b64decode(text)) for text in DATA.findall(path.read_text("utf-8", "replace"))]
+        held = path.read_bytes()
+        found.append(held)
+        if held.startswith(codecs.BOM_UTF16_LE):
+            found += [
+                unpacked(each[1] or each[3], int(each[2] or each[4])) for each in DATA.finditer(held.decode("utf-16"))
+            ]
     return b"\n".join(found)
+
+
+def unpacked(letters: str, length: int) -> bytes:
+    """Return what letters of 15 bits each hold."""
+    bits = "".join(f"{ord(letter) - 0x3000:015b}" for letter in letters)[: 8 * length]
+    return gzip.decompress(int(bits, 2).to_bytes(length, "big"))
 
 
 def exact(site: Path) -> tuple[int, int, bool]:
@@ -60,10 +74,12 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
 
 
 def test_pages_are_small(whole: Path) -> None:
-    data = whole / "dpm" / "data"
-    first = [whole / "dpm" / "index.html", whole / "site.css", whole / "dpviz.js", data / "index.js"]
-    first += [data / "shared.0.js", data / "0.0.all.0.js", data / "0.0.0.0.js"]
-    assert sum(path.stat().st_size for path in first) < FIRST_PICTURE
+    page = whole / "dpm"
+    asked = re.findall(r'(?:src|href)="((?:\.\./|data/)[\w.]+(?:js|css))"', (page / "index.html").read_text("utf-8"))
+    assert {"../alone.js", "../packed.js", "../site.css", "data/index.js", "data/0.0.0.0.js"} == set(asked)
+    assert sum((page / each).stat().st_size for each in ("index.html", *asked)) < FIRST_PICTURE
+    script = (whole / "dpviz.js").read_bytes()
+    assert script in contents(whole).replace(script, b"", 1), "what is packed is the script that stands beside it"
 
 
 def test_markdown_is_written_as_the_app_shows_it() -> None:
@@ -84,6 +100,8 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("[dpm]\nstops = 1", "stops 1"),
         ("[dpm]\nlink = 'data=moons'", "link 'data=moons'"),
         ("[dpm]\ndata = 'mine'", "data 'mine'"),
+        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons'"),
+        ("[dpm]\ndata = []", "data []"),
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
         ("[dpm]\nsecret = true", "'secret'"),
@@ -107,6 +125,31 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
     assert all(page.audiences == ("curator", "public") for page in plan.pages if page.page in CATALOGUE)
     chapters = [page.link["chapter"] for page in plan.pages if page.page == "learn"]
     assert chapters == [*CHAPTERS, END], "the course is there, in its order"
+
+
+def test_every_number_of_the_article_is_computed() -> None:
+    prose = re.sub(r"<[^>]+>|^# .*$", "", article._prose())
+    assert set(re.findall(r"\d[\d,.]*\d|\d", prose)) == {"50", "100", "1", "1,000"}, "a coin, ε, and its radius"
+    found = article.numbers(lambda *asked: " at ".join(asked))
+    center, total, known, age = (float(found[name]) for name in ("center_age", "total", "known", "age"))
+    size, missing = int(found["size"]), int(found["missing"])
+    assert total == pytest.approx(size * center, abs=1e-9), "the printed product"
+    assert total - known == pytest.approx(age, abs=0.05 + 1e-9), "the printed difference, rounded"
+    own = 15.0 + 70.0 * records()[missing - 1, 0]
+    assert age == pytest.approx(own, abs=0.05 + 1e-9), "what is left over is the missing age"
+    assert int(found["others"]) == size - 1
+    odds = [math.ceil(100.0 * math.exp(each) / (1.0 + math.exp(each))) for each in (article.LOW, 1.0)]
+    assert [found["odds_low"], found["odds_1"]] == [str(each) for each in odds]
+    assert found["said_low"] == "convergent_kmeans at 0.1"
+
+
+def test_the_article_is_there_where_its_pictures_are() -> None:
+    plan = default_plan()
+    assert article.titled(plan) == "Why k-means leaks and what noise does about it"
+    assert article.titled(SitePlan(tuple(shown()))) == article.titled(plan)
+    assert article.titled(SitePlan(tuple(shown()[1:]))) == ""
+    no_low = [replace(each, stops=("1",)) if each.folder == "convergent_kmeans" else each for each in shown()]
+    assert article.titled(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
 
 
 def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:

@@ -125,3 +125,17 @@ def test_a_share_link_hides_what_is_hidden_and_more(session, monkeypatch):
     assert share.link_of("a=1") == "http://localhost:8501/dpm?a=1"
     session.context = SimpleNamespace(url=None)
     assert share.link_of("a=1") == "?a=1"
+
+
+def test_a_frame_shows_the_published_picture_and_nobodys_own_records(monkeypatch):
+    own = SimpleNamespace(own=False)
+    monkeypatch.setattr(share, "latest", lambda: SimpleNamespace(source=own))
+    link = (
+        "http://localhost:8501/base/dpm?data=moons&n=500&epsilon=0.5&calibration=published&audience=public&noise_seed=7"
+    )
+    shown = "https://example.org/dpm/?embed&data=moons&eps=0.5&calibration=published&view=public&seed=7"
+    assert share.framed(link, None, bare=False) == (shown, share.FRAME_WORDS)
+    assert share.framed(link, "3", bare=False)[0] == f"{shown}&step=3"
+    assert share.framed(f"{link}&embed=true", "3", bare=True) == (f"{link}&embed=true", share.OWN_SERVER_WORDS)
+    own.own = True
+    assert share.framed(link, None, bare=False) == ("", share.OWN_DATA_WORDS)

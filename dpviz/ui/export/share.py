@@ -34,6 +34,25 @@ QUIET = 4  # modules of white around the code, what readers are promised
 MODULE = 4  # pixels
 WARNING = "Hiding is no lock: whoever edits the link sees everything again."
 EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own server only."
+SITE = "https://example.org"  # reserved for examples
+FRAME_WORDS = (
+    "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and write its "
+    f"address in place of {SITE}. The frame shows the runs that were published."
+)
+OWN_SERVER_WORDS = "It shows this app, without the top bar: only in pages on the app's own server."
+OWN_DATA_WORDS = "There is no code for a web page: a published site has bundled data, and yours stay here."
+# What a published picture's address says, by what the app's link calls it; modes keep their names.
+_FRAMED = {
+    "epsilon": "eps",
+    "compare_at": "eps",
+    "audit_epsilon": "eps",
+    "data": "data",
+    "mode": "mode",
+    "calibration": "calibration",
+    "method": "method",
+    "audience": "view",
+    "noise_seed": "seed",
+}
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
@@ -80,7 +99,9 @@ def _contents() -> None:
     bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
     frame = _frame(st.session_state.get(KEY))
     link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
-    _SHARE(data={"link": link, "frame": frame}, key=KEY, on_frame_change=_nothing)
+    source, words = framed(link, frame, bare=bare)
+    data = {"link": link, "frame": frame, "source": source, "words": words}
+    _SHARE(data=data, key=KEY, on_frame_change=_nothing)
     drawn = qr(link)
     if drawn is None:
         st.caption(TOO_LONG)
@@ -111,6 +132,23 @@ def query_of(hidden: list[str], *, bare: bool) -> str:
     pairs |= {hiding.NAME: ",".join(away)} if away else {}
     pairs |= {"embed": "true"} if bare else {}
     return urlencode(pairs, safe=",")
+
+
+def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
+    """Return the address that a frame in a web page shows, and what to know of it; "" where there is none.
+
+    With `bare` it is the app's own `link`, else that of a published site, with the `frame`'s number as its step.
+    """
+    if bare:
+        return link, OWN_SERVER_WORDS
+    shown = latest()
+    if shown is not None and shown.source.own:
+        return "", OWN_DATA_WORDS
+    here, _, query = link.partition("?")
+    pairs = [(_FRAMED[name], value) for name, value in parse_qsl(query) if name in _FRAMED]
+    pairs += [("step", frame)] if frame else []
+    page = here.rstrip("/").rpartition("/")[2]
+    return f"{SITE}/{page}/?{'&'.join(['embed', urlencode(pairs)])}", FRAME_WORDS
 
 
 def link_of(query: str) -> str:
