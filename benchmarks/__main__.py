@@ -8,7 +8,7 @@ from benchmarks.registry import Benchmark
 
 NAMES = (
     *("attacks", "audits", "clustering", "dpm", "family", "glides", "grid", "laplace"),
-    *("latency", "morse", "move", "source_target", "sweeps"),
+    *("latency", "morse", "move", "published", "source_target", "sweeps"),
 )  # a new module goes here
 MODULES = tuple(import_module(f"benchmarks.{name}") for name in NAMES)
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
@@ -34,7 +34,8 @@ def main(names: list[str]) -> int:
 
 
 def _is_meant(benchmark: Benchmark, module: str, names: list[str]) -> bool:
-    return any(name == module.rpartition(".")[2] or name in benchmark.name for name in names)
+    own = module.rpartition(".")[2]
+    return any(name == own if name in NAMES else name in benchmark.name for name in names)
 
 
 if __name__ == "__main__":

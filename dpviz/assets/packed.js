@@ -1,13 +1,15 @@
 // Runs a site's script from its packed text, which a plain file server sends in a third of the time. The script has a
 // blob's address; where a host's policy refuses that, the same script is loaded as it is, from the file beside this one.
 
+import { bytesOf } from "./dense.js";
+
 const packed = "@PACKED@";
 const length = @LENGTH@; // bytes
 const plain = new URL("dpviz.js", document.currentScript.src).href;
 const early = { dpvizData: [], dpvizIndex: [] }; // calls of files that came before the script
 for (const [name, calls] of Object.entries(early)) window[name] = (...given) => calls.push(given);
 
-function run(src, failed) {
+function run(src, failed = () => {}) {
   const script = document.createElement("script");
   script.addEventListener("load", () => {
     for (const [name, calls] of Object.entries(early)) for (const given of calls.splice(0)) window[name](...given);
@@ -17,12 +19,10 @@ function run(src, failed) {
   document.head.append(script);
 }
 
-try {
+async function unpacked() {
   const stream = new Blob([bytesOf(packed, length)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  new Response(stream).blob().then((script) => {
-    const address = URL.createObjectURL(script.slice(0, script.size, "text/javascript"));
-    run(address, () => run(plain, () => {}));
-  });
-} catch {
-  run(plain, () => {});
+  const script = await new Response(stream).blob();
+  return URL.createObjectURL(script.slice(0, script.size, "text/javascript"));
 }
+
+unpacked().then((address) => run(address, () => run(plain)), () => run(plain));

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.publishing import every_state, publish
@@ -85,6 +85,8 @@ def test_every_page_is_there_with_the_apps_words(page: Page, small: Path, way: s
         return
     with served(small) as address:
         walk(page, small, address, small_plan(), sampled=1)
+        refused = in_a_strict_house(page, f"{address}/dpm/index.html")
+    assert len(refused) == 1, "the packed script, in whose place the same one came as it is"
 
 
 @pytest.mark.slow
@@ -97,6 +99,21 @@ def test_every_page_of_the_default_site_is_there(page: Page, tmp_path: Path, way
         return
     with served(site) as address:
         walk(page, site, address, default_plan(), sampled=3)
+
+
+def in_a_strict_house(page: Page, address: str) -> list[str]:
+    """Open a page as a host gives it that lets only files run, and return what the browser has refused."""
+    refused: list[str] = []
+
+    def answer(route: Route) -> None:
+        given = route.fetch()
+        route.fulfill(response=given, headers={**given.headers, "content-security-policy": "script-src 'self'"})
+
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    page.route(address, answer)
+    page.goto(address)
+    expect(page.locator("html")).to_have_attribute("data-dpviz-state", re.compile("."))
+    return refused
 
 
 def walk(page: Page, site: Path, home: str, plan: SitePlan, *, sampled: int = 0) -> None:

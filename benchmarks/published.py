@@ -1,0 +1,185 @@
+"""A published site beside the app: bytes and time until the first picture, the slider's frames, and room on disk.
+
+The five methods' pages of the default site are published into a folder that is deleted afterwards, and served by
+`python -m http.server`, which packs nothing. Both ways are opened in the same browser, in one run, with the network of
+Lighthouse's "Fast 3G" (DevTools' "Slow 4G"): 1.6 Mbit/s, and 150 ms for each answer. A first picture counts from the
+start of the navigation to the animation frame after it was drawn, bytes are those of files and messages that were there
+by then, as they came through the network. A move counts from the key's event to the drawn picture, once all states of
+that slider are there, at all stops of the curator's view; and beside that to the next animation frame, which a display
+makes every 17 ms. Figures of time say something only beside each other: `machine` in benchmarks/published.json says how
+busy it was.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.latency import MODES, MOVED, SAME_MS, SHOWN, WAIT_MS, WATCH, browsing, moves, serving
+from benchmarks.registry import Benchmark, Measure
+
+OUTPUT = Path(__file__).with_suffix(".json")
+PAGES = {MODES[mode][0]: mode for mode in ("repaired", "DPM", "Morse", "nD-Laplace", "source-target")}
+RECORDS = 5_000  # of the app's slider
+OPENINGS = 3
+WARM_UP = 2  # moves before the first that counts
+REST_MS = 120
+FAST_3G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 0.75e6 / 8}
+OPENING_MS = 180_000  # the app brings some megabytes
+FIRST = """document.addEventListener("dpviz:drawn", () => {
+  window.dpvizFirst ??= new Promise((done) => requestAnimationFrame(() => done(performance.now())));
+}, { capture: true });"""
+DRAWN = ".dpviz-live[data-dpviz-drawn]"
+
+MOST_FIRST_KB = 300.0
+MOST_FIRST_MS = 1_000.0
+MOST_DISK_MB = 5.0
+MOST_MOVE_MS = 16.0  # 95th percentile
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """Measure both ways once, write the figures and return them, for each page."""
+    from dpviz.publishing import kept_beside, publish
+    from dpviz.publishing.plan import SitePlan, default_plan
+
+    plan = SitePlan(tuple(page for page in default_plan().pages if page.page in PAGES))
+    pages: dict[str, dict[str, Any]] = {name: {"site": {}, "app": {}} for name in PAGES}
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(folder) / "site"
+        start = time.process_time()
+        n_states = publish(site, plan, say=lambda _: None)
+        seconds = time.process_time() - start
+        assert kept_beside(site).is_dir()
+        with _files(site) as address, browsing() as page:
+            for name, figures in pages.items():
+                figures["site"]["disk_mb"] = round(sum(size(each) for each in (site / name).glob("**/*")) / 1e6, 2)
+                figures["site"] |= opening(page, f"{address}/{name}/index.html", OPENINGS)
+                figures["site"] |= _moved(site_moves(page, f"{address}/{name}/index.html"))
+    with serving() as address, browsing() as page:
+        for name, figures in pages.items():
+            figures["app"] |= opening(page, f"{address}/{name}", 1)
+            seed = int(time.time() * 10) % 10**8
+            figures["app"] |= _moved(moves(page, address, PAGES[name], RECORDS, seed))
+    found = {"machine": {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}, "states": n_states}
+    found |= {"processor_seconds": round(seconds, 1), "pages": pages}
+    OUTPUT.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    return found
+
+
+def size(path: Path) -> int:
+    """Return a file's bytes, 0 for a folder."""
+    return path.stat().st_size if path.is_file() else 0
+
+
+@contextmanager
+def _files(site: Path) -> Iterator[str]:
+    """Serve a folder by Python's own file server and give its address."""
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(site)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()  # Serving HTTP on 127.0.0.1 port 40001 (http://127.0.0.1:40001/) ...
+        yield said[said.index("(") + 1 : said.index("/)")]
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def opening(page: Any, address: str, n: int) -> dict[str, float]:
+    """Open a page `n` times over the slow network; return bytes and the median of the times to its first picture."""
+    taken, kilobytes = [], []
+    for _ in range(n):
+        context = page.context.browser.new_context(viewport={"width": 1366, "height": 768})
+        opened = context.new_page()
+        opened.add_init_script(FIRST)
+        protocol = context.new_cdp_session(opened)
+        protocol.send("Network.enable")
+        protocol.send("Network.emulateNetworkConditions", FAST_3G)
+        came: list[tuple[float, float]] = []  # monotonic seconds, bytes
+        began: dict[str, float] = {}  # of requests that go through the network, as a blob's does not
+        protocol.on("Network.requestWillBeSent", partial(_begin, began))
+        protocol.on("Network.loadingFinished", partial(_come, came, began))
+        protocol.on("Network.webSocketFrameReceived", lambda told, came=came: came.append(_message(told)))
+        opened.goto(address, wait_until="commit", timeout=OPENING_MS)
+        opened.locator(DRAWN).first.wait_for(timeout=OPENING_MS)
+        taken.append(float(opened.evaluate("() => window.dpvizFirst")))
+        end = min(began.values()) + taken[-1] / 1e3
+        kilobytes.append(sum(n for at, n in came if at <= end) / 1e3)
+        context.close()
+    return {"first_kb": round(max(kilobytes), 1), "first_ms": round(float(np.median(taken)))}
+
+
+def _begin(began: dict[str, float], told: dict[str, Any]) -> None:
+    if told["request"]["url"].startswith("http"):
+        began[told["requestId"]] = told["timestamp"]
+
+
+def _come(came: list[tuple[float, float]], began: dict[str, float], told: dict[str, Any]) -> None:
+    if told["requestId"] in began:
+        came.append((told["timestamp"], told["encodedDataLength"]))
+
+
+def _message(told: dict[str, Any]) -> tuple[float, float]:
+    """Return when a message came, and its bytes; binary ones are told in base64."""
+    text = told["response"]["payloadData"]
+    return told["timestamp"], len(text) * (0.75 if told["response"]["opcode"] == 2 else 1.0)
+
+
+def site_moves(page: Any, address: str) -> list[dict[str, float]]:
+    """Press the slider's key from its first stop to its last, with all states there; return each move's time stamps."""
+    page.goto(address)
+    page.locator(DRAWN).first.wait_for(timeout=WAIT_MS)
+    page.locator("html[data-dpviz-all]").wait_for(timeout=3 * WAIT_MS)
+    slider = page.get_by_role("slider", name="ε").first
+    slider.press("Home")
+    page.wait_for_timeout(1000)
+    page.locator(SHOWN).evaluate_all(WATCH)
+    n_moves = int(slider.get_attribute("max") or 0)
+    taken = []
+    for press in range(n_moves):
+        page.keyboard.press("ArrowRight")
+        times = page.evaluate(MOVED, SAME_MS)
+        if times is not None and press >= WARM_UP:
+            taken.append(times)
+        page.wait_for_timeout(REST_MS)
+    if len(taken) < n_moves / 2:
+        raise RuntimeError(f"Only {len(taken)} of {n_moves} moves brought another picture.")
+    return taken
+
+
+def _moved(taken: list[dict[str, float]]) -> dict[str, float]:
+    drawn = [times["drawn"] - times["key"] for times in taken]
+    frame = [times["frame"] - times["key"] for times in taken]
+    figures = {"move_p95_ms": np.percentile(drawn, 95), "move_ms": np.median(drawn)}
+    figures |= {"frame_p95_ms": np.percentile(frame, 95)}
+    return {"moves": len(taken), **{name: round(float(value), 1) for name, value in figures.items()}}
+
+
+def figure(name: str, key: str, unit: str) -> Measure:
+    """Return one figure of a page beside the app's."""
+    page = measured()["pages"][name]
+    app = f"app: {page['app'][key]:g} {unit}" if key in page["app"] else "app: no files"
+    told = f", {page['site']['frame_p95_ms']:g} to a frame" if key == "move_p95_ms" else ""
+    return Measure(page["site"][key], f"{page['site'][key]:g} {unit}", f"{app}{told}")
+
+
+BENCHMARKS = tuple(
+    Benchmark(f"published {name}: {words}", partial(figure, name, key, unit), budget, unit)
+    for words, key, unit, budget in (
+        ("first picture", "first_kb", "kB", MOST_FIRST_KB),
+        ("first picture on Fast 3G", "first_ms", "ms", MOST_FIRST_MS),
+        ("ε to picture, p95", "move_p95_ms", "ms", MOST_MOVE_MS),
+        ("on disk", "disk_mb", "MB", MOST_DISK_MB),
+    )
+    for name in PAGES
+)
