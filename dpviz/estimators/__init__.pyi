@@ -248,7 +248,7 @@ class EUGkM(PrivateCentersClusterer):
         adjacency: Literal["add_remove", "replace"] = "add_remove",
         n_public: int | None = None,
         cells: Literal["largest", "published"] = "largest",
-        grid: Literal["fitted", "even"] = "fitted",
+        grid: Literal["nested", "fitted", "even"] = "nested",
         cells_per_axis: int | None = None,
         bounds: Bounds,
         random_state: RandomState = None,
