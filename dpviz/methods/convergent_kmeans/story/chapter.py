@@ -56,7 +56,8 @@ CHAPTER = RunChapter(
         ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
         more_rounds,
         f"Worse: centers cost **{{measured}}** times what they cost without noise, against {{few}} with {FEW} rounds. "
-        f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy.",
+        f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy as "
+        f"with {FEW}.",
     ),
     ROUNDS,
     records,

@@ -35,8 +35,8 @@ CHAPTER = RunChapter(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**; at ε = 1 in only {few}: noisy hills break a chain, or join two. Once the "
-        "landscape is published, cutting it into more or fewer clusters is free.",
+        "In **{measured} of {runs}**; at ε = 1 in only {few}: noisy hills break a moon in two, or join both. Once the "
+        "landscape is published, cutting it into more or fewer clusters costs no more ε.",
     ),
     EPSILON,
     records,

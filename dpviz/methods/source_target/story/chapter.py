@@ -28,7 +28,7 @@ CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
     "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages "
-    f"(diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
+    f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
     f"At first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",

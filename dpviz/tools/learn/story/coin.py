@@ -76,7 +76,7 @@ CHAPTER = Chapter(
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attacked(TWO_TOSSES),
         "**{measured}** times in 100; a blind guess has 50. How far the coin leans to the truth is its **ε** "
-        "(“epsilon”): at 1.1, as here, anyone who guesses your truth, called an *attacker*, is right at most {limit} "
+        "(“epsilon”): at ε = 1.1, anyone who guesses your truth, called an *attacker*, is right at most {limit} "
         "times in 100.",
     ),
     EPSILON,

@@ -98,8 +98,7 @@ def told(people: str) -> str:
     n = int(people)
     return (
         f"One of {n:,} people moves the average by {dollars(TOP / n)} at most, so that noise of about "
-        f"**{dollars(noise(n).scale)}** is enough: whoever guesses if one of them earns \\$0 or \\${TOP:,.0f} is right "
-        "at most "
+        f"**{dollars(noise(n).scale)}** is enough: who guesses whether you earn \\$0 or \\${TOP:,.0f} is right at most "
         f"**{limit(odds(n))}** times in 100."
     )
 
@@ -111,9 +110,9 @@ CHAPTER = Chapter(
     f"{N_RUNS} tries. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
     f"{dollars(TOP / FEW)} at most. Noise covers just that.",
     Question(
-        f"Now {MANY:,} people, ε as before. Does one of them earn \\$0 or \\${TOP:,.0f}? How often does an attacker "
-        "guess "
-        "it right?",
+        f"Now {MANY:,} people, ε as before. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and guesses which. "
+        "How "
+        "often is that right?",
         ranges(
             "Less often", f"At most {limit(attacker_odds(EPSILON))} in 100, as before", "More often", at=(-0.5, 0.5)
         ),
