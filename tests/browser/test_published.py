@@ -162,8 +162,11 @@ def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
         chosen = wanted
         forth = slider.count() and slider.input_value() == "0"
         for i in range(n_stops) if forth else reversed(range(n_stops)):
-            if n_stops > 1:
+            if slider.count():
                 slider.fill(str(i))
+            elif n_stops > 1:  # what the public sees of Compare has no slider, and follows the address alone
+                link = links[f"{start}.{i}"]
+                page.goto(f"{page.url.partition('?')[0]}?{each.knob}={link[each.knob]}&audience={link['audience']}")
             expect(shown).to_have_attribute("data-dpviz-state", f"{start}.{i}")
             yield f"{start}.{i}"
         if each.page in CATALOGUE and not each.tab and wanted[:2] == ["0", "0"]:
