@@ -1,6 +1,6 @@
 // One picture of a published site in any page: what is said of it, its slider, its steps, and the way to its whole page.
 //
-//   <script src="https://example.org/site/dpviz.js" async> and its end, and where the picture shall be
+//   a script element with the src https://example.org/site/dpviz.js, and where the picture shall be
 //   <dpviz-picture page="dpm" data="moons" eps="1"></dpviz-picture>
 //
 // (This script stands in pages as well, where the end of a script would end it.) The script is one file, with nothing inline. It loads from any file server, and from a file; with type="module" it needs

@@ -142,7 +142,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Share", exact=True).click()
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
-    expect(page.locator(".dpviz-share [role=status]")).to_have_text("The link is copied.", timeout=SLOW)
+    expect(page.locator(".dpviz-share [role=status]").first).to_have_text("The link is copied.", timeout=SLOW)
     link = page.evaluate("navigator.clipboard.readText()")
 
     other = visitor(browser, viewport=SCREEN)
