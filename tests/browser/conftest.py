@@ -147,7 +147,7 @@ class Tab:
             page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         page.goto("about:blank")
         page.set_viewport_size(SIZE)
-        page.emulate_media(color_scheme="light", reduced_motion="no-preference", forced_colors="none", media="screen")
+        page.emulate_media(color_scheme="light", reduced_motion="no-preference", forced_colors="none", media="null")
         context.clear_cookies()
         protocol = context.new_cdp_session(page)
         protocol.send("Page.resetNavigationHistory")  # it holds 50 entries: a full one would hide new ones
