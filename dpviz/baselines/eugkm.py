@@ -178,12 +178,13 @@ def fit(
         grid=last.grid,
     )
     fitted = any(isinstance(each, LaplaceEvent) and each.purpose is Purpose.MARGINALS for each in trace[0].events)
-    grid = "a grid that noisy marginals, Laplace too, have made public" if fitted else "a public grid"
+    nested = NESTED if isinstance(last.grid, NestedGrid) else ""
+    seen = "noisy marginals and noisy counts of large cells" if nested else "noisy marginals"
+    grid = f"a grid that {seen}, Laplace too, have made public" if fitted else "a public grid"
     claim = Claim(params.epsilon, 0.0, adjacency, f"Laplace histogram on {grid}; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
-    nested = NESTED if isinstance(last.grid, NestedGrid) else ""
     differs = "; ".join(filter(None, (counted, FITTED if fitted else "", nested, wider)))
     guarantee = Guarantee(published, claim, _caveats(last, params), differs)
     return Result(release, trace, trace[0].events, trusting(guarantee, points))
