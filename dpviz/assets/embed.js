@@ -3,11 +3,12 @@
 //   a script element with the src https://example.org/site/dpviz.js, and where the picture shall be
 //   <dpviz-picture page="dpm" data="moons" eps="1"></dpviz-picture>
 //
-// (This script stands in pages as well, where the end of a script would end it.) The script is one file, with nothing inline. It loads from any file server, and from a file; with type="module" it needs
-// a server that lets other sites read it. Attributes: page; of the state eps, data, mode, seed, step, and view (curator or
-// public); height, of the picture, in CSS pixels. A page of the site whose address has `embed` in its query is that element
-// alone, as high as the window, and reads the same names there. Colors come from the page that the element stands in, or
-// from the custom properties that picture.js names.
+// (No tag of a script is written out here: this file also stands inside of pages.) The script is one file, with nothing
+// inline. It loads from any file server, and from a file; with type="module" it needs a server that lets other sites read
+// it. Attributes: page; of the state eps, data, mode, seed, step, and view (curator or public); height, of the picture, in
+// CSS pixels. A page of the site whose address has `embed` in its query is that element alone, as high as the window, and
+// reads the same names there. Colors come from the page that the element stands in, or from the custom properties that
+// picture.js names.
 
 import { Site, handed, taker } from "./site.js";
 import { housed } from "./picture.js";

@@ -46,9 +46,15 @@ class Share {
     this.root = document.createElement("div");
     this.root.className = "dpviz-share";
     this.link = new Copied(this.root, "Link to this picture", "link");
-    this.code = new Copied(this.root, "Code for a web page", "code");
+    const more = document.createElement("details"); // closed, so that the QR code below is on a low screen, too
+    const title = document.createElement("summary");
+    title.textContent = "Code for a web page";
+    const inside = document.createElement("div");
+    this.code = new Copied(inside, "A frame with this picture", "code");
     this.words = document.createElement("p");
-    this.root.append(this.words);
+    inside.append(this.words);
+    more.append(title, inside);
+    this.root.append(more);
     parent.append(this.root);
   }
 

@@ -27,6 +27,7 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     expect(page.get_by_text("The link is copied.")).to_be_visible(timeout=SLOW)
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.url
+    page.get_by_text("Code for a web page").click()
     page.get_by_role("button", name="Copy code").click()
     expect(page.get_by_text("The code is copied.")).to_be_visible()
     framed = page.evaluate("navigator.clipboard.readText()")
