@@ -28,6 +28,7 @@ TURN = (
 )
 DONE = "Thank you. This code sums up your answers, without your name. Give it to your teacher."
 KEPT = "The right answers come at the end, so that the second half measures what you have learned."
+ALONE, ALONE_KEPT = "Ten questions on what you have seen, once through.", "The right answers come at the end."
 GO_ON = "Begin the second half"
 CODE = "Your code from the first half"
 BACK, NEXT, LAST = "Back", "Next", "Finish"
@@ -37,7 +38,7 @@ _CODE = "quiz:code"
 
 def draw() -> None:
     """Draw the page."""
-    with words_page(TITLE, LEAD):
+    with words_page(TITLE, ALONE if _alone() else LEAD):
         half, at = _half(), _at()
         if at < len(QUESTIONS):
             _ask(half, at)
@@ -54,6 +55,11 @@ def _sheet() -> Sheet:
 
 def _half() -> str:
     return str(st.session_state.get(_HALF, state.value(HALF)))
+
+
+def _alone() -> bool:
+    """Say whether there is nothing before: somebody comes from the course, and wants a score."""
+    return _half() == AFTER and _sheet().before == EMPTY
 
 
 def _at() -> int:
@@ -75,7 +81,8 @@ def _keep(half: str, at: int, key: str) -> None:
 
 def _ask(half: str, at: int) -> None:
     question, key = QUESTIONS[at], f"quiz:{half}:{at}"
-    st.caption(f"{HALVES[half]}. Question {at + 1} of {len(QUESTIONS)}")
+    place = f"Question {at + 1} of {len(QUESTIONS)}"
+    st.caption(place if _alone() else f"{HALVES[half]}. {place}")
     st.progress((at + 1) / len(QUESTIONS))
     st.radio(
         question.words,
@@ -90,7 +97,7 @@ def _ask(half: str, at: int) -> None:
         st.button(BACK, disabled=at == 0, on_click=_go, args=(half, at - 1))
         words = NEXT if at + 1 < len(QUESTIONS) else LAST
         st.button(words, type="primary", on_click=_go, args=(half, at + 1))
-    st.caption(KEPT)
+    st.caption(ALONE_KEPT if _alone() else KEPT)
     if half == BEFORE and at == 0:
         _bring()
 
@@ -123,8 +130,9 @@ def _between() -> None:
 
 
 def _end() -> None:
-    st.markdown(DONE)
-    st.code(write(_sheet()), language=None)
+    if not _alone():
+        st.markdown(DONE)
+        st.code(write(_sheet()), language=None)
     st.button(BACK, on_click=_go, args=(AFTER, len(QUESTIONS) - 1))
     if hiding.hides("answers"):
         return
@@ -134,7 +142,7 @@ def _end() -> None:
         for half in HALVES
     }
     found = f"{n_right[BEFORE]} of {len(QUESTIONS)} right before, {n_right[AFTER]} after"
-    st.subheader(found if sheet.before != EMPTY else f"{n_right[AFTER]} of {len(QUESTIONS)} right", anchor=False)
+    st.subheader(found if not _alone() else f"{n_right[AFTER]} of {len(QUESTIONS)} right", anchor=False)
     st.html(f'<div class="dpviz-words">{"".join(map(_answered, range(len(QUESTIONS))))}</div>')
 
 
@@ -143,7 +151,7 @@ def _answered(at: int) -> str:
     said = [
         f"{words}: {'no answer' if answer is None else 'right' if answer == question.right else 'not right'}"
         for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
-        if words == HALVES[AFTER] or sheet.before != EMPTY
+        if words == HALVES[AFTER] or not _alone()
     ]
     words, address = question.link
     return (
