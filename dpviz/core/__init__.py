@@ -5,7 +5,7 @@ from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_po
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box, unit_records
 from dpviz.core.compiled import compiled
-from dpviz.core.geometry import level_curves, voronoi_borders
+from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
@@ -51,7 +51,6 @@ __all__ = [
     "frozen",
     "knob",
     "knobs",
-    "level_curves",
     "projections",
     "public_axes",
     "squared_distances",

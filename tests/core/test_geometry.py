@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import geometry, level_curves, voronoi_borders
+from dpviz.core import geometry, voronoi_borders
 from dpviz.core.geometry import WALL_GAP
 
 ROUNDING = 1e-9  # of the square; Qhull's own is about 1e-12 for centers that are not nearly equal
@@ -176,45 +176,3 @@ def described(borders):
     borders, apart = borders[long], apart[long]
     middle = (borders[:, :2] + borders[:, 2:]) / 2
     return np.concatenate([middle, np.abs(apart), apart[:, :1] * apart[:, 1:]], axis=1)
-
-
-@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(2, 9))
-def test_level_curves_pass_between_corners_of_either_side_and_end_at_walls_alone(seed, n_rows, n_columns):
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n_rows, n_columns)).round(int(rng.integers(1, 8)))  # rounded: also levels met exactly
-    xs, ys = np.sort(rng.random(n_columns)) + np.arange(n_columns), np.sort(rng.random(n_rows)) + np.arange(n_rows)
-    levels = np.append(rng.normal(size=3), values[0, 0])
-    for level, curve in zip(levels, level_curves(values, levels, xs, ys), strict=True):
-        assert np.isnan(curve[2::3]).all()
-        pieces = curve.reshape(-1, 3, 2)[:, :2]
-        pieces = pieces[np.isfinite(pieces[:, 0, 0])]
-        # Every edge with one end over the level is crossed, at the place where the straight line between them has it.
-        expected = []
-        for (y, x), (next_y, next_x) in [
-            *(((y, x), (y, x + 1)) for y in range(n_rows) for x in range(n_columns - 1)),
-            *(((y, x), (y + 1, x)) for y in range(n_rows - 1) for x in range(n_columns)),
-        ]:
-            here, there = values[y, x], values[next_y, next_x]
-            if (here > level) != (there > level):
-                at = np.interp(level, *zip(*sorted([(here, 0.0), (there, 1.0)]), strict=True))
-                inside = 0 < y < n_rows - 1 if y == next_y else 0 < x < n_columns - 1
-                place = (xs[x] + at * (xs[next_x] - xs[x]), ys[y] + at * (ys[next_y] - ys[y]))
-                expected += [place] * (2 if inside else 1)  # of the cells on both sides
-        ends = pieces.reshape(-1, 2)
-        assert len(ends) == len(expected)
-        if len(ends):
-            gaps = np.abs(ends[:, None] - np.array(expected)[None]).max(axis=2)
-            assert (gaps.min(axis=0) < 1e-9).all()
-            assert (gaps.min(axis=1) < 1e-9).all()
-        # Each piece stays in one cell.
-        for first, last in pieces:
-            middle = (first + last) / 2
-            column, row = max(np.searchsorted(xs, middle[0]) - 1, 0), max(np.searchsorted(ys, middle[1]) - 1, 0)
-            low, high = np.array([xs[column], ys[row]]) - 1e-9, np.array([xs[column + 1], ys[row + 1]]) + 1e-9
-            assert ((first >= low) & (last >= low) & (first <= high) & (last <= high)).all()
-
-
-def test_a_level_that_nothing_crosses_has_no_curve():
-    found = level_curves(np.zeros((3, 4)), np.array([1.0, -1.0, np.inf]), np.arange(4.0), np.arange(3.0))
-    assert found.shape == (3, 3, 2)
-    assert np.isnan(found).all()

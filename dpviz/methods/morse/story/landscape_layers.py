@@ -92,14 +92,15 @@ def ground_layers(told: LandscapeContext, stage: Stage, groups: Colors, stops: t
         layers.append(Layer("Density", Kind.GRID, Role.RELEASED, RELEASED, arrays, everywhere(stage), isolate=False))
     if stops and told.regions is not None:
         depth = found.highest - plane.d * np.log(2.0) - top
-        line = {"xy": land.contours(found, -np.array([stop.height for stop in stops]) - depth, plane)[:, None]}
+        curves = land.contours(found, -np.array([stop.height for stop in stops]) - depth, plane)
+        line = {"xy": np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)}
+        for row, curve in zip(line["xy"], curves, strict=True):
+            row[0, : len(curve)] = curve
         layers.append(Layer("Level", Kind.LINES, Role.RELEASED, RELEASED, line, rows, size=2.0, isolate=False))
-    pieces = land.contours(found, land.contour_levels(), plane).reshape(-1, 3, 2)
-    curves = pieces[np.isfinite(pieces[:, 0, 0])].reshape(1, 1, -1, 2)  # they look alike: one line, not filled up
+    curves = land.contours(found, land.contour_levels(), plane)
+    xy = {"xy": np.concatenate(curves)[None, None]}  # those of all levels look alike: one line
     layers.append(
-        Layer(
-            "Contours", Kind.LINES, Role.REFERENCE, RELEASED, {"xy": curves}, everywhere(stage), size=1.0, isolate=False
-        )
+        Layer("Contours", Kind.LINES, Role.REFERENCE, RELEASED, xy, everywhere(stage), size=1.0, isolate=False)
     )
     return layers
 

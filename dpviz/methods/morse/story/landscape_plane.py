@@ -7,8 +7,9 @@ it shows the marginal, which is a mixture again and is drawn exactly, while basi
 from dataclasses import dataclass
 
 import numpy as np
+from contourpy import LineType, contour_generator
 
-from dpviz.core import FloatArray, Labels, Points, frozen, level_curves
+from dpviz.core import FloatArray, Labels, Points, frozen
 from dpviz.solvers import Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.view import Projection
 
@@ -99,9 +100,13 @@ def contour_levels() -> FloatArray:
     return np.asarray(-CONTOUR_STEP * (np.arange(N_CONTOURS) + 0.5))
 
 
-def contours(found: Relief, levels: FloatArray, plane: Projection) -> FloatArray:
-    """Return the curves where the density has `levels` (m,), as (m, p, 2) of pieces a, b, NaN."""
-    return level_curves(found.log_share, levels, found.middles, lattice(plane, CELLS)[:, 0, 1].copy())
+def contours(found: Relief, levels: FloatArray, plane: Projection) -> list[FloatArray]:
+    """Return the curves (p, 2) where the density has each of `levels` (m,), NaN after each of them."""
+    rows = lattice(plane, CELLS)[:, 0, 1]
+    made = contour_generator(found.middles, rows, found.log_share, line_type=LineType.ChunkCombinedNan)
+    lines = [made.lines(float(level))[0][0] for level in levels]
+    gap = np.full((1, 2), np.nan)
+    return [gap if line is None else np.concatenate([line, gap]) for line in lines]
 
 
 def ellipses(shown: Mixture) -> FloatArray:
