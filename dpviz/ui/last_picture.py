@@ -1,4 +1,4 @@
-"""The picture that a session drew last: what came ahead of the page is not run, told, drawn and packed again by it."""
+"""The pictures that a session drew last: what came ahead of the page is not run, told, drawn and packed again by it."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import Noise, scalars
 from dpviz.ui.setup import AnySetup, Runs
 
-_LAST = "dpviz:last-picture"
+_LAST = "dpviz:last-pictures"
+HELD = 2  # the one on screen, and the one that may be asked for next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,17 +26,16 @@ class DrawnPicture:
     packed: tuple[bytes, ...]  # as the audience sees them
 
 
-class LastPicture:
-    """One session's; the thread that draws ahead of the page uses it as well."""
+class LastPictures:
+    """One session's; the thread that draws ahead of the page uses them as well."""
 
     def __init__(self) -> None:
         """Hold nothing yet."""
-        self._last: DrawnPicture | None = None
+        self._held: tuple[DrawnPicture, ...] = ()
 
     def recall(self, name: Hashable | None) -> DrawnPicture | None:
-        """Return what was drawn last if it has this name; None never has one."""
-        last = self._last
-        return last if last is not None and name is not None and last.name == name else None
+        """Return what was drawn under this name, if it is among the last; None never is."""
+        return next((drawn for drawn in self._held if name is not None and drawn.name == name), None)
 
     def pack(
         self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
@@ -47,12 +47,12 @@ class LastPicture:
             drawn = DrawnPicture(name, runs, (*drawn.scenes, scene), (*drawn.packed, packed))
             yield drawn
         if name is not None:
-            self._last = drawn
+            self._held = (*self._held, drawn)[-HELD:]
 
 
-def last_picture() -> LastPicture:
+def last_pictures() -> LastPictures:
     """Return the session's."""
-    kept: LastPicture = st.session_state.setdefault(_LAST, LastPicture())
+    kept: LastPictures = st.session_state.setdefault(_LAST, LastPictures())
     return kept
 
 

@@ -18,7 +18,7 @@ from dpviz.ui.data import drawing
 from dpviz.ui.epsilon import drawn_slider, last_move
 from dpviz.ui.export.shown import Moment, Shown, keep
 from dpviz.ui.frame import PageFrame, link, show_problems
-from dpviz.ui.last_picture import DrawnPicture, last_picture, name_of
+from dpviz.ui.last_picture import DrawnPicture, last_pictures, name_of
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import Noise, Run, notices, tell
 from dpviz.ui.server import ahead
@@ -177,11 +177,11 @@ def _drawn(
     try:
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
-        found = last_picture().recall(name)
+        found = last_pictures().recall(name)
         if found is not None:
             return found
         runs = _told(frame, methods, noise)
-        *_, drawn = last_picture().pack(name, runs, draw(runs), public=frame.public)
+        *_, drawn = last_pictures().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
         _refuse(frame, error)
         return None
@@ -208,7 +208,7 @@ def _offer(
         ahead.withdraw()
         return None
 
-    kept = last_picture()  # the other thread has no session
+    kept = last_pictures()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
         background().give_way()

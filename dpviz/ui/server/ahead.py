@@ -5,18 +5,21 @@ draw its picture at any of the slider's values, over a line whose address only i
 there first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not
 made twice.
 
-Two pictures beside each other come one after the other: the second is drawn while the browser draws the first.
+Two pictures beside each other come one after the other: the second is drawn while the browser draws the first. While
+somebody moves on, the picture that comes next at that pace is drawn before it is asked for.
 
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
 
+import asyncio
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakValueDictionary
 
 import streamlit as st
-from starlette.concurrency import iterate_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -30,6 +33,8 @@ _OFFER = "dpviz:ahead"
 _MOST_DIGITS = 6  # of a value's index
 _DRAWN = "drawn"  # that was the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
+_REST = 0.03  # s without a question, before one is answered that nobody has asked: a drag asks again within that
+_SERIES = 1.0  # s between two moves that belong together; a reader who looks at each costs nothing more
 
 
 class _Offer:
@@ -39,6 +44,35 @@ class _Offer:
         self.token = secrets.token_urlsafe(32)
         self.values: Sequence[float] = ()
         self.draw: Draw | None = None
+
+
+class _Series:
+    """Moves that follow each other on one line."""
+
+    def __init__(self) -> None:
+        self._last = (-_SERIES, 0)  # when, and to which index
+        self._resting: asyncio.TimerHandle | None = None
+        self._next: tuple[int, asyncio.Task[None]] | None = None  # what is drawn before it is asked for
+
+    async def reached(self, index: int) -> None:
+        """Wait for what is being drawn, if it is this one."""
+        if self._resting is not None:
+            self._resting.cancel()
+        if self._next is not None and self._next[0] == index:
+            await self._next[1]
+
+    def go_on(self, index: int, offered: _Offer | None) -> None:
+        """Soon draw the value that is as far from this one as this is from the last, for the session to recall."""
+        (before, start), now = self._last, time.monotonic()
+        self._last, following = (now, index), 2 * index - start
+        if offered is None or offered.draw is None or now - before > _SERIES:
+            return
+        if following != index and 0 <= following < len(offered.values):
+            asked = following, offered.draw, offered.values[following]
+            self._resting = asyncio.get_running_loop().call_later(_REST, self._draw, *asked)
+
+    def _draw(self, index: int, draw: Draw, value: float) -> None:
+        self._next = index, asyncio.create_task(run_in_threadpool(_forgotten, draw, value))
 
 
 _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
@@ -72,23 +106,28 @@ async def answer(line: WebSocket) -> None:
         await line.close()
         return
     await line.accept()
+    series = _Series()
     try:
         while (message := await line.receive())["type"] == "websocket.receive":
             index = message.get("text")
             if index is None or token not in _OFFERS:  # bytes, which no page of ours sends, or the session has ended
                 await line.close()
                 return
-            await line.send_text(await _answered(line, token, index))
+            said = await _answered(line, token, index, series)
+            await line.send_text(said)
+            if said == _DRAWN:
+                series.go_on(int(index), _OFFERS.get(token))
     except WebSocketDisconnect:  # the reader left while the picture was drawn
         return
 
 
-async def _answered(line: WebSocket, token: str, index: str) -> str:
+async def _answered(line: WebSocket, token: str, index: str, series: _Series) -> str:
     """Send the pictures, and return the word after them."""
     offered = _OFFERS.get(token)  # no longer than for one answer, or the session would not end before the line does
     known = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
     if not known or offered is None or offered.draw is None or int(index) >= len(offered.values):
         return _LATER
+    await series.reached(int(index))
     # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
     async for picture in iterate_in_threadpool(_drawn(offered.draw, offered.values[int(index)])):
         if picture is None:
@@ -102,6 +141,11 @@ def _drawn(draw: Draw, value: float) -> Iterator[Picture | None]:
         yield from draw(value)
     except Exception:  # the rerun meets the same and says so on the page
         yield None
+
+
+def _forgotten(draw: Draw, value: float) -> None:
+    for _ in _drawn(draw, value):
+        pass
 
 
 def addressed(key: str, packed: bytes) -> bytes:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import itertools
 import json
+import threading
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,11 @@ REFUSED = "refused"
 DRAWN, LATER = "drawn", "later"
 
 
-def talk(address, questions, *, cut=False):
-    """Ask as a browser would, over one line; returns all messages. A line that is cut takes none."""
+def talk(address, questions, *, cut=False, rest=0.0):
+    """Ask as a browser would, over one line; returns all messages. A line that is cut takes none.
+
+    `rest` seconds pass before each question.
+    """
     heard = []
     events = itertools.chain(
         [{"type": "websocket.connect"}],
@@ -29,6 +33,7 @@ def talk(address, questions, *, cut=False):
     )
 
     async def receive():
+        await asyncio.sleep(rest)
         return next(events)
 
     async def send(event):
@@ -148,3 +153,36 @@ def test_bytes_close_the_line_without_a_word(session):  # noqa: ARG001
     address = ahead.offer((0.5,), lambda _: iter([("picture", b"x")]))
     assert talk(address, [b"\x00\xff", 0]) == [REFUSED]
     assert talk(address, [0])[-1] == DRAWN
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+def test_whoever_moves_on_finds_the_next_picture_drawn_and_a_drag_is_left_alone(session, hurried):  # noqa: ARG001
+    drawn, third = [], threading.Event()
+
+    def draw(value):
+        drawn.append(value)
+        if len(drawn) == 3:
+            third.set()
+        yield "picture", b"x"
+
+    def moving():
+        yield 1
+        yield 3
+        if not hurried:
+            assert third.wait(30), "what comes next at this pace is drawn before it is asked for"
+        yield 5
+
+    said = talk(ahead.offer(tuple(range(7)), draw), moving(), rest=0.0 if hurried else 2 * ahead._REST)
+    assert len(said) == 6
+    assert drawn == ([1, 3, 5] if hurried else [1, 3, 5, 5])
+
+
+def test_nothing_is_drawn_beyond_the_slider_or_for_a_reader_who_looks_at_each_picture(session, monkeypatch):  # noqa: ARG001
+    drawn = []
+    address = ahead.offer((0, 1, 2), lambda value: iter([drawn.append(value) or ("picture", b"x")]))
+    talk(address, [1, 2, 2, 0], rest=2 * ahead._REST)
+    assert drawn == [1, 2, 2, 0]
+    monkeypatch.setattr(ahead, "_SERIES", 0.0)
+    drawn.clear()
+    talk(address, [0, 1, 1], rest=2 * ahead._REST)
+    assert drawn == [0, 1, 1]
