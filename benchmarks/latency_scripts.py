@@ -4,7 +4,7 @@
 WATCH = """pictures => {
   const times = window.dpvizTimes = {};
   const waiting = new Set();
-  document.addEventListener("keydown", () => {
+  for (const type of ["keydown", "pointerdown"]) document.addEventListener(type, () => {
     for (const name of Object.keys(times)) delete times[name];
     for (const picture of pictures) waiting.add(picture);
     times.moved = new Promise((done) => { times.done = done; });
@@ -26,6 +26,12 @@ MOVED = """async (forMs) => {
   if (await Promise.race([moved, late]) === "late") return null;
   const { done, moved: _, ...times } = dpvizTimes;
   return times;
+}"""
+# Half across the slider, to another value each time, as a click does it.
+JUMP = """(input, number) => {
+  input.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, composed: true }));
+  input.value = String(1 + Math.floor(number / 2) + (number % 2) * Math.floor(Number(input.max) / 2));
+  for (const type of ["input", "pointerup", "change"]) input.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
 }"""
 # When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
 SOCKET = """
