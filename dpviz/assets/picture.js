@@ -53,6 +53,7 @@ const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend unde
 const MOST_GROUPS = 24;
 const FEW_GROUPS = 8; // of more than ten clusters; the others are behind a button
 const MOST_LINES = 7; // of a legend; the others are behind a button
+const MOST_LARGE_LINES = 5; // in type for a room, where seven are higher than the picture
 const KEPT_LINES = 2; // of these, for what a map draws in front
 const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
 const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
@@ -471,8 +472,9 @@ class Picture extends Tools {
       this.legendKey = key;
       // What starts switched off comes last: it is there on request.
       const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
-      const entries = (this.unfolded ? lines : foremost(lines, scene.equal)).map((layer) => this.entry(layer));
-      if (lines.length > MOST_LINES) entries.push(this.moreButton(lines.length - MOST_LINES));
+      const most = enlargement() > 1 ? MOST_LARGE_LINES : MOST_LINES;
+      const entries = (this.unfolded ? lines : foremost(lines, most, scene.equal)).map((layer) => this.entry(layer));
+      if (lines.length > most) entries.push(this.moreButton(lines.length - most));
       keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
     this.buildGroups(shown);
@@ -615,15 +617,15 @@ class Picture extends Tools {
   }
 }
 
-/** The lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is the
- *  release, stays; in a chart what is last gives way. */
-function foremost(lines, isMap) {
-  if (!isMap || lines.length <= MOST_LINES) return lines.slice(0, MOST_LINES);
+/** The `most` lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is
+ *  the release, stays; in a chart what is last gives way. */
+function foremost(lines, most, isMap) {
+  if (!isMap || lines.length <= most) return lines.slice(0, most);
   const on = lines.filter(({ shown }) => shown !== false);
-  const most = on[0]?.role === "public" ? lines.slice(1) : lines;
+  const foreground = on[0]?.role === "public" ? lines.slice(1) : lines;
   const kept = new Set(on.slice(-KEPT_LINES));
-  for (const line of most) if (kept.size < MOST_LINES) kept.add(line);
-  return most.filter((line) => kept.has(line));
+  for (const line of foreground) if (kept.size < most) kept.add(line);
+  return foreground.filter((line) => kept.has(line));
 }
 
 /** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */

@@ -117,6 +117,21 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
     accessible(page, name, seen_elsewhere)
 
 
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "morse" else pytest.mark.slow) for name in CATALOGUE]
+)
+def test_a_room_sees_it_all_on_one_screen(page: Page, server: Server, name: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{server(APP)}/{name}?size=projector")
+    expect(page.locator(".dpviz-live[data-dpviz-key=picture]").first).to_have_attribute(
+        "data-dpviz-drawn", re.compile("[1-9]"), timeout=2 * SLOW
+    )
+    settled(page)
+    assert fault(seen(page, 1280, 720), 0.0, steps=True) == ""
+    content, room = page.locator(".st-key-dpviz-row").evaluate("row => [row.scrollWidth, row.clientWidth]")
+    assert content <= room, "a control is cut off"
+
+
 def test_what_is_cut_off_is_noticed() -> None:
     whole: dict[str, Any] = {
         "st-key-dpviz-strip": [(True, 0.1)],
