@@ -29,9 +29,10 @@ MOVED = """async (forMs) => {
 }"""
 # Half across the slider, to another value each time, as a click does it.
 JUMP = """(input, number) => {
-  input.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, composed: true }));
+  const tell = (type) => input.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
+  tell("pointerdown");
   input.value = String(1 + Math.floor(number / 2) + (number % 2) * Math.floor(Number(input.max) / 2));
-  for (const type of ["input", "pointerup", "change"]) input.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
+  for (const type of ["input", "pointerup", "change"]) tell(type);
 }"""
 # When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
 SOCKET = """
