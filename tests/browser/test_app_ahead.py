@@ -83,7 +83,7 @@ def test_a_move_is_drawn_once_before_its_words_and_is_the_picture_of_its_link(
     assert "epsilon=1.2" in page.url
     scene, link = scene_of(picture), page.url
     with line.expect_event("close"):  # a page that was left keeps none
-        page.get_by_role("link", name="Morse processing", exact=True).first.click()
+        page.get_by_role("link", name="Audit", exact=True).first.click()
     page.goto("about:blank")
     page.goto(link)
     assert scene_of(picture_of(page)) == scene
