@@ -172,7 +172,10 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
 def document(
     title: str, folder: str, body: str, plan: SitePlan, *, above: str = "", below: str = "", head: str = ""
 ) -> str:
-    """Return a page of the site around its `body`; `head` loads what is its own."""
+    """Return a page of the site around its `body`; `head` loads what is its own.
+
+    The script that is not deferred comes last: it waits for the sheet, and a browser asks for nothing behind it before.
+    """
     up = _up(folder)
     main = [each for each in plan.pages if not each.above]
     article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder == ARTICLE)}>Article</a>' if plan.article else ""
@@ -181,7 +184,7 @@ def document(
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
-        f'<script src="{up}alone.js"></script><script src="{up}packed.js" defer></script>{head}</head>'
+        f'<script src="{up}packed.js" defer></script>{head}<script src="{up}alone.js"></script></head>'
         f'<body><a class="skip" href="#stage">Skip to main content</a>'
         f'<nav aria-label="Pages">{_links(main, folder, plan)}{article}</nav>'
         f'{above}<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
