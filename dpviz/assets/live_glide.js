@@ -34,8 +34,9 @@ function comparable(old, scene) {
     || (before.length === now.length && before.every((value, i) => value === now[i]));
 }
 
-/** Whether both layers look the same in these rows. */
+/** Whether both layers look the same in these rows, mark by mark. */
 function alike(old, layer, oldRow, row) {
+  if (layer.ids && !layer.ids.every((id, i) => id === old.ids?.[i])) return false;
   return Object.entries(layer.arrays).every(([name, { data, shape }]) => {
     const before = old.arrays[name];
     if (before?.shape.slice(1).join() !== shape.slice(1).join()) return false;
@@ -114,6 +115,7 @@ export function glideTo(scene, frame, shown) {
     if (oldRow < 0) { ways.set(layer, "new"); continue; }
     before.delete(key);
     const own = shown.glide?.ways.get(old);
+    if (!own && alike(old, layer, oldRow, row)) continue; // it stays where it is
     const way = startsOf(old, layer, oldRow, row, own?.starts ? { ...own, t } : null);
     if (!way) {
       if (AT_ONCE.has(layer.kind) || alike(old, layer, oldRow, row)) continue;
