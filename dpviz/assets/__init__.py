@@ -2,8 +2,11 @@
 
 import json
 import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+
+from dpviz.assets.slim import slim, slim_sheet
 
 FOLDER = Path(str(files(__name__)))
 PICTURE = (
@@ -29,16 +32,19 @@ def module(name: str, *parts: str) -> str:
     return "".join(_IMPORT.sub("", text(f"{part}.js")) for part in (*parts, name))
 
 
+@cache
 def site_script() -> str:
     """Return the script of pages without a server: pictures, slider and what joins them, with their sheets."""
-    sheets = json.dumps({name: text(f"{name}.css") for name in ("picture", "slider", "embed")})
-    bundle = module("embed", *PICTURE, "slider", "picture", "dense", "site").replace("\nexport ", "\n")
-    return f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
+    sheets = json.dumps({name: slim_sheet(text(f"{name}.css")) for name in ("picture", "slider", "embed")})
+    parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
+    bundle = module("embed", *parts, "slider", "picture", "dense", "site").replace("\nexport ", "\n")
+    return slim(f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n')
 
 
+@cache
 def site_sheet() -> str:
     """Return the style sheet of pages without a server."""
-    return text("site.css") + text("style.css")
+    return slim_sheet(text("site.css") + text("style.css"))
 
 
 def text(file: str) -> str:

@@ -1,23 +1,19 @@
-// Bytes in scripts: 15 bits in each letter, in files of two bytes a letter, so that they are 7 % larger than the bytes.
+// Bytes in scripts: two in each letter of a file of two bytes a letter; what is no letter is another one after a mark.
 
-const FIRST_LETTER = 0x3000; // dpviz/ui/export/states.py writes them
-const LETTER_BITS = 15;
+const MARK = 0x100; // dpviz/ui/export/states.py writes them
+const AWAY = 0x8000;
 
 /** The bytes that a dense text stands for, so many of them. */
 export function bytesOf(text, length) {
-  const bytes = new Uint8Array(length);
-  let bits = 0;
-  let held = 0;
-  let at = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    bits = (bits << LETTER_BITS) | (text.charCodeAt(i) - FIRST_LETTER);
-    held += LETTER_BITS;
-    while (held >= 8 && at < length) {
-      held -= 8;
-      bytes[at] = bits >> held;
-      at += 1;
-      bits &= (1 << held) - 1;
+  const bytes = new Uint8Array(length + 1); // the last letter may be half empty
+  for (let i = 0, at = 0; i < text.length; i += 1, at += 2) {
+    let letter = text.charCodeAt(i);
+    if (letter === MARK) {
+      i += 1;
+      letter = text.charCodeAt(i) ^ AWAY;
     }
+    bytes[at] = letter >> 8;
+    bytes[at + 1] = letter;
   }
-  return bytes;
+  return bytes.subarray(0, length);
 }

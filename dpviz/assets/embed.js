@@ -71,8 +71,8 @@ class Embedded extends Site {
   }
 
   /** Find where the whole page says what is on screen: in its headline, or after its control. */
-  build(frame) {
-    const places = [...parsed(this.files.text(frame)).querySelectorAll("[data-leaf], [data-slider], [data-range]")];
+  build(state) {
+    const places = [...parsed(this.files.text(state.frame)).querySelectorAll("[data-leaf], [data-slider], [data-range]")];
     const after = places.slice(places.findIndex((place) => !("leaf" in place.dataset)) + 1);
     this.after = after.find((place) => "leaf" in place.dataset)?.dataset.leaf;
   }

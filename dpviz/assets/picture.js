@@ -224,6 +224,15 @@ class Picture extends Tools {
     this.updateTools(first);
   }
 
+  /** Take the same scene with exact numbers. */
+  refine(packed) {
+    const scene = unpack(packed);
+    if (scene.hash !== this.scene?.hash) return;
+    this.scene = scene;
+    if (!this.tables.hidden) this.buildTables();
+    this.draw();
+  }
+
   /** Tell whoever listens, also outside of a shadow root. */
   tell(name, detail) {
     this.root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));

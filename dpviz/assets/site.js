@@ -8,6 +8,7 @@ import { bytesOf } from "./dense.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
+const LATE = "late"; // the file of what the first picture did without
 const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
 const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
@@ -42,11 +43,31 @@ function longNames(query, { knob, mode }) {
   return new URLSearchParams([...query].map(([name, value]) => [long(name), value]));
 }
 
+/** Rows of bytes, of which all but the first say what changes from the one before, as they are; `width` is a row's. */
+function fromRows(bytes, width) {
+  if (width) for (let i = width; i < bytes.length; i += 1) bytes[i] ^= bytes[i - width];
+  return bytes;
+}
+
+/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere. */
+function fromCodes(codes, size, low, step) {
+  const values = new Float32Array(size / 4);
+  const count = Math.floor(codes.length / 1.5);
+  for (let i = 0; i < count; i += 1) {
+    const at = (3 * i) >> 1;
+    const code = i % 2 ? ((codes[at] & 15) << 8) | codes[at + 1] : (codes[at] << 4) | (codes[at + 1] >> 4);
+    const c = i % low.length;
+    values[i] = code ? low[c] + (code - 1) * step[c] : NaN;
+  }
+  return new Uint8Array(values.buffer);
+}
+
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
 class Files {
   constructor(base) {
     this.base = base;
     this.blobs = new Map();
+    this.absent = new Map(); // key -> size of an array that comes later
     this.states = new Map(); // name -> promise of its directory
     this.ready = new Map(); // name -> its directory
   }
@@ -65,10 +86,12 @@ class Files {
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const length = new DataView(bytes.buffer).getUint32(0, true);
-    const { state, blobs } = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
+    const { state, blobs, coarse = {}, absent = {} } = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
+    for (const [key, size] of Object.entries(absent)) this.absent.set(key, size);
     let at = 4 + length;
     for (const [key, size] of blobs) {
-      this.blobs.set(key, bytes.subarray(at, at + size));
+      const held = bytes.subarray(at, at + size);
+      this.blobs.set(key, coarse[key] ? fromCodes(held, ...coarse[key]) : fromRows(held, Number(key.split(".")[1])));
       at += size;
     }
     this.ready.set(name, state);
@@ -79,9 +102,14 @@ class Files {
     return decoder.decode(this.blobs.get(key));
   }
 
+  /** An array; one that is not there yet has nothing in any of its places. */
+  array(key) {
+    return this.blobs.get(key) ?? new Uint8Array(this.absent.get(key)).fill(255);
+  }
+
   /** A packed scene, as the app sends it. */
   scene({ header, arrays }) {
-    const parts = [header, ...arrays].map((key) => this.blobs.get(key));
+    const parts = [header, ...arrays].map((key) => this.array(key));
     const packed = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     let at = 0;
     for (const part of parts) {
@@ -100,7 +128,8 @@ export class Site {
     this.marked = marked;
     this.files = new Files(base);
     this.pictures = new Map(); // key -> {host, picture}
-    this.shown = { frame: null, leaves: [] };
+    this.shown = { frame: null };
+    this.filled = []; // keys of the words that stand in the frame
     this.query = longNames(query, index);
     this.at = this.opening();
     this.slider = make("div", "slider");
@@ -132,13 +161,14 @@ export class Site {
     return asked ? "asked" : `${mode}.${mode ? 0 : seed}.${audience}.${stop}`;
   }
 
-  /** Files that a state needs: what many states share, what all audiences see of this one, and its own. */
+  /** Files that a state needs: what many states share, what all audiences see of this one, and its own. The one that the
+   *  page opens with is drawn from its own alone, until the rest is there. */
   parts(name) {
     const [mode, seed, audience, stop] = name.split(".");
     const all = this.index.audiences.length > 1 ? [`${mode}.${seed}.all.${stop}`] : [];
-    const { first } = this.index; // whole, with what other states share with it
+    const { first } = this.index; // with what other states share with it
     if (name === first) return [first];
-    return [...(first ? [first] : []), `shared.${audience ?? 0}`, ...all, name];
+    return [...(first ? [first, LATE] : []), `shared.${audience ?? 0}`, ...all, name];
   }
 
   /** Show the state at another place; of places that are asked for meanwhile the last one counts. */
@@ -166,9 +196,15 @@ export class Site {
   show(name) {
     const state = this.files.ready.get(name);
     const fresh = state.frame !== this.shown.frame;
-    if (fresh) this.build(state.frame);
-    this.fill(state, fresh);
+    if (fresh) {
+      this.build(state, name);
+      this.fill(state); // a picture that is new is as large as the words leave it room
+    }
     for (const told of state.pictures) this.draw(told);
+    if (!fresh) {
+      this.fill(state); // with pictures after words the browser would lay the page out for each of them
+      for (const { picture } of this.pictures.values()) picture.resize();
+    }
     this.shown = state;
     delete this.marked.dataset.dpvizMoving;
     this.marked.dataset.dpvizState = name;
@@ -177,8 +213,10 @@ export class Site {
   }
 
   /** Put the page's frame up, and into it what lives longer than a frame: slider, switches and pictures. */
-  build(frame) {
-    this.main.innerHTML = this.files.text(frame);
+  build(state, name) {
+    const there = name === this.index.first && this.shown.frame === null && this.main.childElementCount > 0;
+    if (!there) this.main.innerHTML = this.files.text(state.frame); // else the page came with it, and with these words:
+    this.filled = there ? state.leaves.map((key) => (this.files.blobs.has(key) ? key : null)) : [];
     this.offerSlider();
     for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
     for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
@@ -187,19 +225,20 @@ export class Site {
     }
     const range = this.main.querySelector("[data-range]");
     if (range && this.index.control) this.offerRange(range);
-    const there = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
+    const places = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
     for (const [key, { picture }] of this.pictures) {
-      if (there.has(key)) continue;
+      if (places.has(key)) continue;
       picture.destroy();
       this.pictures.delete(key);
     }
   }
 
-  /** Put the state's words into the frame. */
-  fill(state, fresh) {
+  /** Put the state's words into the frame, as far as they are there. */
+  fill(state) {
     state.leaves.forEach((key, i) => {
-      if (!fresh && key === this.shown.leaves[i]) return;
+      if (key === this.filled[i] || !this.files.blobs.has(key)) return;
       this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
+      this.filled[i] = key;
     });
     if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
   }
@@ -214,6 +253,13 @@ export class Site {
       return;
     }
     this.pictures.set(key, { host: place, picture: mount(housed(place, SHEETS.picture), this.files.scene(told), options) });
+  }
+
+  /** Put in what the first picture did without, while its state is shown. */
+  refine() {
+    if (this.shown !== this.files.ready.get(this.index.first)) return;
+    this.fill(this.shown);
+    for (const told of this.shown.pictures) this.pictures.get(told.key)?.picture.refine(this.files.scene(told));
   }
 
   linkedFrame() {
@@ -298,6 +344,9 @@ export class Site {
   prefetch() {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(async () => {
+      if (this.index.first && !this.files.ready.has(LATE)) {
+        await this.files.load(LATE).then(() => this.refine(), () => null);
+      }
       const { stop } = this.at;
       const count = (this.index.slider?.values ?? this.index.control?.words ?? [0]).length;
       const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => Math.abs(a - stop) - Math.abs(b - stop));

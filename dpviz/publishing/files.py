@@ -3,7 +3,6 @@
 import gzip
 import json
 import math
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -14,8 +13,10 @@ from urllib.parse import parse_qsl, quote
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.assets import module, site_script, site_sheet
+from dpviz.assets.slim import plain, slim
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
+from dpviz.publishing.opening import MEANINGS, opening
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
 from dpviz.publishing.written import DRAWINGS, WrittenPage
 from dpviz.tools.learn.story import CHAPTER
@@ -23,12 +24,6 @@ from dpviz.ui.export.states import PageState, dense, dense_script, shared, two_b
 from dpviz.ui.lessons.panel import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
-_MEANINGS = '<div class="dpviz-meanings"'
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_SCRIPT_COMMENT = re.compile(r"^(//.*|/\*\*.*\*/)$\n", re.MULTILINE)
-_SHEET_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_RULE = re.compile(r"([^{};]+)\{[^{}]*\}")
-_STREAMLIT = re.compile(r"\[data-testid|\.stApp\b")
 _POLICY = (  # a blob is the script that packed.js unpacks: nobody but a script can make one
     "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'none'"
@@ -109,13 +104,16 @@ def _sets(page: PagePlan, sample: WrittenPage, plan: SitePlan) -> dict[str, str]
 def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_audiences: int) -> None:
     """Write each state's own blobs; those of many states, and those that all audiences of one state see, are apart.
 
-    The file of the `first` state, with which the page opens, is whole, so that it is all that a page needs to open.
+    The file of the `first` state, with which the page opens, is all that a page needs to open; what else belongs to
+    that state is in the file `late`.
     """
 
-    def write(name: str, directory: Any, blobs: Mapping[str, bytes]) -> None:
-        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs))
+    def write(name: str, directory: Any, blobs: Mapping[str, bytes], **told: Any) -> None:
+        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs, **told))
 
-    write(first, states[first].directory, states[first].blobs)
+    opens = opening(states[first])
+    write(first, states[first].directory, opens.blobs, **opens.told)
+    write("late", None, opens.late)
     known = set(states[first].blobs)
     for a in range(n_audiences):
         held = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
@@ -153,7 +151,7 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
     more = more if top and len(more) > 1 else []
     body = first.frame
     for i, leaf in enumerate(first.leaves):
-        if leaf.startswith(_MEANINGS):  # which nobody sees before the script is there
+        if leaf.startswith(MEANINGS):  # which nobody sees before the script is there
             continue
         body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
@@ -205,34 +203,12 @@ def _current(here: bool) -> str:
 
 def write_common(folder: Path) -> None:
     """Write what all pages share: script, style and icon."""
-    script = _plain(_slim(site_script()))
+    script = plain(site_script())
     (folder / "dpviz.js").write_text(script, "utf-8")
     packed = gzip.compress(script.encode(), 9, mtime=0)
-    loader = module("packed", "dense").replace("\nexport ", "\n")
+    loader = slim(module("packed", "dense").replace("\nexport ", "\n"))
     loader = loader.replace("@PACKED@", dense(packed)).replace("@LENGTH@", str(len(packed)))
-    (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{_slim(loader)}}})();\n"))
-    (folder / "site.css").write_text(_slim_sheet(site_sheet()), "utf-8")
+    (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}}})();\n"))
+    (folder / "site.css").write_text(site_sheet(), "utf-8")
     for name in ("alone.js", "icon.png"):
         shutil.copyfile(ASSETS / name, folder / name)
-
-
-def _plain(source: str) -> str:
-    """Return a script in ASCII: a page of somebody else may have any encoding, and scripts are read in the page's."""
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], source)
-
-
-def _slim(source: str) -> str:
-    """Return a script without indentation, and without lines that are comments alone.
-
-    Raises ValueError where a text of several lines would change with it.
-    """
-    if any(line.count("`") % 2 for line in source.splitlines()):
-        raise ValueError("A text of several lines stands in a script of the site.")
-    return _SCRIPT_COMMENT.sub("", re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE))
-
-
-def _slim_sheet(source: str) -> str:
-    """Return a style sheet without comments, spaces and what is about Streamlit's own elements alone."""
-    text = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", _SHEET_COMMENT.sub("", source)))
-    text = _RULE.sub(lambda rule: "" if all(_STREAMLIT.search(each) for each in rule[1].split(",")) else rule[0], text)
-    return re.sub(r"@[^{};]*\{\}", "", text)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.publishing import every_state, publish
@@ -24,7 +24,7 @@ from dpviz.publishing.visits import visit
 
 pytestmark = pytest.mark.browser
 
-OTHER = re.compile(r"^(index|shared)\.|\.all\.")  # files that are no state
+OTHER = re.compile(r"^(index|late|shared)\.|\.all\.")  # files that are no state
 STOPS = ("1", "2")
 CHAPTERS = 1  # and the end of the course
 WORDS = (".dpviz-headline", ".dpviz-facts", ".dpviz-card")
@@ -33,6 +33,9 @@ SAID = """([kinds, given]) => {
   const app = given.map((html) => Object.assign(document.createElement("template"), { innerHTML: html }).content);
   return kinds.map((kind) => [texts(document, kind), app.flatMap((root) => texts(root, kind))]);
 }"""
+
+FIRST = "document.addEventListener('dpviz:drawn', () => { window.first ??= performance.now(); }, true);"
+BEGAN = "() => Object.fromEntries(performance.getEntriesByType('resource').map((each) => [each.name, each.startTime]))"
 
 
 def small_plan() -> SitePlan:
@@ -99,6 +102,40 @@ def test_every_page_of_the_default_site_is_there(page: Page, tmp_path: Path, way
         return
     with served(site) as address:
         walk(page, site, address, default_plan(), sampled=3)
+
+
+def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_picture(page: Page, small: Path) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(FIRST)
+    with served(small) as address:
+        page.goto(f"{address}/dpm/index.html")
+        expect(page.locator("html")).to_have_attribute("data-dpviz-all", re.compile("."))
+        picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
+        assert page.locator(".dpviz-meaning").count() > 20, "what words mean is there"
+        assert picture.get_attribute("data-dpviz-drawn") == "1", "the picture is the same one"
+        opened = numbers_of(picture)
+        slider = page.get_by_role("slider", name="ε")
+        for stop in ("1", "0"):
+            slider.fill(stop)
+            expect(page.locator("html")).to_have_attribute("data-dpviz-state", f"0.0.0.{stop}")
+        assert numbers_of(picture) == opened, "to the last digit that is shown"
+        began = page.evaluate(BEGAN)
+        drawn = page.evaluate("window.first")
+    own = [each for each in asked if each.startswith(address) and not each.endswith("icon.png")]
+    assert len(own) == len(set(own))
+    early = {each.removeprefix(f"{address}/") for each in own if began.get(each, 0.0) < drawn}
+    needed = {"packed.js", "alone.js", "site.css", "dpm/index.html", "dpm/data/index.js", "dpm/data/0.0.0.0.js"}
+    assert early == needed
+    assert f"{address}/dpm/data/late.js" in own
+
+
+def numbers_of(picture: Locator) -> list[str]:
+    """Return the numbers in a picture's data table."""
+    picture.get_by_role("button", name="Data table").click()
+    found = picture.locator(".tables td").all_text_contents()
+    picture.get_by_role("button", name="Data table").click()
+    return found
 
 
 def in_a_strict_house(page: Page, address: str) -> list[str]:

@@ -47,6 +47,11 @@ def unpacked(kept):
         for key, size in read["blobs"]:
             blobs[key] = whole[at : at + size]
             at += size
+            if width := int(key.partition(".")[2] or 0):  # of a row; all but the first say what changes
+                held = bytearray(blobs[key])
+                for i in range(width, size):
+                    held[i] ^= held[i - width]
+                blobs[key] = bytes(held)
     return states, blobs
 
 

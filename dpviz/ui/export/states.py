@@ -9,10 +9,12 @@ import gzip
 import hashlib
 import itertools
 import json
+import math
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,10 @@ import numpy as np
 from dpviz.plots import read_header
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
-_LETTER_BITS, _FIRST_LETTER = 15, 0x3000  # below it are quotes and ends of lines, above half-letters
+_MARK, _AWAY = 0x100, 0x8000
+_NO_LETTER = np.zeros(1 << 16, bool)  # quotes and other signs, ends of lines, halves of letters, and marks
+_NO_LETTER[: _MARK + 1] = _NO_LETTER[0x2028:0x202A] = _NO_LETTER[0xD800:0xE000] = True
+_NO_LETTER[[0xFEFF, 0xFFFE, 0xFFFF]] = True
 SHARED_FROM = 3  # states that hold a blob before it is kept apart
 
 
@@ -45,8 +50,9 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
     """Take a page apart into blobs: its frame and the leaves that stand in it, as HTML, and its pictures."""
     blobs: dict[str, bytes] = {}
 
-    def keep(data: bytes) -> str:
+    def keep(data: bytes, width: int = 0) -> str:
         name = b64encode(hashlib.sha256(data).digest()[:_NAME_BYTES], b"-_").decode()
+        name += f".{width}" if width else ""
         blobs[name] = data
         return name
 
@@ -58,16 +64,27 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
     return PageState(directory, blobs)
 
 
-def _picture(picture: PackedPicture, keep: Callable[[bytes], str]) -> dict[str, Any]:
+def _picture(picture: PackedPicture, keep: Callable[[bytes, int], str]) -> dict[str, Any]:
     """Return a picture's directory: options, its own header, and its arrays, each a blob of its own."""
     packed = picture.packed
     length = int.from_bytes(packed[:4], "little")
     body = packed[4 + length :]
-    header = read_header(packed)
-    ends = sorted({array["offset"] for layer in header["layers"] for array in layer["arrays"].values()} | {len(body)})
-    arrays = [keep(body[low:high]) for low, high in itertools.pairwise(ends)]
+    found = arrays_of(read_header(packed))
+    arrays = [keep(body[low:high], _width(found[low])) for low, high in itertools.pairwise([*found, len(body)])]
     own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
-    return {"key": picture.key, **own, "header": keep(packed[: 4 + length]), "arrays": arrays}
+    return {"key": picture.key, **own, "header": keep(packed[: 4 + length], 0), "arrays": arrays}
+
+
+def arrays_of(header: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return what a picture's header says of its arrays, by where they begin, in that order."""
+    found = [array for layer in header["layers"] for array in layer["arrays"].values()]
+    return {array["offset"]: array for array in sorted(found, key=lambda each: int(each["offset"]))}
+
+
+def _width(array: Mapping[str, Any]) -> int:
+    """Return how long a row is in an array of bytes of several rows, which are much alike; 0 of all others."""
+    rows, *rest = array["shape"]
+    return math.prod(rest) if array["dtype"] == "uint8" and rows > 1 else 0
 
 
 def shared(states: Iterable[PageState]) -> dict[str, bytes]:
@@ -85,17 +102,23 @@ def script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> str:
     return f"dpvizData({json.dumps(name)}, '{b64encode(_packed(directory, blobs)).decode()}');\n"
 
 
-def dense_script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> bytes:
-    """Return the same as a file that is a fifth smaller, of two bytes a letter; its first letter says so."""
-    packed = _packed(directory, blobs)
+def dense_script(name: str, directory: Any, blobs: Mapping[str, bytes], **told: Any) -> bytes:
+    """Return the same as a file that is a quarter smaller, of two bytes a letter; its first letter says so.
+
+    `told` is what else the page is to know of the blobs.
+    """
+    packed = _packed(directory, blobs, told)
     return two_byte(f"dpvizData({json.dumps(name)}, '{dense(packed)}', {len(packed)});\n")
 
 
 def dense(data: bytes) -> str:
-    """Return bytes as letters of 15 bits each; `bytesOf` in dpviz/assets/dense.js reads them."""
-    bits = np.unpackbits(np.frombuffer(data, np.uint8))
-    padded = np.pad(bits, (0, -bits.size % _LETTER_BITS)).reshape(-1, _LETTER_BITS)
-    letters = _FIRST_LETTER + padded @ (1 << np.arange(_LETTER_BITS - 1, -1, -1))
+    """Return bytes as letters of two each; what is no letter of its own is another one after a mark.
+
+    `bytesOf` in dpviz/assets/dense.js reads them.
+    """
+    pairs = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2").astype("<u2")
+    marked = _NO_LETTER[pairs]
+    letters = np.insert(np.where(marked, pairs ^ _AWAY, pairs), np.flatnonzero(marked), _MARK)
     return letters.astype("<u2").tobytes().decode("utf-16-le")
 
 
@@ -104,9 +127,18 @@ def two_byte(text: str) -> bytes:
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
-def _packed(directory: Any, blobs: Mapping[str, bytes]) -> bytes:
+def _packed(directory: Any, blobs: Mapping[str, bytes], told: Mapping[str, Any] = MappingProxyType({})) -> bytes:
     kept = sorted(blobs)
-    text = json.dumps({"state": directory, "blobs": [[each, len(blobs[each])] for each in kept]}, sort_keys=True)
-    data = text.encode()
-    whole = len(data).to_bytes(4, "little") + data + b"".join(blobs[each] for each in kept)
+    listed = {"state": directory, "blobs": [[each, len(blobs[each])] for each in kept], **told}
+    data = json.dumps(listed, sort_keys=True).encode()
+    whole = len(data).to_bytes(4, "little") + data + b"".join(_by_rows(each, blobs[each]) for each in kept)
     return gzip.compress(whole, 9, mtime=0)
+
+
+def _by_rows(name: str, blob: bytes) -> bytes:
+    """Return a blob of several rows, of the length in its name, as its first and what changes from each to the next."""
+    _, _, width = name.partition(".")
+    if not width:
+        return blob
+    held = np.frombuffer(blob, np.uint8)
+    return held[: int(width)].tobytes() + (held[int(width) :] ^ held[: -int(width)]).tobytes()
