@@ -37,7 +37,7 @@ def site_script() -> str:
     """Return the script of pages without a server: pictures, slider and what joins them, with their sheets."""
     sheets = json.dumps({name: slim_sheet(text(f"{name}.css")) for name in ("picture", "slider", "embed")})
     parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
-    bundle = module("embed", *parts, "slider", "picture", "dense", "site").replace("\nexport ", "\n")
+    bundle = module("embed", *parts, "slider", "picture", "dense", "site_files", "site").replace("\nexport ", "\n")
     return slim(f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n')
 
 

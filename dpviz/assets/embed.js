@@ -10,7 +10,8 @@
 // reads the same names there. Colors come from the page that the element stands in, or from the custom properties that
 // picture.js names.
 
-import { Site, handed, taker } from "./site.js";
+import { Site } from "./site.js";
+import { handed, taker } from "./site_files.js";
 import { housed } from "./picture.js";
 import { readTheme } from "./live_base.js";
 import { lockIcon } from "./live_parts.js";

@@ -68,7 +68,7 @@ export class Hands {
     this.hoverAt = this.position(event);
     this.hovering ??= requestAnimationFrame(() => {
       this.hovering = undefined;
-      if (!this.scale || this.pointers.size || this.angles) return;
+      if (!this.scale || this.pointers.size || this.angles || this.options.coarse) return;
       const found = hit(this.scene, this.view(), this.scale, ...this.hoverAt);
       const picked = pickAt(this.scene, this.view(), this.scale, ...this.hoverAt);
       this.lift(picked);

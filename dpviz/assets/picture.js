@@ -12,6 +12,7 @@
 //   named                false where the page says the title itself
 //   whole                alone in another page: without a caption, and with `fits` all of its legend is in view
 //   plain                without tools and table, with a legend that says what the marks are and switches nothing
+//   coarse               its numbers are not exact, and say nothing before `picture.refine(other)` has brought those
 //   frame                the step it opens with, from 0; else the scene's own
 //   follow               key of the picture whose steps this one shows
 //   selected, picks      the cluster seen alone, and the number of the last pick, of a picture that was here before
@@ -206,6 +207,7 @@ class Picture extends Tools {
     this.root.dataset.dpvizKey = this.options.key ?? "";
     this.root.classList.toggle("plain", Boolean(this.options.plain));
     this.root.classList.toggle("whole", Boolean(this.options.whole));
+    this.tableButton.disabled = Boolean(this.options.coarse);
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
     this.theme = readTheme(this.root);
@@ -229,7 +231,8 @@ class Picture extends Tools {
     const scene = unpack(packed);
     if (scene.hash !== this.scene?.hash) return;
     this.scene = scene;
-    if (!this.tables.hidden) this.buildTables();
+    this.options = { ...this.options, coarse: false };
+    this.tableButton.disabled = false;
     this.draw();
   }
 

@@ -4,36 +4,12 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
-import { bytesOf } from "./dense.js";
+import { Files } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
 const LATE = "late"; // the file of what the first picture did without
-const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
-const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
-const decoder = new TextDecoder();
-
-/** What a script at an address hands over when it has run. */
-export function handed(path, base) {
-  const { href } = new URL(path, base);
-  if (ASKED.has(href)) return ASKED.get(href).promise;
-  const asked = {};
-  ASKED.set(href, asked);
-  const script = make("script", "", "", { src: href });
-  asked.promise = new Promise((resolve, reject) => {
-    asked.take = resolve;
-    script.addEventListener("error", () => reject(new Error(`${href} could not be loaded`)));
-    document.head.append(script);
-  }).finally(() => {
-    ASKED.delete(href);
-    script.remove();
-  });
-  return asked.promise;
-}
-
-/** Who takes what the script hands over that is running; undefined for one that stands in the page. */
-export const taker = () => ASKED.get(document.currentScript?.src)?.take;
 
 /** An address' query with the names that links have: `eps` is the slider's value, `mode` the choice among modes. What is
  *  there under a link's own name stays: some links use a short one for something else. */
@@ -41,83 +17,6 @@ function longNames(query, { knob, mode }) {
   const names = { ...SHORT, eps: knob, mode };
   const long = (name) => (names[name] && !query.has(names[name]) ? names[name] : name);
   return new URLSearchParams([...query].map(([name, value]) => [long(name), value]));
-}
-
-/** Rows of bytes, of which all but the first say what changes from the one before, as they are; `width` is a row's. */
-function fromRows(bytes, width) {
-  if (width) for (let i = width; i < bytes.length; i += 1) bytes[i] ^= bytes[i - width];
-  return bytes;
-}
-
-/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere. */
-function fromCodes(codes, size, low, step) {
-  const values = new Float32Array(size / 4);
-  const count = Math.floor(codes.length / 1.5);
-  for (let i = 0; i < count; i += 1) {
-    const at = (3 * i) >> 1;
-    const code = i % 2 ? ((codes[at] & 15) << 8) | codes[at + 1] : (codes[at] << 4) | (codes[at + 1] >> 4);
-    const c = i % low.length;
-    values[i] = code ? low[c] + (code - 1) * step[c] : NaN;
-  }
-  return new Uint8Array(values.buffer);
-}
-
-/** Files of states, each asked for once; a blob is kept for all states that name it. */
-class Files {
-  constructor(base) {
-    this.base = base;
-    this.blobs = new Map();
-    this.absent = new Map(); // key -> size of an array that comes later
-    this.states = new Map(); // name -> promise of its directory
-    this.ready = new Map(); // name -> its directory
-  }
-
-  load(name) {
-    if (!this.states.has(name)) this.states.set(name, this.fetch(name));
-    return this.states.get(name);
-  }
-
-  async fetch(name) {
-    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
-      this.states.delete(name); // so that it can be asked for again
-      throw error;
-    });
-    const packed = size ? bytesOf(text, size) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const length = new DataView(bytes.buffer).getUint32(0, true);
-    const { state, blobs, coarse = {}, absent = {} } = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
-    for (const [key, size] of Object.entries(absent)) this.absent.set(key, size);
-    let at = 4 + length;
-    for (const [key, size] of blobs) {
-      const held = bytes.subarray(at, at + size);
-      this.blobs.set(key, coarse[key] ? fromCodes(held, ...coarse[key]) : fromRows(held, Number(key.split(".")[1])));
-      at += size;
-    }
-    this.ready.set(name, state);
-    return state;
-  }
-
-  text(key) {
-    return decoder.decode(this.blobs.get(key));
-  }
-
-  /** An array; one that is not there yet has nothing in any of its places. */
-  array(key) {
-    return this.blobs.get(key) ?? new Uint8Array(this.absent.get(key)).fill(255);
-  }
-
-  /** A packed scene, as the app sends it. */
-  scene({ header, arrays }) {
-    const parts = [header, ...arrays].map((key) => this.array(key));
-    const packed = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      packed.set(part, at);
-      at += part.length;
-    }
-    return packed;
-  }
 }
 
 export class Site {
@@ -246,7 +145,8 @@ export class Site {
   draw({ key, height, fits, named, follow, whole = false, ...told }) {
     const place = this.main.querySelector(`[data-picture="${CSS.escape(key)}"]`);
     const known = this.pictures.get(key);
-    const options = { key, height, fits, named, follow, whole, frame: key === "picture" ? this.linkedFrame() : null };
+    const coarse = this.name() === this.index.first && !this.files.ready.has(LATE);
+    const options = { key, height, fits, named, follow, whole, coarse, frame: key === "picture" ? this.linkedFrame() : null };
     if (known) {
       if (place !== known.host) place.replaceWith(known.host);
       known.picture.update(this.files.scene(told), options);
@@ -383,5 +283,3 @@ export class Site {
     }, 400); // browsers refuse many changes in a row
   }
 }
-
-window.dpvizData = (name, ...packed) => (taker() ? taker()(packed) : KEPT.set(name, packed));

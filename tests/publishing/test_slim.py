@@ -72,7 +72,7 @@ def test_a_sheet_says_the_same() -> None:
 
 def test_no_two_scripts_of_the_site_name_the_same() -> None:
     """They share one scope, in which the later of two functions takes the place of the other."""
-    parts = (*PICTURE, "slider", "picture", "dense", "site", "embed")
+    parts = (*PICTURE, "slider", "picture", "dense", "site_files", "site", "embed")
     named = [name for part in parts for name in TOP_LEVEL.findall(text(f"{part}.js"))]
     assert len(named) > 200
     assert [name for name, count in Counter(named).items() if count > 1] == []
