@@ -10,7 +10,7 @@
 // reads the same names there. Colors come from the page that the element stands in, or from the custom properties that
 // picture.js names.
 
-import { Site } from "./site.js";
+import { MAIN, Site } from "./site.js";
 import { handed, taker } from "./site_files.js";
 import { housed } from "./picture.js";
 import { readTheme } from "./live_base.js";
@@ -19,7 +19,6 @@ import { make } from "./elements.js";
 
 const HERE = [document.currentScript, ...document.scripts].find((each) => /\/(dpviz|packed)\.js(\?|$)/.test(each?.src))?.src;
 const NAMES = ["eps", "data", "mode", "seed", "step", "view"]; // of attributes that are about the state
-const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const HEIGHT = 400; // CSS pixels
 const FACTS = 3; // in their line
 const AHEAD_OF_WINDOW = "600px"; // how far from the window a picture is loaded
@@ -118,7 +117,8 @@ class Embedded extends Site {
 
   close() {
     this.prefetch = () => {};
-    clearTimeout(this.waiting);
+    cancelAnimationFrame(this.drawing);
+    for (const timer of [this.waiting, this.charting]) clearTimeout(timer);
     this.control?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();
   }

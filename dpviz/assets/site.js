@@ -8,6 +8,7 @@ import { Files } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
+export const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const LATE = "late"; // the file of what the first picture did without
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
 
@@ -99,13 +100,25 @@ export class Site {
       this.build(state, name);
       this.fill(state); // a picture that is new is as large as the words leave it room
     }
-    for (const told of state.pictures) this.draw(told);
+    const main = state.pictures.find(({ key }) => key === MAIN) ?? state.pictures[0];
+    if (main) this.draw(main);
     if (!fresh) {
-      this.fill(state); // with pictures after words the browser would lay the page out for each of them
-      for (const { picture } of this.pictures.values()) picture.resize();
+      this.fill(state); // with the picture after words the browser would lay the page out twice
+      this.pictures.get(main?.key)?.picture.resize();
     }
     this.shown = state;
     delete this.marked.dataset.dpvizMoving;
+    cancelAnimationFrame(this.drawing);
+    clearTimeout(this.charting);
+    const charts = () => this.chart(state.pictures.filter((told) => told !== main), name);
+    const soon = () => { this.charting = setTimeout(charts); };
+    if (document.hidden) soon(); // no frame is shown
+    else this.drawing = requestAnimationFrame(soon);
+  }
+
+  /** Draw what stands beside the picture, once that is on the screen. */
+  chart(pictures, name) {
+    for (const told of pictures) this.draw(told);
     this.marked.dataset.dpvizState = name;
     this.tellAddress();
     this.prefetch();
@@ -146,7 +159,7 @@ export class Site {
     const place = this.main.querySelector(`[data-picture="${CSS.escape(key)}"]`);
     const known = this.pictures.get(key);
     const coarse = this.name() === this.index.first && !this.files.ready.has(LATE);
-    const options = { key, height, fits, named, follow, whole, coarse, frame: key === "picture" ? this.linkedFrame() : null };
+    const options = { key, height, fits, named, follow, whole, coarse, frame: key === MAIN ? this.linkedFrame() : null };
     if (known) {
       if (place !== known.host) place.replaceWith(known.host);
       known.picture.update(this.files.scene(told), options);
@@ -268,7 +281,7 @@ export class Site {
     if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
     if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
     if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
-    const step = this.pictures.get("picture")?.picture.chosen ?? null;
+    const step = this.pictures.get(MAIN)?.picture.chosen ?? null;
     if (step !== null) query.set("frame", step + 1);
     return query;
   }
