@@ -70,6 +70,10 @@ class Embedded extends Site {
     return { ...super.opening(), asked: false };
   }
 
+  comes() {
+    return false;
+  }
+
   /** Find where the whole page says what is on screen: in its headline, or after its control. */
   build(state) {
     const places = [...parsed(this.files.text(state.frame)).querySelectorAll("[data-leaf], [data-slider], [data-range]")];

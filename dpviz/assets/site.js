@@ -40,6 +40,8 @@ export class Site {
       for (const { picture } of this.pictures.values()) picture.update(null);
     });
     this.main.addEventListener("dpviz:step", () => this.tellAddress());
+    this.came = this.comes(); // with the words and controls of what it opens with
+    if (this.came) this.offer();
     this.go({});
   }
 
@@ -97,7 +99,8 @@ export class Site {
     const state = this.files.ready.get(name);
     const fresh = state.frame !== this.shown.frame;
     if (fresh) {
-      this.build(state, name);
+      this.came &&= this.comes(); // it may have been moved on before its first picture
+      this.build(state);
       this.fill(state); // a picture that is new is as large as the words leave it room
     }
     const main = state.pictures.find(({ key }) => key === MAIN) ?? state.pictures[0];
@@ -124,11 +127,29 @@ export class Site {
     this.prefetch();
   }
 
-  /** Put the page's frame up, and into it what lives longer than a frame: slider, switches and pictures. */
-  build(state, name) {
-    const there = name === this.index.first && this.shown.frame === null && this.main.childElementCount > 0;
-    if (!there) this.main.innerHTML = this.files.text(state.frame); // else the page came with it, and with these words:
-    this.filled = there ? state.leaves.map((key) => (this.files.blobs.has(key) ? key : null)) : [];
+  /** Whether the page came with the frame and the words of the state that is wanted. */
+  comes() {
+    return this.name() === this.index.first && this.main.childElementCount > 0;
+  }
+
+  /** Put the page's frame up, and into it what lives longer than a frame. */
+  build(state) {
+    this.filled = this.came ? state.leaves.map((key) => (this.files.blobs.has(key) ? key : null)) : [];
+    if (!this.came) {
+      this.main.innerHTML = this.files.text(state.frame);
+      this.offer();
+    }
+    this.came = false;
+    const places = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
+    for (const [key, { picture }] of this.pictures) {
+      if (places.has(key)) continue;
+      picture.destroy();
+      this.pictures.delete(key);
+    }
+  }
+
+  /** Put slider, switches and buttons into the frame. */
+  offer() {
     this.offerSlider();
     for (const place of this.main.querySelectorAll("[data-switch]")) this.choose(place, place.dataset.switch);
     for (const button of this.main.querySelectorAll("[data-again]")) this.offerNoise(button);
@@ -137,12 +158,6 @@ export class Site {
     }
     const range = this.main.querySelector("[data-range]");
     if (range && this.index.control) this.offerRange(range);
-    const places = new Set([...this.main.querySelectorAll("[data-picture]")].map((place) => place.dataset.picture));
-    for (const [key, { picture }] of this.pictures) {
-      if (places.has(key)) continue;
-      picture.destroy();
-      this.pictures.delete(key);
-    }
   }
 
   /** Put the state's words into the frame, as far as they are there. */

@@ -25,6 +25,16 @@ export function handed(path, base) {
   return asked.promise;
 }
 
+/** Wait for a script that the page itself is loading; those that are none of its own, or have run, are not waited for. */
+function comingWithPage(href) {
+  const script = [...document.scripts].find(({ src, defer }) => defer && src === href);
+  if (!script || document.readyState === "complete") return null;
+  return new Promise((done) => {
+    for (const type of ["load", "error"]) script.addEventListener(type, done);
+    window.addEventListener("load", done); // where it has run before
+  });
+}
+
 /** Who takes what the script hands over that is running; undefined for one that stands in the page. */
 export const taker = () => ASKED.get(document.currentScript?.src)?.take;
 
@@ -90,7 +100,9 @@ export class Files {
   }
 
   async fetch(name) {
-    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
+    const path = `data/${name}.js`;
+    if (!KEPT.has(name)) await comingWithPage(new URL(path, this.base).href);
+    const [text, size] = KEPT.get(name) ?? await handed(path, this.base).catch((error) => {
       this.states.delete(name); // so that it can be asked for again
       throw error;
     });

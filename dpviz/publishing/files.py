@@ -162,7 +162,7 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
             f'<nav class="more" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
         )
     title = page.title if page.folder else "dpviz"
-    head = f'<script src="data/{name_of_first}.js" defer></script><script src="data/index.js" defer></script>'
+    head = f'<script src="data/index.js" defer></script><script src="data/{name_of_first}.js" defer></script>'
     above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
     return document(title, page.folder, body, plan, above=above, below=below, head=head)
 
