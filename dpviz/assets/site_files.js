@@ -44,13 +44,14 @@ function fromRows(bytes, width) {
   return bytes;
 }
 
-/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere. */
+/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere,
+ *  and so is what has no code. */
 function fromCodes(held, size, low, step, ordered) {
-  const values = new Float32Array(size / 4);
+  const values = new Float32Array(size / 4).fill(NaN);
   const codes = ordered ? alongCurve(held) : inThrees(held);
   for (let i = 0; i < codes.length; i += 1) {
     const c = i % low.length;
-    values[i] = codes[i] ? low[c] + (codes[i] - 1) * step[c] : NaN;
+    if (codes[i]) values[i] = low[c] + (codes[i] - 1) * step[c];
   }
   return new Uint8Array(values.buffer);
 }

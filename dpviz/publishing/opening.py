@@ -1,6 +1,6 @@
 """What a page's first picture needs of its state, and what comes after it: on a slow network a kilobyte takes 5 ms."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +16,7 @@ _PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is 
 _POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
 _SMALL = 512  # bytes: less is not worth an entry of its own
 _CODES = 4095  # of 12 bits, without the one for what is nowhere
-_FINE = 1 / 2000  # of what an axis shows: the most from one code to the next, half a pixel of a picture of 1,000
+_FINE = 1 / 2000  # of what an axis shows, from one code to the next: half a pixel of a picture of 1,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ def opening(state: PageState) -> Opening:
         codes = coded(state.blobs[key], shape, view) if name in _PLACES else None
         if codes is None:
             exact.add(key)
+        elif layer["kind"] == "lines" and shape[:2] == [1, 1] and layer["role"] != "exact" and not layer["dash"]:
+            coarse[key] = replace(codes, codes=joined(codes.codes))
         else:
             coarse[key] = codes
     coarse = {key: codes for key, codes in coarse.items() if key not in exact}
@@ -135,18 +137,44 @@ def _each(state: PageState) -> Iterator[tuple[dict[str, Any], str, str, list[int
 
 
 def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | None:
-    """Return places (..., x, y, ...) of float32 as codes, None where these would be too coarse for what is shown."""
+    """Return places (..., x, y, ...) of float32 as codes, None where there are too few of these for the places."""
     values = np.frombuffer(blob, np.float32, int(np.prod(shape))).reshape(-1, shape[-1]).astype(np.float64)
     there = np.isfinite(values)
     if not there.any(axis=0).all():
         return None
     low = np.where(there, values, np.inf).min(axis=0)
-    step = (np.where(there, values, -np.inf).max(axis=0) - low) / (_CODES - 1)
-    shown = np.array([high - low for low, high in view])
-    if np.any(step > _FINE * np.resize(shown, step.shape)):
+    step = _FINE * np.resize([high - low for low, high in view], shape[-1])
+    codes = np.where(there, 1.0 + np.rint((np.where(there, values, low) - low) / step), 0.0)
+    if np.any(codes > _CODES):
         return None
-    codes = 1 + np.rint((np.where(there, values, low) - low) / np.where(step > 0.0, step, 1.0)).astype(np.uint16)
-    return Coarse(len(blob), tuple(low.tolist()), tuple(step.tolist()), np.where(there, codes, 0).astype(np.uint16))
+    return Coarse(len(blob), tuple(low.tolist()), tuple(step.tolist()), codes.astype(np.uint16))
+
+
+def joined(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return the pieces (n, 2) of a curve, with 0 between them, as fewer that are longer: ends that are equal meet."""
+    pieces: list[list[tuple[int, ...]]] = [[]]
+    for place in map(tuple, codes.tolist()):
+        if any(place):
+            pieces[-1].append(place)
+        elif pieces[-1]:
+            pieces.append([])
+    pieces = [piece for piece in pieces if piece]
+    at = defaultdict(list)  # place -> pieces that end there
+    for i, piece in enumerate(pieces):
+        for end in (piece[0], piece[-1]):
+            at[end].append(i)
+    left = set(range(len(pieces)))
+    made: list[tuple[int, ...]] = []
+    while left:
+        curve = pieces[left.pop()]
+        for _ in range(2):  # from its end on, then from its beginning
+            while (found := next((i for i in at[curve[-1]] if i in left), None)) is not None:
+                left.remove(found)
+                piece = pieces[found]
+                curve = curve + (piece if piece[0] == curve[-1] else piece[::-1])[1:]
+            curve = curve[::-1]
+        made += [*curve, (0, 0)]
+    return np.array(made[:-1], np.uint16)
 
 
 def twelve_bits(codes: NDArray[np.uint16]) -> bytes:
