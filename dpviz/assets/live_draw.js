@@ -465,21 +465,41 @@ function faceStyle(layer, look, own) {
 
 function drawLines(ctx, layer, look) {
   if (layer.fill > 0 && layer.arrays.xy_depth) return void drawFaces(ctx, layer, look);
-  const [, m, p] = layer.arrays.xy.shape;
-  const xy = placesOf(layer, "xy", { ...look, from: -1 });
+  const m = layer.arrays.xy.shape[1];
   const group = groupReader(layer, look.row);
+  const paths = pathsOf(layer, look);
   for (let i = 0; i < m; i += 1) {
     ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
-    ctx.beginPath();
+    ctx.stroke(paths[i]);
+  }
+}
+
+/** A layer's curves as paths. Where they stand still they are kept: a landscape's contours have ten thousand corners. */
+function pathsOf(layer, look) {
+  if (look.starts) return linePaths(layer, look);
+  const { scale, row, cache } = look;
+  const key = [row, scale.x(0), scale.kx, scale.y(0), scale.ky].join();
+  cache.paths ??= new WeakMap();
+  let kept = cache.paths.get(layer);
+  if (kept?.key !== key) cache.paths.set(layer, kept = { key, paths: linePaths(layer, look) });
+  return kept.paths;
+}
+
+function linePaths(layer, look) {
+  const [, m, p] = layer.arrays.xy.shape;
+  const xy = placesOf(layer, "xy", { ...look, from: -1 });
+  return Array.from({ length: m }, (_, i) => {
+    const path = new Path2D();
     let open = false;
     for (let v = 0; v < p; v += 1) {
-      const [x, y] = [look.scale.x(xy(i, 2 * v)), look.scale.y(xy(i, 2 * v + 1))];
+      const x = look.scale.x(xy(i, 2 * v));
+      const y = look.scale.y(xy(i, 2 * v + 1));
       if (!Number.isFinite(x + y)) open = false;
-      else if (open) ctx.lineTo(x, y);
-      else { ctx.moveTo(x, y); open = true; }
+      else if (open) path.lineTo(x, y);
+      else { path.moveTo(x, y); open = true; }
     }
-    ctx.stroke();
-  }
+    return path;
+  });
 }
 
 function drawBars(ctx, layer, look) {
