@@ -122,7 +122,7 @@ class Embedded extends Site {
   close() {
     this.prefetch = () => {};
     cancelAnimationFrame(this.drawing);
-    for (const timer of [this.waiting, this.charting]) clearTimeout(timer);
+    for (const timer of [this.waiting, this.following]) clearTimeout(timer);
     this.control?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();
   }

@@ -105,23 +105,20 @@ export class Site {
     }
     const main = state.pictures.find(({ key }) => key === MAIN) ?? state.pictures[0];
     if (main) this.draw(main);
-    if (!fresh) {
-      this.fill(state); // with the picture after words the browser would lay the page out twice
-      this.pictures.get(main?.key)?.picture.resize();
-    }
     this.shown = state;
-    delete this.marked.dataset.dpvizMoving;
     cancelAnimationFrame(this.drawing);
-    clearTimeout(this.charting);
-    const charts = () => this.chart(state.pictures.filter((told) => told !== main), name);
-    const soon = () => { this.charting = setTimeout(charts); };
+    clearTimeout(this.following);
+    const soon = () => { this.following = setTimeout(() => this.accompany(state, main, name)); };
     if (document.hidden) soon(); // no frame is shown
     else this.drawing = requestAnimationFrame(soon);
   }
 
-  /** Draw what stands beside the picture, once that is on the screen. */
-  chart(pictures, name) {
-    for (const told of pictures) this.draw(told);
+  /** Bring words and charts after the picture, once that is on the screen: they take as long as it does. */
+  accompany(state, main, name) {
+    this.fill(state);
+    this.pictures.get(main?.key)?.picture.resize(); // the words may leave it other room
+    for (const told of state.pictures) if (told !== main) this.draw(told);
+    delete this.marked.dataset.dpvizMoving;
     this.marked.dataset.dpvizState = name;
     this.tellAddress();
     this.prefetch();
