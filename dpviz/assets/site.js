@@ -4,12 +4,11 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
-import { Files } from "./site_files.js";
+import { Files, LATE } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
 export const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
-const LATE = "late"; // the file of what the first picture did without
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
 
 /** An address' query with the names that links have: `eps` is the slider's value, `mode` the choice among modes. What is

@@ -3,6 +3,7 @@
 import { make } from "./elements.js";
 import { bytesOf } from "./dense.js";
 
+export const LATE = "late"; // the file of what the first picture did without
 const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
 const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
 const decoder = new TextDecoder();
@@ -116,7 +117,8 @@ export class Files {
     let at = 4 + length;
     for (const [key, size] of blobs) {
       const held = bytes.subarray(at, at + size);
-      this.blobs.set(key, coarse[key] ? fromCodes(held, ...coarse[key]) : fromRows(held, Number(key.split(".")[1])));
+      // What comes late is exact, and takes the place of what is not; it may be there first.
+      if (name === LATE || !this.blobs.has(key)) this.blobs.set(key, coarse[key] ? fromCodes(held, ...coarse[key]) : fromRows(held, Number(key.split(".")[1])));
       at += size;
     }
     this.ready.set(name, state);

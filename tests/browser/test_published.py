@@ -36,6 +36,7 @@ SAID = """([kinds, given]) => {
 
 FIRST = "document.addEventListener('dpviz:drawn', () => { window.first ??= performance.now(); }, true);"
 BEGAN = "() => Object.fromEntries(performance.getEntriesByType('resource').map((each) => [each.name, each.startTime]))"
+CAME = "() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/late.js'))"
 
 
 def small_plan() -> SitePlan:
@@ -120,9 +121,18 @@ def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_pict
             slider.fill(stop)
             expect(page.locator("html")).to_have_attribute("data-dpviz-state", f"0.0.0.{stop}")
         assert numbers_of(picture) == opened, "to the last digit that is shown"
-        began = page.evaluate(BEGAN)
+        began, once = page.evaluate(BEGAN), list(asked)
         drawn = page.evaluate("window.first")
-    own = [each for each in asked if each.startswith(address) and not each.endswith("icon.png")]
+        held: list[Route] = []
+        page.route("**/dpm/data/0.0.0.0.js", lambda route: held.append(route))
+        page.goto(f"{address}/dpm/index.html?eps=2", wait_until="commit")
+        page.wait_for_function(CAME)
+        held[0].continue_()
+        expect(page.locator("html")).to_have_attribute("data-dpviz-state", "0.0.0.1")
+        slider.fill("0")
+        expect(page.locator("html")).to_have_attribute("data-dpviz-state", "0.0.0.0")
+        assert numbers_of(picture) == opened, "also where what is exact was there first"
+    own = [each for each in once if each.startswith(address) and not each.endswith("icon.png")]
     assert len(own) == len(set(own))
     early = {each.removeprefix(f"{address}/") for each in own if began.get(each, 0.0) < drawn}
     needed = {"packed.js", "alone.js", "site.css", "dpm/index.html", "dpm/data/index.js", "dpm/data/0.0.0.0.js"}
