@@ -45,10 +45,9 @@ function fromRows(bytes, width) {
   return bytes;
 }
 
-/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere,
- *  and so is what has no code. */
+/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere. */
 function fromCodes(held, size, low, step, ordered) {
-  const values = new Float32Array(size / 4).fill(NaN);
+  const values = new Float32Array(size / 4).fill(NaN); // padding, too
   const codes = ordered ? alongCurve(held) : inThrees(held);
   for (let i = 0; i < codes.length; i += 1) {
     const c = i % low.length;

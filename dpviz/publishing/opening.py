@@ -1,6 +1,6 @@
 """What a page's first picture needs of its state, and what comes after it: on a slow network a kilobyte takes 5 ms."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,8 +74,6 @@ def opening(state: PageState) -> Opening:
         codes = coded(state.blobs[key], shape, view) if name in _PLACES else None
         if codes is None:
             exact.add(key)
-        elif layer["kind"] == "lines" and shape[:2] == [1, 1] and layer["role"] != "exact" and not layer["dash"]:
-            coarse[key] = replace(codes, codes=joined(codes.codes))
         else:
             coarse[key] = codes
     coarse = {key: codes for key, codes in coarse.items() if key not in exact}
@@ -148,33 +146,6 @@ def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | No
     if np.any(codes > _CODES):
         return None
     return Coarse(len(blob), tuple(low.tolist()), tuple(step.tolist()), codes.astype(np.uint16))
-
-
-def joined(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the pieces (n, 2) of a curve, with 0 between them, as fewer that are longer: ends that are equal meet."""
-    pieces: list[list[tuple[int, ...]]] = [[]]
-    for place in map(tuple, codes.tolist()):
-        if any(place):
-            pieces[-1].append(place)
-        elif pieces[-1]:
-            pieces.append([])
-    pieces = [piece for piece in pieces if piece]
-    at = defaultdict(list)  # place -> pieces that end there
-    for i, piece in enumerate(pieces):
-        for end in (piece[0], piece[-1]):
-            at[end].append(i)
-    left = set(range(len(pieces)))
-    made: list[tuple[int, ...]] = []
-    while left:
-        curve = pieces[left.pop()]
-        for _ in range(2):  # from its end on, then from its beginning
-            while (found := next((i for i in at[curve[-1]] if i in left), None)) is not None:
-                left.remove(found)
-                piece = pieces[found]
-                curve = curve + (piece if piece[0] == curve[-1] else piece[::-1])[1:]
-            curve = curve[::-1]
-        made += [*curve, (0, 0)]
-    return np.array(made[:-1], np.uint16)
 
 
 def twelve_bits(codes: NDArray[np.uint16]) -> bytes:

@@ -2,8 +2,6 @@
 
 import json
 import zlib
-from collections import Counter
-from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
 from dpviz.plots.scene import always, rows_at
-from dpviz.publishing.opening import MEANINGS, Coarse, coded, in_order, joined, opening, twelve_bits
+from dpviz.publishing.opening import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
 from dpviz.ui.export.states import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
 
@@ -64,34 +62,6 @@ def test_places_far_out_of_view_stay_exact() -> None:
     assert coded(values.tobytes(), list(values.shape), UNIT) is None
     assert coded(values.tobytes(), list(values.shape), [[0.0, 3.0]] * 2) is not None
     assert coded(np.full((1, 9, 2), np.nan, np.float32).tobytes(), [1, 9, 2], UNIT) is None
-
-
-@given(st.data())
-def test_curves_in_fewer_pieces_have_the_same_sides(data: st.DataObject) -> None:
-    place = st.tuples(st.integers(1, 4), st.integers(1, 4))
-    pieces = data.draw(st.lists(st.lists(place, min_size=2, max_size=4), min_size=1, max_size=20))
-    codes = np.array([each for piece in pieces for each in (*piece, (0, 0))], np.uint16)
-    found = joined(codes)
-    assert sides(found) == sides(codes)
-    assert len(found) < len(codes)
-
-
-def sides(codes: np.ndarray) -> Counter[frozenset[tuple[int, ...]]]:
-    """Count the sides of curves, whichever way they are gone."""
-    places = [tuple(each) for each in codes.tolist()]
-    return Counter(frozenset(each) for each in pairwise(places) if all(map(any, each)))
-
-
-def test_pieces_that_meet_are_one_curve() -> None:
-    codes = np.array(
-        [[1, 1], [2, 1], [0, 0], [3, 1], [2, 1], [0, 0], [9, 9], [8, 8], [0, 0], [4, 1], [3, 1]], np.uint16
-    )
-    found = {tuple(map(tuple, each)) for each in (joined(codes).tolist(), joined(codes[::-1]).tolist())}
-    lines = [[(1, 1), (2, 1), (3, 1), (4, 1)], [(9, 9), (8, 8)]]
-    allowed = {
-        (*first[::a], (0, 0), *second[::b]) for first, second in permutations(lines) for a in (1, -1) for b in (1, -1)
-    }
-    assert found <= allowed
 
 
 def state() -> PageState:
