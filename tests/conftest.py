@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 BROWSER_TESTS = Path(__file__).resolve().parent / "browser"
+SELDOM = 20_000  # new objects between two looks for garbage; ours: Python's 700 take 5 % of the pages' tests
 
 # The same examples on every run: a failure that comes and goes teaches nobody. No deadline: the cores are shared.
 settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=40)
@@ -18,6 +19,7 @@ settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examp
 def pytest_configure(config: pytest.Config) -> None:
     """Draw few examples where the long tests are left out, and as many as ever beside them."""
     settings.load_profile("dpviz" if config.option.markexpr == "not slow" else "dpviz-long")
+    gc.disable()  # while tests are collected: nearly all that is made then stays
 
 
 @pytest.hookimpl(trylast=True)
@@ -25,6 +27,8 @@ def pytest_collection_finish() -> None:
     """Set aside what was imported: it stays, and Python need not look through it again and again for what can go."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(SELDOM)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
