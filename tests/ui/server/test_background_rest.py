@@ -16,13 +16,14 @@ from tests.ui.server.tasks import killed, rested
 from tests.ui.server.test_background import WAIT, finished, source
 
 ROOT = Path(__file__).resolve().parents[3]
-# What `multiprocessing` does in a new process, and what the process then is sent.
+# What `multiprocessing` does in a new process with each main script, and what the process then is sent.
 BEGUN = """import importlib, pathlib, runpy, sys
-runpy.run_path({script!r}, run_name="__mp_main__")
 names = ["dpviz.ui.server.worker", *(".".join(p.parts)[:-3] for p in pathlib.Path("dpviz").glob("**/*batches.py"))]
-for name in names:
-    importlib.import_module(name)
-print("streamlit" in sys.modules)"""
+for script in sys.argv[1:]:
+    runpy.run_path(script, run_name="__mp_main__")
+    for name in names:
+        importlib.import_module(name)
+    print("streamlit" in sys.modules)"""
 STEP = 0.01  # s of work between two looks
 
 
@@ -132,11 +133,8 @@ def test_a_report_waits_for_nobody(shared):
 def test_the_process_loads_no_streamlit():
     """It loads the server's main script again: that one has to be empty for it."""
     (name,) = re.findall(r'"ui" / "server" / "(\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
-    script = f"dpviz/ui/server/{name}"
-
-    def loaded(path):
-        command = [sys.executable, "-c", BEGUN.format(script=path)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-
-    assert loaded(script) == "False"
-    assert loaded("dpviz/navigation.py") == "True", "else this test shows nothing"
+    command = [sys.executable, "-c", BEGUN, f"dpviz/ui/server/{name}", "dpviz/navigation.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded, after_another = done.stdout.split()
+    assert loaded == "False"
+    assert after_another == "True", "else this test shows nothing"
