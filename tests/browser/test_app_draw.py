@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
 from tests.browser.test_app import behind, redrawn, switch
-from tests.browser.test_app_ahead import settled
+from tests.browser.test_app_ahead import QUIET, settled
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 def opened(
     page: Page, server: Server, query: str = "data=draw&drawing=one", name: str = "convergent_kmeans"
 ) -> Locator:
-    page.goto(f"{server('app.py')}/{name}?{query}")
+    page.goto(f"{server('app.py')}/{name}?{query}&{QUIET}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", re.compile(r"\d+"), timeout=60_000)
     settled(page)  # a page is made in several goes, and what a reader does in between can be lost

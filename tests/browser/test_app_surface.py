@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
+from tests.browser.test_app_ahead import QUIET
 
 pytestmark = pytest.mark.browser
 
@@ -14,7 +15,7 @@ Server = Callable[[str], str]
 
 
 def test_a_surface_is_drawn_and_turns(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/morse?n=2000&epsilon=5&relief=surface&yaw=30&pitch=50")
+    page.goto(f"{server(APP)}/morse?n=2000&epsilon=5&relief=surface&yaw=30&pitch=50&{QUIET}")
     picture = picture_of(page)
     canvas = picture.locator("canvas").first
     go_to(picture, 0, "1 cluster")

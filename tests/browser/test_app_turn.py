@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
+from tests.browser.test_app_ahead import QUIET
 
 pytestmark = pytest.mark.browser
 
@@ -13,7 +14,7 @@ PIXELS = "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height
 
 
 def opened(page: Page, server: Server) -> Locator:
-    page.goto(f"{server('app.py')}/dpm?data=iris&view=solid&yaw=30&pitch=25")
+    page.goto(f"{server('app.py')}/dpm?data=iris&view=solid&yaw=30&pitch=25&{QUIET}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", re.compile(r"\d+"), timeout=60_000)
     page.wait_for_timeout(800)
