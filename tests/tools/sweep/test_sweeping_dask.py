@@ -13,11 +13,15 @@ from tests.tools.sweep.clusters import cluster_of_processes
 from tests.tools.sweep.grid_made import GRID, by_key
 from tests.tools.sweep.test_sweeping import stopped
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dpviz[dask]'")
+
+@pytest.fixture(scope="module", autouse=True)
+def distributed():
+    """Load Dask when the first of these tests begins: it takes a second, which other tests of the folder need not."""
+    return pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dpviz[dask]'")
 
 
 @pytest.fixture(scope="module", params=["own", pytest.param("nannies", marks=pytest.mark.slow)])
-def cluster(request, tmp_path_factory):
+def cluster(request, tmp_path_factory, distributed):
     if request.param == "own":
         with cluster_of_processes(tmp_path_factory.mktemp("cluster"), 2) as made:
             yield made
