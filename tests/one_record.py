@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, _lloyd_pass, lsh_splits, private_candidates, privgene
+from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
 from dpviz.core import (
     Ball,
     Box,
@@ -21,7 +21,16 @@ from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
 from dpviz.methods.source_target.algorithm import averages as _stc_averages
-from dpviz.solvers import Mixture, assign, features, hard_moments, lloyd_in_blocks, nearest_among, records
+from dpviz.solvers import (
+    Mixture,
+    assign,
+    features,
+    hard_moments,
+    lloyd_in_blocks,
+    lloyd_pass,
+    nearest_among,
+    records,
+)
 from dpviz.solvers.cells import cell_counts
 from dpviz.solvers.grids import grid_of
 from dpviz.solvers.moments import responsibilities, score_slopes
@@ -80,7 +89,7 @@ def fitted_cells(unit):
 def within(unit):
     """Return each record's move from its nearest center, and whether it is short enough to count."""
     centers = centers_of(unit.shape[1], 5)
-    moves, near = _lloyd_pass.near_moves(unit, assign(unit, centers), centers, 0.3)
+    moves, near = lloyd_pass.near_moves(unit, assign(unit, centers), centers, 0.3)
     return np.column_stack([moves, near])
 
 

@@ -17,11 +17,11 @@ import pytest
 
 from dpviz import mechanisms, solvers
 from dpviz.accounting import pure_epsilon, zcdp_rho
-from dpviz.baselines import _approx, _lloyd_pass, em_mc, lsh_splits
+from dpviz.baselines import _approx, em_mc, lsh_splits
 from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.morse.algorithm.bases import MorseStep
-from dpviz.solvers import assign, cells, grids
+from dpviz.solvers import assign, cells, grids, lloyd_pass
 from dpviz.solvers.winners import nearness
 from dpviz.tools.audit.cases import params_of
 from tests.one_record import border_pool, by_remainder, components, last_before
@@ -215,8 +215,8 @@ def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, wrong, mo
 
 def from_beyond(monkeypatch):
     """Let records beyond the radius of their center count as well."""
-    near_moves = _lloyd_pass.near_moves
-    monkeypatch.setattr(_lloyd_pass, "near_moves", lambda *given: near_moves(*given[:-1], math.inf))
+    near_moves = lloyd_pass.near_moves
+    monkeypatch.setattr(lloyd_pass, "near_moves", lambda *given: near_moves(*given[:-1], math.inf))
 
 
 WRONG = {

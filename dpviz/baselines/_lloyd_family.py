@@ -17,7 +17,6 @@ from typing import TypeVar
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
-from dpviz.baselines._lloyd_pass import one_pass, posed
 from dpviz.baselines._lloyd_start import Left, NoisyParams, StartParams, begun, from_records, start_caveats
 from dpviz.baselines._params import adjacency_of
 from dpviz.core import (
@@ -50,6 +49,7 @@ from dpviz.solvers import (
     noisy_means,
     steadied,
 )
+from dpviz.solvers.lloyd_pass import one_pass, posed
 
 N_ITERATIONS = 5  # T of BLUM and DWORK unless set
 CENTERED = "sums are taken around the middle of the box, which halves their noise"

@@ -15,12 +15,12 @@ from functools import partial
 import numpy as np
 
 from dpviz.accounting import Purpose, cell_event
-from dpviz.baselines._lloyd_pass import LloydProblem
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, start_knob, whole
 from dpviz.baselines._size import KnownSize, known_size
 from dpviz.core import Adjacency, Centers, Counts, Event, FloatArray, Points
 from dpviz.mechanisms import laplace
 from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, start_from, starts_private
+from dpviz.solvers.lloyd_pass import LloydProblem
 
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."

@@ -38,7 +38,6 @@ from dpviz.baselines._lloyd_family import (
     collected,
     lloyd_step,
 )
-from dpviz.baselines._lloyd_pass import LloydProblem, bounded_pass, posed
 from dpviz.baselines._lloyd_start import NoisyParams, begun, from_records, start_caveats
 from dpviz.baselines._params import adjacency_of, whole
 from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
@@ -61,6 +60,7 @@ from dpviz.core import (
 from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian
 from dpviz.solvers import CellSeeds, ClusterSums, LloydBudget
+from dpviz.solvers.lloyd_pass import LloydProblem, bounded_pass, posed
 
 TITLE = "FastLloyd"
 PAPER = "Diaa, Humphries & Kerschbaum, FastLloyd"

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep, collected, lloyd_step
-from dpviz.baselines._lloyd_pass import one_pass, posed
 from dpviz.baselines._lloyd_start import StartParams, start_caveats, starts
 from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, check_arguments
 from dpviz.solvers import LloydBudget, means
+from dpviz.solvers.lloyd_pass import one_pass, posed
 
 TITLE = "Lloyd (not private)"
 PAPER = "Lloyd, Least Squares Quantization in PCM"

@@ -1,9 +1,10 @@
-"""The words every other floor speaks: arrays, box and ball, privacy claims, runs and knobs."""
+"""The words every other floor speaks: arrays, chunks, box and ball, privacy claims, runs and knobs."""
 
 from dpviz.core.arguments import check_arguments
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import Box, unit_records
+from dpviz.core.chunks import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
@@ -13,9 +14,11 @@ from dpviz.core.rows import projections, public_axes, squared_distances, squared
 from dpviz.core.run import CentersRelease, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
+    "BLOCK_ROWS",
     "Adjacency",
     "Algorithm",
     "AnyAlgorithm",
+    "ArrayChunks",
     "AuditPlan",
     "Ball",
     "Box",
@@ -23,6 +26,7 @@ __all__ = [
     "Centers",
     "CentersRelease",
     "Choices",
+    "Chunks",
     "Claim",
     "Counts",
     "Entry",
@@ -41,6 +45,7 @@ __all__ = [
     "Step",
     "Targets",
     "Varied",
+    "as_chunks",
     "as_points",
     "attacker_odds",
     "check_arguments",
@@ -55,6 +60,7 @@ __all__ = [
     "public_axes",
     "squared_distances",
     "squared_norms",
+    "trusting",
     "unit_projected",
     "unit_records",
     "voronoi_borders",

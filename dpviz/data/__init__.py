@@ -1,7 +1,8 @@
 """Named data sets with their public boxes, and uploads."""
 
+from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.data.bounds import Bounds, Clipping
-from dpviz.data.chunks import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, as_chunks, trusting
+from dpviz.data.chunks import FrameChunks, ParquetChunks
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpviz.core import Points, as_points
-from dpviz.data.chunks import BLOCK_ROWS, Chunks, frame_columns
+from dpviz.core import BLOCK_ROWS, Chunks, Points, as_points
+from dpviz.data.chunks import frame_columns
 from dpviz.data.decoding import TableError
 
 WINDOW = 64  # blocks that are sent to the workers at once, two such at most on their way; ours

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.core import Box
-from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, chunks
+from dpviz.core import Box, chunks
+from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import gaps as _dpm_gaps
 from dpviz.methods.dpm.algorithm import records as _dpm_records

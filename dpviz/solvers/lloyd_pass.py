@@ -8,9 +8,21 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, squared_norms, unit_records
-from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks
-from dpviz.solvers import ClusterSums, Partition, assign, cluster_sums, cluster_totals, nearest_among, squared_lengths
+from dpviz.core import (
+    BLOCK_ROWS,
+    ArrayChunks,
+    Box,
+    Centers,
+    Chunks,
+    FloatArray,
+    Labels,
+    Points,
+    as_chunks,
+    squared_norms,
+    unit_records,
+)
+from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
+from dpviz.solvers.nearest import Partition, nearest_among, squared_lengths
 
 T = TypeVar("T")
 UnitTask = Callable[[Points, FloatArray], T]  # of (records in box units, their |x|^2)
