@@ -10,16 +10,15 @@ Number of records, cells and iterations compose, and each gets a share of epsilo
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from dpviz.accounting import Purpose, cell_event
 from dpviz.baselines._params import ClusterParams, adjacency_knob, adjacency_of, epsilon_knob, start_knob, whole
 from dpviz.baselines._size import KnownSize, known_size
-from dpviz.core import Adjacency, Centers, Counts, Event, FloatArray, Points
+from dpviz.core import Adjacency, Centers, Counts, Event, Points
 from dpviz.mechanisms import laplace
-from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, start_from, starts_private
+from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, starts_private
 from dpviz.solvers.lloyd_pass import LloydProblem
 
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
@@ -68,8 +67,7 @@ def begun(
 
     def released(name: str, epsilon: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
         events.append(cell_event(name, epsilon, adjacency, purpose=Purpose.START, grids=grids))
-        exact = sum(problem.each_block(partial(_counted, counts)), start=counts(np.empty((0, problem.box.d))))
-        return laplace(exact, scale=events[-1].scale, rng=noise_rng)
+        return laplace(problem.counted(counts), scale=events[-1].scale, rng=noise_rng)
 
     seeds = private_seeds(
         released,
@@ -85,23 +83,13 @@ def begun(
     return start, seeds, Left(problem.n, left, size, seeds is not None), (*size.events, *events)
 
 
-def _counted(counts: Callable[[Points], Counts], unit: Points, _norms: FloatArray) -> Counts:
-    return counts(unit)
-
-
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
     """Return the centers (k, d), box units, that the first iteration starts from.
 
     Raises ValueError for given ones that do not fit, and for a start from records that are not held.
     """
-    if from_records(params) and problem.unit is None:
-        raise ValueError(
-            "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
-            "initial_centers."
-        )
-    unit = np.empty((0, problem.box.d)) if problem.unit is None else problem.unit
     start, given, seed = params.start, params.initial_centers, params.start_seed
-    return start_from(unit, problem.box, params.n_clusters, start=start, given=given, seed=seed, rng=rng)
+    return problem.start(params.n_clusters, start=start, given=given, seed=seed, rng=rng)
 
 
 def from_records(params: StartParams) -> bool:

@@ -1,15 +1,16 @@
 """Who is nearest, asked again and again of the same records: whole cells of a lattice at a time, to the same bits."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Labels, Points, frozen, squared_norms
+from dpviz.core import BLOCK_ROWS, Centers, FloatArray, Labels, Points, frozen, squared_norms
 from dpviz.core.remembered import remembering
 from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
-from dpviz.solvers.winners import Level, nearness, winners_by_boxes, winners_of_some
+from dpviz.solvers.winners import OPEN, Level, nearness, winners_by_boxes, winners_of_some
 
 # Along each axis, by the number of axes: blocks, and cells within a block. Powers of two place a record exactly.
 SIDES = {1: (64, 64), 2: (16, 4), 3: (4, 4)}
@@ -17,6 +18,7 @@ WORTH_ROWS = 16_000  # from here on the lattice costs less than it saves; ours
 MOST_CENTERS = 32  # beyond that nearly every cell has a border in it
 ROUNDING = 1e-12  # of the largest score: far above what adding up d products loses
 REMEMBERED = 4
+_OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))  # all records of a block that has no lattice
 
 
 class Members(Protocol):
@@ -47,12 +49,30 @@ class Partition:
         )
 
 
+BlockSums = tuple[ClusterSums, FloatArray]  # of each cluster in some records: its sums, and that of |x|^2 (k,)
+
+
+def added_blocks(members: Members, blocks: Iterable[BlockSums], centers: Centers) -> Partition:
+    """Return the clusters of `centers` (k, d), the sums of all blocks added up in their order."""
+    counts, sums, squares = np.zeros(len(centers)), np.zeros(centers.shape), np.zeros(len(centers))
+    for exact, norms in blocks:
+        counts += exact.nonprivate_counts
+        sums += exact.nonprivate_sums
+        squares += norms
+    return Partition(members, ClusterSums(counts, sums), squares)
+
+
+def block_sums(n_clusters: int, unit: Points, norms: FloatArray, labels: Labels) -> BlockSums:
+    """Return the sums of one block, record by record; `norms` (n,) are |x|^2."""
+    return cluster_sums(unit, labels, n_clusters), cluster_totals(norms, labels, n_clusters)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
     """Records (n, d) of the unit box that are asked again and again for their nearest centers."""
 
     points: Points
-    lattice: "_Lattice | None"  # None: each record is looked at
+    lattices: "_Lattices | None"  # None: each record is looked at
 
     def __call__(self, centers: Centers) -> Labels:
         """Return what `assign(points, centers)` does, to the bit."""
@@ -60,33 +80,43 @@ class Nearest:
 
     def members(self, centers: Centers) -> Members:
         """Return who is nearest to which of `centers` (k, d), without a look at records that nobody asks for."""
-        if self.lattice is None or len(centers) > MOST_CENTERS:
+        if self.lattices is None or len(centers) > MOST_CENTERS:
             return assign(self.points, centers)
-        return self._by_cells(self.lattice, centers).nonprivate_members
+        return self._by_cells(self.lattices, centers).nonprivate_members
 
     def partition(self, centers: Centers) -> Partition:
-        """Return the clusters of `centers` (k, d) and their sums; whole cells are added as one, so last bits differ."""
-        k, lattice = len(centers), self.lattice
-        if lattice is not None and k <= MOST_CENTERS:
-            return self._by_cells(lattice, centers)
-        labels = frozen(assign(self.points, centers))
-        return Partition(
-            labels, cluster_sums(self.points, labels, k), cluster_totals(squared_lengths(self.points), labels, k)
-        )
+        """Return the clusters of `centers` (k, d) and their sums: those of each BLOCK_ROWS records, added in order.
 
-    def _by_cells(self, lattice: "_Lattice", centers: Centers) -> Partition:
+        Among these, whole cells are added as one, so that last bits are others than record by record.
+        """
+        k, lattices = len(centers), self.lattices
+        if lattices is not None and k <= MOST_CENTERS:
+            return self._by_cells(lattices, centers)
+        labels, norms = frozen(assign(self.points, centers)), squared_lengths(self.points)
+        parts = (block_sums(k, self.points[rows], norms[rows], labels[rows]) for rows in row_blocks(len(self.points)))
+        return added_blocks(labels, parts, centers)
+
+    def _by_cells(self, lattices: "_Lattices", centers: Centers) -> Partition:
         slopes, offsets = nearness(centers)
         margin = ROUNDING * (1.0 - 4.0 * offsets.min())
-        found, totals = winners_by_boxes(lattice.blocks, lattice.cells, lattice.records, slopes, offsets, margin)
-        members = _CellMembers(self.points, lattice.cell_of, centers, found)
-        return Partition(members, ClusterSums(totals[:, 0].copy(), totals[:, 2:].copy()), totals[:, 1].copy())
+        found, parts = [], []
+        for rows, each in zip(row_blocks(len(self.points)), lattices.each, strict=True):
+            if each is None:
+                unit, cells = self.points[rows], _OPEN_CELL
+                parts.append(block_sums(len(centers), unit, squared_norms(unit), assign(unit, centers)))
+            else:
+                cells, totals = winners_by_boxes(each.blocks, each.cells, each.records, slopes, offsets, margin)
+                parts.append((ClusterSums(totals[:, 0], totals[:, 2:]), totals[:, 1]))
+            found.append(cells)
+        members = _CellMembers(self.points, lattices.cell_of, centers, np.concatenate(found))
+        return added_blocks(members, parts, centers)
 
     def opening(self, centers: Centers) -> Partition:
         """Return `partition(centers)` of centers that many runs start from: it is made once."""
         found, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
-        if self.lattice is None or len(centers) > MOST_CENTERS:
+        if self.lattices is None or len(centers) > MOST_CENTERS:
             return Partition(found, sums, squares)
-        return Partition(_CellMembers(self.points, self.lattice.cell_of, centers, found), sums, squares)
+        return Partition(_CellMembers(self.points, self.lattices.cell_of, centers, found), sums, squares)
 
 
 def nearest_among(points: Points) -> Nearest:
@@ -96,7 +126,12 @@ def nearest_among(points: Points) -> Nearest:
     gives all of its records their cluster at once; only the others are looked at one by one.
     """
     n, d = points.shape
-    return Nearest(points, _lattice(points) if d in SIDES and n >= WORTH_ROWS else None)
+    return Nearest(points, _lattices(points) if d in SIDES and n >= WORTH_ROWS else None)
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Yield the rows of each BLOCK_ROWS of n records."""
+    return (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
 
 
 @remembering(REMEMBERED)
@@ -123,12 +158,19 @@ class _CellMembers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattice:
-    """It does not hold the array of records, so that it can be remembered for no longer than that lives."""
+    """Of up to BLOCK_ROWS records."""
 
     blocks: Level
     cells: Level
-    records: Points  # (n, d) a copy in the order of their cells: those of one lie side by side
-    cell_of: Labels  # (n,) each record's
+    records: Points  # (m, d) a copy in the order of their cells: those of one lie side by side
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lattices:
+    """They do not hold the array of records, so that they can be remembered for no longer than that lives."""
+
+    each: tuple[_Lattice | None, ...]  # of each BLOCK_ROWS records; None: not worth it, these are one open cell
+    cell_of: Labels  # (n,) each record's, counted through
 
 
 @remembering(REMEMBERED)
@@ -143,13 +185,26 @@ def _opening(points: Points, shape: tuple[int, ...], bits: bytes) -> tuple[NDArr
 
 
 @remembering(REMEMBERED)
-def _lattice(points: Points) -> _Lattice | None:
-    """Sort the records into cells; None where one lies outside of the unit box."""
+def _lattices(points: Points) -> _Lattices | None:
+    """Sort each BLOCK_ROWS records into cells; None where that helps with none of them."""
+    each, cell_of, n_cells = [], [], 0
+    for rows in row_blocks(len(points)):
+        unit = points[rows]
+        inside = bool((unit >= 0.0).all() and (unit <= 1.0).all())
+        made = _lattice(unit) if inside and len(unit) >= WORTH_ROWS else None
+        lattice, cells = (None, np.zeros(len(unit), dtype=np.intp)) if made is None else made
+        each.append(lattice)
+        cell_of.append(n_cells + cells)
+        n_cells += 1 if lattice is None else len(lattice.cells.middles)
+    narrow = np.uint16 if n_cells <= 2**16 else np.uint32
+    return _Lattices(tuple(each), frozen(np.concatenate(cell_of).astype(narrow))) if any(each) else None
+
+
+def _lattice(points: Points) -> tuple[_Lattice, Labels]:
+    """Sort records of the unit box into cells, and return each one's, too."""
     n, d = points.shape
     n_blocks, n_cells = SIDES[d]  # along each axis
     side = n_blocks * n_cells
-    if not ((points >= 0.0).all() and (points <= 1.0).all()):
-        return None
     steps = np.minimum((points * side).astype(np.intp), side - 1).T  # (d, n)
     block = np.ravel_multi_index(tuple(steps // n_cells), (n_blocks,) * d)
     cell = np.ravel_multi_index(tuple(steps % n_cells), (n_cells,) * d)
@@ -164,7 +219,7 @@ def _lattice(points: Points) -> _Lattice | None:
     cells_each = np.diff(begins, append=len(held))
     cells = _level(np.repeat(corner, cells_each, axis=1) * n_cells + within, side, moments, np.append(first, n))
     blocks = _level(corner, n_blocks, np.add.reduceat(moments, begins, axis=1), np.append(begins, len(held)))
-    return _Lattice(blocks, cells, frozen(points[order]), frozen(cell_of.astype(np.uint16)))
+    return _Lattice(blocks, cells, frozen(points[order])), cell_of
 
 
 def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Labels) -> Level:

@@ -12,7 +12,7 @@ import pytest
 from dpviz import baselines, methods
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChunks, TableError
-from dpviz.solvers import lloyd_pass
+from dpviz.solvers import nearest
 from dpviz.solvers.moments import MOMENT_ROWS
 from tests.data.made import heaps
 from tests.test_contract import arrays
@@ -87,7 +87,7 @@ def test_a_release_does_not_depend_on_where_the_records_lie(name, points, file):
 
 def test_other_blocks_give_other_bits(points, monkeypatch):
     held = fitted("su", points)
-    monkeypatch.setattr(lloyd_pass, "BLOCK_ROWS", 50_000)
+    monkeypatch.setattr(nearest, "BLOCK_ROWS", 50_000)
     assert not same(held, fitted("su", points)), "with such data the blocks must matter, or the test above says nothing"
 
 
