@@ -109,7 +109,7 @@ def test_whole_cells_say_what_their_records_say(d, monkeypatch):
         assert DECISIONS["members by cells"](unit).tolist() == alone
 
 
-@pytest.mark.parametrize("name", ["blum", "su", "dwork", "fastlloyd"])
+@pytest.mark.parametrize("name", sorted(LLOYDS))
 def test_chunks_hold_the_same_clusters_as_memory(name):
     unit = np.concatenate([np.tile(PLACE, (20_000, 1)), on_borders(50_000, 2, 6)])
     made = LLOYDS[name].Params(n_clusters=20, start_seed=0, n_iterations=1)

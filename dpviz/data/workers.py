@@ -21,8 +21,8 @@ WINDOW = 64  # blocks that are sent to the workers at once, two such at most on 
 T = TypeVar("T")
 
 DISTRIBUTED = (
-    "su, blum, dwork, fastlloyd and eugkm of dpviz.baselines, morse with base='dpmog_hard' or 'dpmog', and "
-    "source_target with method='nna'"
+    "su, blum, dwork, fastlloyd and eugkm of dpviz.baselines, convergent_kmeans with mode='repaired', morse with "
+    "base='dpmog_hard' or 'dpmog', and source_target with method='nna'"
 )
 TRUSTED = (
     "Dask workers read the records, too; of each block of up to {rows:,} records its sums leave a worker, exact, and "
@@ -96,5 +96,6 @@ def _made_of(task: Callable[[Points], T], rows: int, d: int, block: Points) -> T
 def _refusal() -> str:
     return (
         "they are WorkerChunks, which give sums and no records, and this method asks for records. Distributed are "
-        f"{DISTRIBUTED}. Choose one of them, or read the records on one machine, with FrameChunks or ParquetChunks"
+        f"{DISTRIBUTED}; dpm is not: it needs all gaps sorted, which no sums of blocks stand for. Choose one of them, "
+        "or read the records on one machine, with FrameChunks or ParquetChunks"
     )

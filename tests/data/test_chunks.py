@@ -28,6 +28,9 @@ CASES = {
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
     "fastlloyd": (baselines.fastlloyd, {"n_clusters": 4, "epsilon": 0.1}),
     "eugkm": (baselines.eugkm, {"n_clusters": 4, "epsilon": 0.1}),
+    "convergent_kmeans": (methods.convergent_kmeans, {"n_clusters": 4, "n_iterations": 3}),
+    "convergent_kmeans, private start": (methods.convergent_kmeans, {"n_clusters": 4, "start": "private"}),
+    "convergent_kmeans, many centers": (methods.convergent_kmeans, {"n_clusters": 40, "n_iterations": 2}),  # no cells
     "dpmog_hard": (methods.morse, {"n_components": 4, "n_iterations": 2}),
     "dpmog": (methods.morse, {"n_components": 3, "n_iterations": 1, "base": "dpmog"}),
     "dpm": (methods.dpm, {"n_levels": 5}),
@@ -85,10 +88,11 @@ def test_a_release_does_not_depend_on_where_the_records_lie(name, points, file):
         assert labels is None or len(labels) == 0
 
 
-def test_other_blocks_give_other_bits(points, monkeypatch):
-    held = fitted("su", points)
+@pytest.mark.parametrize("name", ["su", "convergent_kmeans", "convergent_kmeans, many centers"])
+def test_other_blocks_give_other_bits(name, points, monkeypatch):
+    held = fitted(name, points)
     monkeypatch.setattr(nearest, "BLOCK_ROWS", 50_000)
-    assert not same(held, fitted("su", points)), "with such data the blocks must matter, or the test above says nothing"
+    assert not same(held, fitted(name, points)), "with such data the blocks must matter, or the test above says nothing"
 
 
 def test_blocks_are_the_same_from_every_source(points, file):
@@ -110,6 +114,10 @@ def test_what_chunks_cannot_do_is_said(points):
     chunks = ArrayChunks(points[:200])
     with pytest.raises(ValueError, match="not held"):
         fitted("su", chunks, start="records")
+    with pytest.raises(ValueError, match=r"start was 'records', .* not held\. Start from 'packing', or give"):
+        fitted("convergent_kmeans", chunks, start="records")
+    with pytest.raises(ValueError, match=r"mode was 'published', .* not held\. Use 'repaired', or load"):
+        fitted("convergent_kmeans", chunks, mode="published")
     with pytest.raises(ValueError, match="not held"):
         fitted("nna", chunks, method="nas")
     with pytest.raises(ValueError, match="need 'dpmog_hard'"):
@@ -155,6 +163,7 @@ runs = [
     (baselines.su, {"n_iterations": 1}), (baselines.eugkm, {"cells_per_axis": 2}),
     (methods.morse, {"n_components": 3, "n_iterations": 1}),
     (methods.dpm, {"n_levels": 5}), (methods.source_target, {"targets": targets, "epsilon": 1.0, "n_centers": 2}),
+    (methods.convergent_kmeans, {"n_iterations": 1, "start": "private"}),
 ]
 # Not ru_maxrss: that one still holds the peak of the program that started this one.
 peak = lambda: int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])  # kB

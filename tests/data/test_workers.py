@@ -32,6 +32,8 @@ CASES = {
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
     "fastlloyd": (baselines.fastlloyd, {"n_clusters": 4, "n_iterations": 2}),
     "eugkm": (baselines.eugkm, {"n_clusters": 4}),
+    "convergent_kmeans": (methods.convergent_kmeans, {"n_clusters": 4, "n_iterations": 3}),
+    "convergent_kmeans, private start": (methods.convergent_kmeans, {"n_clusters": 4, "start": "private"}),
     "dpmog_hard": (methods.morse, {"n_components": 3, "n_iterations": 2}),
     "dpmog": (methods.morse, {"n_components": 3, "n_iterations": 2, "base": "dpmog"}),
     "nna": (
@@ -151,7 +153,7 @@ def test_records_and_labels_are_no_sums(points):
         assert not gives_sums(task, points[:500])
 
 
-@pytest.mark.parametrize("name", ["su", "dpmog", "nna"])
+@pytest.mark.parametrize("name", ["su", "convergent_kmeans", "dpmog", "nna"])
 def test_sums_in_order_of_arrival_have_other_bits(name, client, points, held):
     array = dask_array.from_array(points, chunks=(100_000, 1))
     assert same(held[name], fitted(name, WorkerChunks(array, client)))

@@ -62,6 +62,35 @@ def test_cells_decide_as_assign_does(seed, n, k, d):
     np.testing.assert_allclose(clusters.nonprivate_squares, squares, rtol=0, atol=d * slack)
 
 
+@pytest.mark.parametrize("k", [4, MOST_CENTERS + 1])
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [256, 257, 700, 720])  # one block; and with a last one that is worth a lattice, or not
+def test_blocks_are_added_in_order_as_if_each_were_alone(n, d, k, monkeypatch):
+    monkeypatch.setattr(nearest, "BLOCK_ROWS", 256)
+    monkeypatch.setattr(nearest, "WORTH_ROWS", 200)
+    rng = np.random.default_rng([n, d])
+    points, centers = frozen(rng.random((n, d))), rng.random((k, d))
+    found, alone = nearest_among(points).partition(centers), [np.zeros(k), np.zeros((k, d)), np.zeros(k)]
+    for first in range(0, n, 256):
+        part = nearest_among(points[first : first + 256]).partition(centers)
+        parts = (part.sums.nonprivate_counts, part.sums.nonprivate_sums, part.nonprivate_squares)
+        alone = [total + each for total, each in zip(alone, parts, strict=True)]
+    for one, other in zip(
+        (found.sums.nonprivate_counts, found.sums.nonprivate_sums, found.nonprivate_squares), alone, strict=True
+    ):
+        assert one.tobytes() == other.tobytes()
+    np.testing.assert_array_equal(found.nonprivate_labels, assign(points, centers))
+    np.testing.assert_array_equal(nearest_among(points).opening(centers).nonprivate_labels, found.nonprivate_labels)
+
+
+def test_more_cells_than_sixteen_bits_can_count(monkeypatch):
+    monkeypatch.setattr(nearest, "BLOCK_ROWS", 64)
+    points = frozen(np.random.default_rng(8).random((80_000, 3)))
+    near, centers = nearest_among(points), points[:4]
+    assert near.lattices.cell_of.max() >= 2**16
+    np.testing.assert_array_equal(near(centers), assign(points, centers))
+
+
 def test_cells_leave_few_records_open():
     """The lattice must be of use: away from the borders nobody is looked at alone."""
     points = frozen(np.random.default_rng(0).random((20_000, 2)))

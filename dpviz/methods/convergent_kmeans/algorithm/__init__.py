@@ -40,14 +40,15 @@ from dpviz.core import (
     Result,
     check_arguments,
     frozen,
-    unit_records,
 )
+from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
 from dpviz.methods.convergent_kmeans.algorithm.params import Params
 from dpviz.methods.convergent_kmeans.algorithm.plan import zones_problem
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep, finish, lengths, zone_step
-from dpviz.solvers import Partition, nearest_among, sample_in_zone, start_from
+from dpviz.solvers import Partition, sample_in_zone
+from dpviz.solvers.lloyd_pass import LloydProblem, cell_pass, opening_pass, posed
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -101,28 +102,36 @@ class ZonesRelease(CentersRelease):
     start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
 
 
-def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[ZonesRelease, ZoneStep]:
+def fit(
+    points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+) -> Result[ZonesRelease, ZoneStep]:
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
 
     Repaired mode is epsilon-DP under ADD_REMOVE (proof in the module's docstring) and releases its last noisy means.
-    Published mode releases what the paper releases and proves nothing. Raises ValueError for bad points or centers.
+    Published mode releases what the paper releases and proves nothing. In repaired mode points may come in chunks: the
+    same release, to the bit. Raises ValueError for bad points or centers, and for chunks where records are needed.
     """
     check_arguments(box, params, Params, rng)
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
     final = trace[-1].final_centers
     centers = trace[-1].zone_mean if final is None else final
-    return Result(_release(centers, trace, box, params), trace, events, _guarantee(params, trace))
+    return Result(_release(centers, trace, box, params), trace, events, trusting(_guarantee(params, trace), points))
 
 
-def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
+def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
     """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
+    if params.mode == "published" and isinstance(points, Chunks):
+        raise ValueError(
+            "mode was 'published', but it stops when nobody changes cluster, and records that come in chunks are not "
+            "held. Use 'repaired', or load the records."
+        )
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
-    unit = unit_records(points, box)
-    centers = _start(unit, box, params, rng=start_rng)
-    problem, seeds = zones_problem(nearest_among(unit), params, centers, box.widths / box.widths.max(), rng=plan_rng)
+    records = posed(points, box)
+    centers = _start(records, params, rng=start_rng)
+    problem, seeds = zones_problem(records, params, centers, rng=plan_rng)
     centers = centers if seeds is None else seeds.centers
-    clusters = problem.nearest.opening(centers)
+    clusters = opening_pass(records, centers)
     shape, past = centers.shape, problem.orientation == "past"
     drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
     for iteration, chance in enumerate(drawn, start=1):
@@ -131,7 +140,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         if problem.repaired and iteration == problem.n_iterations:
             yield replace(step, outcome="planned")  # never looks at the records for this
             return
-        following = problem.nearest.partition(step.released_centers)
+        following = cell_pass(records, step.released_centers)
         outcome = "moving" if problem.repaired else _outcome(step, clusters, following, params)
         if outcome != "moving":
             yield finish(step, following.sums, params.epsilon_counts, outcome, rng=end_rng)
@@ -140,19 +149,18 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         centers, clusters = step.released_centers, following
 
 
-def start_centers(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
+def start_centers(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
     """Return the centers (k, d) that the first iteration starts from, in box units; a private start's search, too.
 
     Public with start="packing" and "private"; with start="records" they are k distinct records: curator only. Raises
-    ValueError for `initial_centers` of another shape, and for more clusters than records with start="records".
+    ValueError for `initial_centers` of another shape, and with start="records" for more clusters than records and for
+    records in chunks.
     """
-    return _start(unit_records(points, box), box, params, rng=rng)
+    return _start(posed(points, box), params, rng=rng)
 
 
-def _start(unit: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
-    return start_from(
-        unit,
-        box,
+def _start(records: LloydProblem, params: Params, *, rng: np.random.Generator) -> Centers:
+    return records.start(
         params.n_clusters,
         start=params.start,
         given=params.initial_centers,

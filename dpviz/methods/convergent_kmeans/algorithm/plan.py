@@ -6,37 +6,35 @@ from dataclasses import replace
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.core import Adjacency, Centers, Counts, Event, FloatArray, Points
+from dpviz.core import Adjacency, Centers, Counts, Event, Points
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.params import Params
 from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem
 from dpviz.solvers import (
     SEED_SHARE,
     CellSeeds,
-    Nearest,
     private_seeds,
     starts_private,
     su_iterations,
 )
+from dpviz.solvers.lloyd_pass import LloydProblem
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
 
 SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
 
 def zones_problem(
-    nearest: Nearest, params: Params, packing: Centers, units: FloatArray, *, rng: np.random.Generator
+    records: LloydProblem, params: Params, packing: Centers, *, rng: np.random.Generator
 ) -> tuple[ZonesProblem, CellSeeds | None]:
     """Fix the number of iterations and their budget, and find the seeds of a private start that is near `packing`.
 
-    Repaired mode takes both numbers, of iterations and of cells, from a noisy number of records. `units` (d,) is what a
-    box unit along each axis is worth.
+    Repaired mode takes both numbers, of iterations and of cells, from a noisy number of records.
     """
-    n, d = nearest.points.shape
 
     def planned(n_iterations: int, epsilon: float, events: tuple[Event, ...] = ()) -> ZonesProblem:
         repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
         return ZonesProblem(
-            nearest, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
+            records, params.n_clusters, repaired, params.orientation, n_iterations, epsilon, temperature, events
         )
 
     if params.mode == "published":
@@ -45,28 +43,28 @@ def zones_problem(
     if params.n_iterations is not None and not private:
         return planned(params.n_iterations, params.epsilon / params.n_iterations), None
     size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
-    noisy_size = float(laplace(np.float64(n), scale=size.scale, rng=rng))
+    noisy_size = float(laplace(np.float64(records.n), scale=size.scale, rng=rng))
     left, events = (1.0 - SIZE_SHARE) * params.epsilon, (size,)
-    seeds, cells = _seeded(nearest.points, packing, units, left, noisy_size, rng=rng) if private else (None, ())
+    seeds, cells = _seeded(records, packing, left, noisy_size, rng=rng) if private else (None, ())
     if seeds is not None:
         left, steps = (1.0 - SEED_SHARE) * left, SEEDED_ITERATIONS
     else:
-        steps = min(su_iterations(left, noisy_size, params.n_clusters, d), params.max_iterations)
+        steps = min(su_iterations(left, noisy_size, params.n_clusters, records.box.d), params.max_iterations)
     n_iterations = params.n_iterations or steps
     problem = planned(n_iterations, left / n_iterations, (*events, *cells))
     return replace(problem, seeded=seeds is not None), seeds
 
 
 def _seeded(
-    unit: Points, packing: Centers, units: FloatArray, epsilon: float, noisy_size: float, *, rng: np.random.Generator
+    records: LloydProblem, packing: Centers, epsilon: float, noisy_size: float, *, rng: np.random.Generator
 ) -> tuple[CellSeeds | None, tuple[Event, ...]]:
     """Return a private start that spends SEED_SHARE of `epsilon`; none, free, where its grid would have one cell."""
     events = []
 
     def released(name: str, part: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
         events.append(cell_event(name, part, Adjacency.ADD_REMOVE, purpose=Purpose.START, grids=grids))
-        return laplace(counts(unit), scale=events[-1].scale, rng=rng)
+        return laplace(records.counted(counts), scale=events[-1].scale, rng=rng)
 
-    price = SEED_SHARE * epsilon
+    price, units = SEED_SHARE * epsilon, records.box.widths / records.box.widths.max()
     seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, moved=1, rng=rng)
     return seeds, tuple(events)

@@ -15,7 +15,6 @@ from dpviz.solvers import (
     CellSeeds,
     ClusterSums,
     Members,
-    Nearest,
     Partition,
     centered_sums,
     cluster_costs,
@@ -26,6 +25,7 @@ from dpviz.solvers import (
     steadied,
     su_split,
 )
+from dpviz.solvers.lloyd_pass import LloydProblem, cell_pass
 
 ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
 
@@ -34,7 +34,7 @@ ROUNDING = 1e-12  # box units, above what places near 1 round to, however small 
 class ZonesProblem:
     """What stays the same over the iterations."""
 
-    nearest: Nearest  # of the records (n, d), clipped and scaled to [0, 1]^d
+    records: LloydProblem  # the records and their box
     n_clusters: int
     repaired: bool
     orientation: str  # "past" or "future"
@@ -66,7 +66,7 @@ class ZoneStep(Step):
     reach: FloatArray  # (k,) delta
     angle: FloatArray  # (k,) alpha, radians
     released_centers: Centers  # (k, d) S_hat
-    nonprivate_members: Members  # of each previous center: the nearest records
+    nonprivate_members: Members  # of each previous center: the nearest records; (0,) where they come in chunks
     nonprivate_cost_before: FloatArray  # (k,) of the clusters at S_prev, box units squared
     nonprivate_cost_after: FloatArray  # (k,) of the same clusters at S_hat
     lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
@@ -82,7 +82,7 @@ class ZoneStep(Step):
 
     @property
     def nonprivate_labels(self) -> Labels:
-        """Everybody's nearest previous center (n,)."""
+        """Everybody's nearest previous center (n,); (0,) where the records come in chunks."""
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @property
@@ -145,7 +145,7 @@ def _aim(problem: ZonesProblem, mean: Centers, far_point: Centers, chance: Chanc
     """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
     if chance.turns is not None:
         return past_controller(mean, far_point, chance.gamma, chance.turns)
-    return means(problem.nearest.partition(mean).sums, mean)
+    return means(cell_pass(problem.records, mean).sums, mean)
 
 
 def _noisy_stand(
