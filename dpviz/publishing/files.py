@@ -176,7 +176,7 @@ def document(
     """
     up = _up(folder)
     main = [each for each in plan.pages if not each.above]
-    article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder == ARTICLE)}>Article</a>' if plan.article else ""
+    article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder, ARTICLE)}>Article</a>' if plan.article else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · dpviz</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -184,21 +184,24 @@ def document(
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
         f'<script src="{up}packed.js" defer></script>{head}<script src="{up}alone.js"></script></head>'
         f'<body><a class="skip" href="#stage">Skip to main content</a>'
-        f'<nav aria-label="Pages">{_links(main, folder, plan)}{article}</nav>'
+        f'<nav aria-label="Pages">{_links(main, folder, plan, within=True)}{article}</nav>'
         f'{above}<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
     )
 
 
-def _links(shown: Iterable[PagePlan], here: str, plan: SitePlan) -> str:
+def _links(shown: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool = False) -> str:
     return "".join(
-        f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(each.folder == here)}>'
+        f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(here, each.folder, within=within)}>'
         f"{escape(each.title)}</a>"
         for each in shown
     )
 
 
-def _current(here: bool) -> str:
-    return " aria-current=page" if here else ""
+def _current(here: str, folder: str, *, within: bool = False) -> str:
+    """Mark the link to the page itself, and with `within` the one to the page that it belongs to."""
+    if here == folder:
+        return " aria-current=page"
+    return " aria-current=true" if within and folder and here.startswith(f"{folder}/") else ""
 
 
 def write_common(folder: Path) -> None:

@@ -105,6 +105,12 @@ def test_pages_are_small(whole: Path) -> None:
     assert script in contents(whole).replace(script, b"", 1), "what is packed is the script that stands beside it"
 
 
+def test_the_bar_marks_the_page_and_what_it_belongs_to(whole: Path) -> None:
+    for folder, own in (("dpm", "page"), ("dpm/moons", "true")):
+        bar, *_ = re.findall(r'<nav aria-label="Pages">(.*?)</nav>', (whole / folder / "index.html").read_text("utf-8"))
+        assert re.findall(r"aria-current=(\w+)>([^<]+)", bar) == [(own, "DPM")]
+
+
 def test_markdown_is_written_as_the_app_shows_it() -> None:
     assert rendered("a **b** and $x$").count("<math") == 1
     assert rendered(":small[where] costs \\$5") == "<p><small>where</small> costs $5</p>\n"
