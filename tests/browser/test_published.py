@@ -202,11 +202,14 @@ def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
     links = {state.name: dict(state.link) for state in every_state(each)}
     chosen = ["0", "0", "0"]  # mode, seed, audience
     slider = page.locator("main .slider:not([hidden]) input[type=range], main .range input")
+    if slider.count():
+        slider.press("Shift")  # what moves by itself rests under a hand
     n_stops = len({name.rpartition(".")[2] for name in links if name != ASKED})
     for start in dict.fromkeys(name.rpartition(".")[0] for name in links if name != ASKED):
         wanted = start.split(".")
         choose(page, each, chosen, wanted)
         chosen = wanted
+        expect(shown).to_have_attribute("data-dpviz-state", re.compile(rf"{re.escape(start)}\.\d+"))
         forth = slider.count() and slider.input_value() == "0"
         for i in range(n_stops) if forth else reversed(range(n_stops)):
             if slider.count():
