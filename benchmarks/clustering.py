@@ -47,7 +47,7 @@ def lloyd_iteration() -> Measure:
 
 
 def products(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return who is nearest by products of matrices, PRODUCT records each: a record's rounding hangs on the others."""
+    """Return who is nearest by products of matrices, PRODUCT records each: rounding depends on the others."""
     weights, norms = 2.0 * centers.T, np.einsum("ij,ij->i", centers, centers)
     parts = (points[first : first + PRODUCT] for first in range(0, len(points), PRODUCT))
     return np.concatenate([(norms - part @ weights).argmin(axis=1) for part in parts])

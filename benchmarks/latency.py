@@ -117,11 +117,13 @@ def moves(
     page.wait_for_timeout(1000)  # the rest of the page
     page.locator(SHOWN).evaluate_all(WATCH)
     strip = page.get_by_role("slider", name="ε").first
-    strip.focus()
     taken, count = [], PAUSED if paused else MOVES
     for press in range(WARM_UP + count):
         before = stolen()
-        strip.evaluate(JUMP, press) if far else page.keyboard.press("ArrowRight")
+        if far:
+            strip.evaluate(JUMP, press)
+        else:
+            strip.press("ArrowRight")
         times = page.evaluate(MOVED, SAME_MS)
         if times is not None and press >= WARM_UP:
             taken.append({**times, "stolen": stolen() - before})

@@ -188,7 +188,7 @@ def test_two_homes_are_told_apart_as_quadrature_says():
     def marginal(x):
         return integrate.quad(lambda y: math.exp(-math.hypot(x, y)) / (2 * math.pi), 0, 60)[0] * 2
 
-    right = 0.5 + integrate.quad(marginal, 0, 0.5)[0]  # noise stays on the own side of the middle
+    right = 0.5 + integrate.quad(marginal, 0, 0.5)[0]  # noise stays on its own side of the middle
     error = 100 * math.sqrt(right * (1 - right) / (2 * lesson_laplace.N_DRAWS))
     found = answer("laplace", 2)
     assert abs(found.value - 100 * right) <= 6 * error

@@ -1,4 +1,4 @@
-"""nD-Laplace: move ε within a radius, and watch every person hide the own place before anybody sees it."""
+"""nD-Laplace: move ε within a radius, and watch each person hide where they are before anybody sees it."""
 
 from dataclasses import replace
 

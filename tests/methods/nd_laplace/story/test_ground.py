@@ -1,4 +1,4 @@
-"""What games are played on: a part of the own map, in its coordinates, that gives away no place within it."""
+"""What games are played on: a part of the project's own map, in its coordinates, that gives away no place within it."""
 
 import dataclasses
 
