@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
@@ -23,7 +23,7 @@ def nonprivate_cost(points: Points, centers: Centers, labels: Labels) -> float:
 def matched_distance(centers: Centers, reference: Centers) -> float:
     """Return the mean distance between two sets of k centers under the matching that makes it smallest."""
     distances = cdist(centers, reference)
-    rows, columns = linear_sum_assignment(distances)
+    rows, columns = scipy.optimize.linear_sum_assignment(distances)
     return float(distances[rows, columns].mean())
 
 
@@ -182,7 +182,7 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
     table[:, others < 0] = 0.0
     beyond = 1 + int(max(reference.max(initial=-1), -1))
     new = beyond + np.arange(len(names), dtype=np.intp)
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
     met = table[rows, columns] > 0
     new[rows[met]] = others[columns[met]]
     found = np.full(len(labels), -1, dtype=np.intp)

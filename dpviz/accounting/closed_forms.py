@@ -7,7 +7,7 @@ privacy", corollaries 2.13 and 3.3), Bun & Steinke 2016 (proposition 1.3).
 import math
 from functools import lru_cache
 
-from scipy.optimize import brentq
+import scipy
 from scipy.special import erfcx, log_ndtr
 
 from dpviz.core import Budget
@@ -44,7 +44,9 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return 0.0
     enough = zcdp_epsilon(mu**2 / 2, delta)  # a valid, larger epsilon, so the root is below it
     return float(
-        brentq(lambda e: _log_gdp_delta(mu, e) - target, 0.0, enough, xtol=1e-300, rtol=RELATIVE_TOLERANCE, maxiter=500)
+        scipy.optimize.brentq(
+            lambda e: _log_gdp_delta(mu, e) - target, 0.0, enough, xtol=1e-300, rtol=RELATIVE_TOLERANCE, maxiter=500
+        )
     )
 
 
@@ -64,7 +66,9 @@ def gdp_mu(budget: Budget) -> float:
     while _log_gdp_delta(high, budget.epsilon) < target:
         high *= 2
     return float(
-        brentq(lambda mu: _log_gdp_delta(mu, budget.epsilon) - target, low, high, xtol=1e-300, rtol=RELATIVE_TOLERANCE)
+        scipy.optimize.brentq(
+            lambda mu: _log_gdp_delta(mu, budget.epsilon) - target, low, high, xtol=1e-300, rtol=RELATIVE_TOLERANCE
+        )
     )
 
 

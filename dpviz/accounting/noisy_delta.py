@@ -7,12 +7,12 @@ what follows, by the mean of delta(n~): that mean is the run's delta. delta(n~) 
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
 
 from dpviz.core import FloatArray, frozen
 
 QUANTILES = 4096  # of the noise; the mean is off by less than 1e-4 of itself where delta moves with the scale
-_NOISE = frozen(stats.laplace.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES))  # at scale 1
+_SHARES = (np.arange(QUANTILES) + 0.5) / QUANTILES
+_NOISE = frozen(np.where(_SHARES > 0.5, -np.log(2.0 * (1.0 - _SHARES)), np.log(2.0 * _SHARES)))  # at scale 1
 
 
 def mean_over_laplace(delta_of: Callable[[FloatArray], FloatArray], center: float, scale: float) -> float:

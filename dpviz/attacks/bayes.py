@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.signal import fftconvolve
 
 from dpviz.core import Box, FloatArray, Points, PointsRelease, as_points, frozen
 from dpviz.mechanisms import GridCells, ReleaseLaw, release_law
@@ -171,7 +171,7 @@ def posterior_bound(prior: Prior, epsilon: float) -> FloatArray:
         *(step * np.arange(1 - count, count) for step, count in zip(steps, prior.shape, strict=True)), indexing="ij"
     )
     kernel = np.exp(-epsilon * np.sqrt(sum(offset**2 for offset in offsets)))
-    sums = fftconvolve(kernel, prior.weights.reshape(prior.shape), mode="valid").ravel()
+    sums = scipy.signal.fftconvolve(kernel, prior.weights.reshape(prior.shape), mode="valid").ravel()
     # The sum holds x itself with the factor 1, which keeps a rounded sum from a bound above 1.
     sums = np.maximum(sums, prior.weights)
     return np.divide(prior.weights, sums, out=np.zeros_like(sums), where=sums > 0)

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from dpviz.core import Budget, FloatArray, Points, as_points
 
@@ -140,8 +140,10 @@ def clopper_pearson(hits: ArrayLike, n_rounds: int, *, confidence: float = 0.95)
     if n_rounds < 1 or not ((counts >= 0) & (counts <= n_rounds)).all():
         raise ValueError(f"hits must lie between 0 and n_rounds={n_rounds}, which must be at least 1.")
     # A Beta law with a parameter of 0 is a point mass: at no hits the lower end is 0, at all hits the upper end is 1.
-    low = np.where(counts > 0, stats.beta.ppf(alpha / 2, np.maximum(counts, 1), n_rounds - counts + 1), 0.0)
-    high = np.where(counts < n_rounds, stats.beta.ppf(1 - alpha / 2, counts + 1, np.maximum(n_rounds - counts, 1)), 1.0)
+    low = np.where(counts > 0, scipy.stats.beta.ppf(alpha / 2, np.maximum(counts, 1), n_rounds - counts + 1), 0.0)
+    high = np.where(
+        counts < n_rounds, scipy.stats.beta.ppf(1 - alpha / 2, counts + 1, np.maximum(n_rounds - counts, 1)), 1.0
+    )
     return RateBand(low, high)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu, mean_over_laplace
 from dpviz.baselines._params import OneShotParams
@@ -137,9 +137,9 @@ def joint_mu(n_pure: int, ratio: float, epsilon: float, delta: float) -> float:
         return n_pure * mu / ratio + gdp_epsilon(mu, delta)
 
     most = gdp_mu(Budget(epsilon, delta))  # without any pure step
-    least = float(brentq(lambda mu: spent(mu) - epsilon, 0.0, most, xtol=1e-300, rtol=1e-13))
+    least = float(scipy.optimize.brentq(lambda mu: spent(mu) - epsilon, 0.0, most, xtol=1e-300, rtol=1e-13))
     least *= 1.0 - CLOSE / 10.0  # a root may lie on either side
     if not surplus(least) < 0.0 < surplus(most):
         return least
-    root = float(brentq(surplus, least, most, xtol=CLOSE / 2.0 * most, rtol=CLOSE / 2.0))
+    root = float(scipy.optimize.brentq(surplus, least, most, xtol=CLOSE / 2.0 * most, rtol=CLOSE / 2.0))
     return root if surplus(root) <= 0.0 else max(root * (1.0 - CLOSE), least)

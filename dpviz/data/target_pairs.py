@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from dpviz.core import Box, Knob, Points, check_params, frozen, knob, knobs
 from dpviz.data import source_target as sets
@@ -158,7 +158,7 @@ def spread_targets(box: Box, n: int, spread: str, *, rng: np.random.Generator) -
     """
     if n < 1 or spread not in SPREADS:
         raise ValueError(f"n was {n} and spread {spread!r:.40}, but n must be >= 1 and spread one of {SPREADS}.")
-    unit = rng.random((n, box.d)) if spread == "uniform" else qmc.Halton(box.d, seed=rng).random(n)
+    unit = rng.random((n, box.d)) if spread == "uniform" else scipy.stats.qmc.Halton(box.d, seed=rng).random(n)
     return frozen(box.from_unit(np.asarray(unit)))
 
 

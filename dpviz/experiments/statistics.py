@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 CONFIDENCE = 0.95
 
@@ -47,7 +47,7 @@ def ratio_estimate(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
 
 def share_estimate(n_hits: int, n_runs: int) -> Estimate:
     """Return n_hits / n_runs with Wilson's interval, which stays inside [0, 1] and has a width at 0 and 1 too."""
-    interval = stats.binomtest(n_hits, n_runs).proportion_ci(CONFIDENCE, method="wilson")
+    interval = scipy.stats.binomtest(n_hits, n_runs).proportion_ci(CONFIDENCE, method="wilson")
     return Estimate(n_hits / n_runs, float(interval.low), float(interval.high))
 
 
@@ -64,7 +64,7 @@ def _around(value: float, errors: np.ndarray[tuple[int, ...], np.dtype[np.float6
     if n < 2:
         return Estimate(value, None, None)
     deviation = math.sqrt(float(errors @ errors) / (n - 1))
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)) * deviation / math.sqrt(n)
+    half = float(scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)) * deviation / math.sqrt(n)
     return Estimate(value, value - half, value + half)
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from dpviz.tools.sweep.trial_runs import LAST_COLUMNS, OK, Row, Value
 
@@ -87,7 +87,7 @@ class Tried:
     def of(cls, value: float, n_met: int, n_runs: int, confidence: float) -> "Tried":
         """Bound the probability that a run meets the aim."""
         low, high = (
-            stats.binomtest(n_met, n_runs, alternative=side).proportion_ci(confidence, method="exact")
+            scipy.stats.binomtest(n_met, n_runs, alternative=side).proportion_ci(confidence, method="exact")
             for side in ("greater", "less")
         )
         return cls(value, n_runs, n_met, float(low.low), float(high.high))

@@ -1,4 +1,4 @@
-"""What is made before the first visitor comes: the home page's small pictures, and with them the machine code."""
+"""What is there before the first visitor comes: the home page's small pictures, the machine code, what loads slowly."""
 
 import threading
 
@@ -19,5 +19,14 @@ def make() -> None:
         for name in THUMBNAILS:
             for dark in (False, True):
                 address(name, dark=dark)
+        load()
     finally:
         told.cancel()
+
+
+def load() -> None:
+    """Load what the package leaves until somebody needs it, so that no reader is the one who waits."""
+    import scipy.ndimage
+    import scipy.stats  # noqa: F401
+    import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
+    import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401

@@ -1,11 +1,15 @@
 """What is made before the first visitor comes, and what the terminal says meanwhile."""
 
+import subprocess
+import sys
 import time
 
 import pytest
 
 from dpviz.ui.server import ready
 from dpviz.ui.thumbnails import THUMBNAILS
+
+SLOW_TO_LOAD = ("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn", "dp_accounting")
 
 
 @pytest.mark.parametrize(("patience", "told"), [(0.01, True), (60.0, False)])
@@ -21,3 +25,9 @@ def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, c
     ready.make()
     assert sorted(made) == sorted((name, dark) for name in THUMBNAILS for dark in (False, True))
     assert (ready.TOLD in capsys.readouterr().out) is told
+
+
+def test_what_is_slow_to_load_waits_until_it_is_needed():
+    """Every command, script and worker imports the catalogue; a third of that was libraries most of them never call."""
+    code = f"import sys, dpviz.navigation; print(*[name for name in {SLOW_TO_LOAD} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

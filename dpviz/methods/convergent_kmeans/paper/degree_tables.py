@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 from scipy.spatial.distance import cdist
 
 from dpviz.core import FloatArray
@@ -113,7 +113,7 @@ def in_order_of(centers: FloatArray, reference: FloatArray) -> FloatArray:
     """Return each set of `centers` (R, k, d) in the order that brings it nearest to its row of `reference`."""
     ordered = np.empty_like(centers)
     for mine, theirs, place in zip(centers, reference, ordered, strict=True):
-        rows, columns = linear_sum_assignment(cdist(mine, theirs, "sqeuclidean"))
+        rows, columns = scipy.optimize.linear_sum_assignment(cdist(mine, theirs, "sqeuclidean"))
         place[columns] = mine[rows]
     return ordered
 

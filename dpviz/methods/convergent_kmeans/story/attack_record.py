@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from dpviz import attacks
 from dpviz.attacks import PartitionSums, Segment, ZonePath
@@ -87,7 +87,7 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
     """Return the guess (d,) from repaired mode's release, which spends `epsilon` in each iteration, and the others."""
     seen = noisy_sums(release, epsilon)
     counts, sums = known_of(seen.partitions, others)
-    prior = qmc.Halton(others.shape[1], scramble=False).random(N_PRIOR + 1)[1:]  # the first is the corner
+    prior = scipy.stats.qmc.Halton(others.shape[1], scramble=False).random(N_PRIOR + 1)[1:]  # the first is the corner
     return attacks.expected_record(seen, counts, sums - BOX_MIDDLE * counts[..., None], prior)
 
 

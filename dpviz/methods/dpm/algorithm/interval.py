@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import gammainc
 
 from dpviz.accounting import PureEvent, Purpose
@@ -201,4 +201,4 @@ def normal_percentile(n_axes: int) -> float:
     def excess(constant: float) -> float:
         return float(weights @ gammainc(n_axes, n_axes * constant * density) - GAP_QUANTILE)
 
-    return float(brentq(excess, 1e-3, 1e4))
+    return float(scipy.optimize.brentq(excess, 1e-3, 1e4))

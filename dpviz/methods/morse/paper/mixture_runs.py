@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # scikit-learn ships no types
 
 from dpviz.core import FloatArray
 from dpviz.methods.morse.algorithm import Params, assign, fit, signed_points
@@ -63,6 +62,8 @@ def runs(
 
 def one_run(records: LabelledRecords | None, setting: MixtureSetting, seed: int) -> MorseRun:
     """Fit, cut and compare once."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
+
     data = draw_moons(seed) if records is None else records
     params = setting.params(data.n_clusters)
     release = fit(data.points, data.box, params, rng=np.random.default_rng([seed, 2])).release

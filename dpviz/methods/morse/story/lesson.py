@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # scikit-learn ships no types
 
 from dpviz.core import Result
 from dpviz.data import Dataset, load
@@ -34,6 +33,8 @@ def run(seed: int, **params: object) -> Result[MorseRelease, Step]:
 @cache
 def right_runs(epsilon: float) -> Answer:
     """Count the runs whose two clusters are the two moons."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
+
     data, right = records(), 0
     signed = algorithm.signed_points(data.points, data.box)
     for seed in range(N_RUNS):

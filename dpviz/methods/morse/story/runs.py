@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # scikit-learn ships no types
-from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from dpviz.core import Box, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
@@ -35,6 +33,8 @@ class AgreementRuns:
 
 def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> AgreementRuns:
     """Run with R different noises and starts; the labels are computed on the records."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
+
     signed = morse.signed_points(points, box)
     truth = _without_noise(points, box, params, signed) if classes is None else classes
     ari, peaks, sketches = np.full((len(WAYS), n_runs), np.nan), np.zeros(n_runs, dtype=np.intp), []
@@ -58,6 +58,8 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
 
 
 def _on_means(means: Points, weights: FloatArray, signed: Points, n_clusters: int) -> Labels:
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load; no types
+
     k = min(n_clusters, len(np.unique(means, axis=0)))
     found = KMeans(k, n_init=RESTARTS, random_state=0).fit(means, sample_weight=weights)
     return np.asarray(found.predict(signed), dtype=np.intp)

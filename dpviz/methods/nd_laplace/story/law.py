@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, redraw_loss
@@ -93,7 +93,7 @@ def profile_chart(told: PointsContext) -> Scene:
             Kind.LINES,
             Role.CLUSTER,
             Audience.NOISE,
-            {"xy": np.stack([scaled, stats.gamma(d).pdf(scaled)], axis=1)[None, None]},
+            {"xy": np.stack([scaled, scipy.stats.gamma(d).pdf(scaled)], axis=1)[None, None]},
             always(1),
             size=2.0,
             hue=hue,

@@ -6,7 +6,7 @@ Gray is what one person alone knows, orange is noise, blue is what everybody see
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
+import scipy
 
 from dpviz.core import FloatArray, Labels
 from dpviz.mechanisms import nd_laplace_noise
@@ -95,7 +95,7 @@ def _density(told: PointsContext, stage: Stage) -> Layer:
     plane = stage.projection
     xy = placed(told.released, plane, np.arange(told.n))
     counts, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=N_CELLS, range=(DENSE, DENSE))  # (y, x)
-    smooth = gaussian_filter(counts, BLUR)
+    smooth = scipy.ndimage.gaussian_filter(counts, BLUR)
     value = np.rint(255.0 * np.sqrt(smooth / max(float(smooth.max()), 1e-12))).astype(np.uint8)[None, None]
     arrays = {"rect": np.array([[[DENSE[0], DENSE[0], DENSE[1], DENSE[1]]]]), "value": value}
     rows = {stage.clock.release: 0}

@@ -3,8 +3,6 @@
 from functools import cache
 
 import numpy as np
-from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # scikit-learn ships no types
-from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from dpviz import attacks
 from dpviz.core import Labels, Points, PointsRelease, attacker_odds
@@ -63,6 +61,8 @@ def averaged() -> Answer:
 
 def agreement() -> Answer:
     """Compare k-means on moved points with k-means on true ones: the middle of the runs."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
+
     data = records()
     clean = _clusters(data.points)
     found = [
@@ -76,6 +76,8 @@ def agreement() -> Answer:
 
 
 def _clusters(points: Points) -> Labels:
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load; no types
+
     return np.asarray(KMeans(N_CLUSTERS, n_init=2, random_state=0).fit_predict(points))
 
 

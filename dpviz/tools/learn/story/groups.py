@@ -16,6 +16,7 @@ SIZES = (7, 8, 5)
 SPREAD = 0.075
 START = ((0.22, 0.83), (0.56, 0.49), (0.86, 0.13))  # of the centers: wrong places
 SEED = 2
+ROUNDS = 2  # of joining and moving, until nobody would join another center
 AGE = Axis("age", "years", (0.0, 1.0), (15.0, 85.0))
 INCOME = Axis("income", "thousand dollars a year", (0.0, 1.0), (0.0, 100.0))
 
@@ -54,7 +55,7 @@ def nonprivate_labels() -> Labels:
     return lloyd(records(), np.array(START)).nonprivate_labels
 
 
-STEP = Knob("course_step", "int", 0, "Step", "Odd: people join. Even: centers move.", 0, len(states()) - 1)
+STEP = Knob("course_step", "int", 0, "Step", "Odd: people join. Even: centers move.", 0, 2 * ROUNDS)
 
 
 def measured() -> Answer:
