@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.prepare import SELDOM
+
 BROWSER_TESTS = Path(__file__).resolve().parent / "browser"
-SELDOM = 20_000  # new objects between two looks for garbage; ours: Python's 700 take 5 % of the pages' tests
 
 # The same examples on every run: a failure that comes and goes teaches nobody. No deadline: the cores are shared.
 settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=40)

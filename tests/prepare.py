@@ -22,6 +22,7 @@ REQUIREMENTS = (
     *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt", "publish.txt")),
 )
 REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
+SELDOM = 20_000  # new objects between two looks for garbage
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.
 DEBIAN_PACKAGES = ("chromium", "fonts-dejavu-core", "libatomic1")
@@ -82,7 +83,18 @@ def prepare_packages() -> None:
     # Python compiles what it imports, when it imports it: a tenth of what pip would compile, one file after the other.
     if not loud([*find_pip(), "install", "--quiet", "--no-compile", "-r", "tests/requirements.txt"]):
         raise SetupError("The packages could not be installed. See pip's message above, then try again.")
+    seldom_collect()
     STAMP.write_text(stamp)
+
+
+def seldom_collect() -> None:
+    """Have every Python of the environment look for garbage less often: a hundred of them start, and most only import.
+
+    Python's own 700 new objects make it look through all that is imported again and again, for a tenth of the time.
+    """
+    place = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    folder = Path(quiet([str(PYTHON), "-c", place]).stdout.strip())
+    (folder / "dpviz_tests.pth").write_text(f"import gc; gc.set_threshold({SELDOM})\n")
 
 
 def requirements_stamp() -> str:
@@ -106,6 +118,12 @@ def find_pip(python: Path = PYTHON) -> list[str]:
 
 
 # The browser
+
+
+def fetch_browser() -> None:
+    """Install Debian's browser where none is named or found: one processor can do so while pip has the other."""
+    if not os.environ.get("DPVIZ_CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+        install_by_apt()
 
 
 def prepare_browser() -> str:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from prepare import PYTHON, ROOT, SetupError, prepare_browser, prepare_packages, quiet
+from prepare import PYTHON, ROOT, SetupError, fetch_browser, prepare_browser, prepare_packages, quiet
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 SUITE_TIMEOUT = 1200.0  # s; a suite that takes longer hangs
@@ -231,7 +231,10 @@ def prepare(suites: list[str]) -> str | None:
 def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
-    prepare_packages()
+    with ThreadPoolExecutor(1) as pool:
+        if "browser" in suites:
+            pool.submit(fetch_browser)
+        prepare_packages()
     aside = [suite for suite in BESIDE_THE_BROWSER if {suite, "browser"} <= {*suites}]
     with beside([partial(run, "types")] if "types" in suites else []) as types:
         browser = prepare(suites)
