@@ -50,6 +50,7 @@ def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url
         assert "Traceback" not in (tmp_path / log).read_text(encoding="utf-8", errors="replace")
 
 
+@pytest.mark.slow  # tests/ui/server has processes killed and started again, and a page finds its server again above
 def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(browser: Browser, tmp_path: Path) -> None:
     address, door = start_server("", tmp_path / "log", command=("dpviz", "--replicas", "2"))
     readers = [visitor(browser, viewport=SIZE) for _ in range(2)]

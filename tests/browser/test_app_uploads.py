@@ -57,7 +57,8 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
         for box, value in ((lows.nth(i), low), (highs.nth(i), high)):
             box.fill(f"{value:g}")
             box.press("Enter")
-            page.wait_for_timeout(150)  # the run that takes the value
+            page.wait_for_timeout(150)  # the run that takes the value begins
+            expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
 
 
 def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Locator:
