@@ -162,6 +162,7 @@ def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, 
     expect(picture_of(page)).to_have_attribute("data-dpviz-scene", wanted, timeout=SLOW)
 
 
+@pytest.mark.slow  # tests/pages bring drawings back on every page, and test_app_draw draws
 def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> None:
     picture = draw.opened(page, server, "data=draw&drawing=one&tab=reproduction")
     picture.get_by_role("button", name="Draw: click adds").click()

@@ -53,6 +53,12 @@ def small_plan() -> SitePlan:
     return SitePlan(tuple(fewer(page) for page in pages if page not in course[CHAPTERS:-1]))
 
 
+def one_of_each_kind(plan: SitePlan) -> SitePlan:
+    """Return the first page of each kind: of methods, of what is read about them, and of what goes across them."""
+    kinds = {(each.tab, "" if each.page in CATALOGUE else each.page): each for each in reversed(plan.pages)}
+    return SitePlan(tuple(kinds.values()))
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("published") / "site"
@@ -85,7 +91,7 @@ def served(site: Path) -> Iterator[str]:
 @pytest.mark.parametrize("way", ["served", "file"])
 def test_every_page_is_there_with_the_apps_words(page: Page, small: Path, way: str) -> None:
     if way == "file":
-        walk(page, small, small.as_uri(), small_plan())
+        walk(page, small, small.as_uri(), one_of_each_kind(small_plan()))
         return
     with served(small) as address:
         walk(page, small, address, small_plan(), sampled=1)

@@ -122,7 +122,17 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
     assert page.query.get(knob, text) == text, "absent where the mode has no such knob"
 
 
-@pytest.mark.parametrize(("name", "mode"), [*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))])
+# Baselines have the widgets of one page: two of them are enough, and links have every end of all of their knobs.
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        *MODES,
+        *(
+            pytest.param(FIRST, {"mode": mode}, marks=[] if mode in ("both", *sorted(FAMILY)[:2]) else pytest.mark.slow)
+            for mode in ("both", *FAMILY)
+        ),
+    ],
+)
 def test_every_widget_can_be_moved(open_page, name, mode):
     page = open_page(name, **mode, n="600")
     moved = set()

@@ -46,6 +46,7 @@ def test_a_cluster_changes_no_bit_and_a_dead_worker_loses_nothing(cluster, seria
     assert by_key(found) == serial
 
 
+@pytest.mark.slow  # a program that is killed loses none in test_sweeping, nor does a cluster whose worker dies
 def test_ctrl_c_loses_no_finished_run(cluster, serial, tmp_path):
     where = ["--dask", cluster.address]
     code, said = stopped(signal.SIGINT, tmp_path, *where)
