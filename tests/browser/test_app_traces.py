@@ -111,13 +111,13 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
             bound(page)  # for the same columns of the other files, too
         picture = picture_of(page)
         expect(page.get_by_text("Releases of these records in this session")).to_be_visible()
-        with redrawn(picture):
-            page.get_by_role("button", name="New noise").click()
-        kinds = ("svg", "png", "html", "csv", "json", "py") if kind == "csv" else ("csv", "json")
-        files = {each: saved(page, each) for each in kinds}
-        close(page)
-        assert MARK.encode() in files["json"], "the reader's own files do name the columns"
-        assert str(NUMBER)[:5].encode() in files["csv"], "and the curator's have the records"
+        if kind == "csv":  # what is made of a table does not depend on what it was read from
+            with redrawn(picture):
+                page.get_by_role("button", name="New noise").click()
+            files = {each: saved(page, each) for each in ("svg", "png", "html", "csv", "json", "py")}
+            close(page)
+            assert MARK.encode() in files["json"], "the reader's own files do name the columns"
+            assert str(NUMBER)[:5].encode() in files["csv"], "and the curator's have the records"
         behind(page, "data")
         page.locator("[data-testid=stFileUploader]").get_by_role(
             "button", name=re.compile("remove|delete", re.I)
