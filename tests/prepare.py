@@ -22,7 +22,7 @@ REQUIREMENTS = (
     *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt", "publish.txt")),
 )
 REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
-SELDOM = 20_000  # new objects between two looks for garbage
+SELDOM = 100_000  # new objects between two looks for garbage
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.
 DEBIAN_PACKAGES = ("chromium", "fonts-dejavu-core", "libatomic1")
@@ -69,10 +69,14 @@ def loud(command: list[str]) -> bool:
 # Python packages
 
 
-def prepare_packages() -> None:
-    """Make `.venv` and install tests/requirements.txt, unless exactly these files were installed by this Python."""
+def prepare_packages(app_is_there: Callable[[], object] = lambda: None) -> None:
+    """Make `.venv` and install tests/requirements.txt, unless exactly these files were installed by this Python.
+
+    `app_is_there` is called once what the app needs is there; what only the tests need comes after that.
+    """
     stamp = requirements_stamp()
     if STAMP.exists() and STAMP.read_text() == stamp and quiet([str(PYTHON), "-c", "import pytest"]).returncode == 0:
+        app_is_there()
         return
     # An environment of a removed or older Python cannot be repaired, only replaced.
     fits = quiet([str(PYTHON), "-c", f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]!r})"])
@@ -81,10 +85,17 @@ def prepare_packages() -> None:
     if not loud([sys.executable, "-m", "venv", "--without-pip", *clear, str(VENV.relative_to(ROOT))]):
         raise SetupError("The environment .venv could not be made. See the message above.")
     # Python compiles what it imports, when it imports it: a tenth of what pip would compile, one file after the other.
-    if not loud([*find_pip(), "install", "--quiet", "--no-compile", "-r", "tests/requirements.txt"]):
-        raise SetupError("The packages could not be installed. See pip's message above, then try again.")
+    install("requirements.txt")
     seldom_collect()
+    app_is_there()
+    install("tests/requirements.txt")
     STAMP.write_text(stamp)
+
+
+def install(requirements: str) -> None:
+    """Install what a file lists."""
+    if not loud([*find_pip(), "install", "--quiet", "--no-compile", "-r", requirements]):
+        raise SetupError("The packages could not be installed. See pip's message above, then try again.")
 
 
 def seldom_collect() -> None:

@@ -215,29 +215,37 @@ def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | N
     return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], place, slow=slow, environment=environment)
 
 
-def prepare(suites: list[str]) -> str | None:
-    """Make what the suites need beside packages; return the browser, or None where it is not needed or not found."""
-    browser = None
-    if "browser" in suites:
-        try:
-            browser = prepare_browser()
-        except SetupError as error:
-            print(error, flush=True)
-    if not {*suites} <= {"lint", "format", "types"}:
-        run_suite([str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
-    return browser
+def prepare(suites: list[str]) -> None:
+    """Install what the suites need; while pip has one processor, the other one fetches a browser and makes code."""
+    with ThreadPoolExecutor(2) as pool:
+        if "browser" in suites:
+            pool.submit(fetch_browser)
+
+        def warm_up() -> None:
+            if not {*suites} <= {"lint", "format", "types"}:
+                pool.submit(run_suite, [str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
+
+        prepare_packages(warm_up)
+
+
+def found_browser(suites: list[str]) -> str | None:
+    """Return the browser, or None where it is not needed or not found."""
+    if "browser" not in suites:
+        return None
+    try:
+        return prepare_browser()
+    except SetupError as error:
+        print(error, flush=True)
+        return None
 
 
 def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
-    with ThreadPoolExecutor(1) as pool:
-        if "browser" in suites:
-            pool.submit(fetch_browser)
-        prepare_packages()
+    prepare(suites)
     aside = [suite for suite in BESIDE_THE_BROWSER if {suite, "browser"} <= {*suites}]
     with beside([partial(run, "types")] if "types" in suites else []) as types:
-        browser = prepare(suites)
+        browser = found_browser(suites)
         found = f" Browser: {browser}." if browser else ""
         print(f"Ready after {time.monotonic() - start:.1f} s.{found}", flush=True)
         with beside([partial(run, suite, slow=slow) for suite in aside]) as others:
