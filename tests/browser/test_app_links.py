@@ -86,6 +86,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     again = picture_of(other)
     assert scene_of(again) == scene_of(picture)
     expect(again).to_have_attribute("data-dpviz-frame", "1")
+    expect(other).to_have_url(re.compile(r"&frame=2$"))  # written again after the first run
     assert query_of(other) == {**state, "frame": "2"}
     again.get_by_role("button", name="Last step").click()
     expect(other).not_to_have_url(re.compile("frame="))  # where it opens by itself
