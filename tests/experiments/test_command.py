@@ -59,6 +59,7 @@ def test_the_command_writes_what_the_reader_reads(written, folder):
     assert report.command == f"python -m dpviz.experiments reproduce convergent_kmeans {wanted}"
 
 
+@pytest.mark.slow  # of DPM's tables and source-target's, every run asks the same
 def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_processes(written, folder, tmp_path):
     arguments = read_tables(written).command.split()[3:]
     (tmp_path / "data").symlink_to(folder)
