@@ -23,6 +23,7 @@ REQUIREMENTS = (
 )
 REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
 SELDOM = 100_000  # new objects between two looks for garbage
+COLLECTS = "DPVIZ_TESTS_COLLECT"  # the variable that holds this number
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # What a bare Debian lacks: the browser, a font to draw with, and the library Playwright's driver is linked to.
 DEBIAN_PACKAGES = ("chromium", "fonts-dejavu-core", "libatomic1")
@@ -69,7 +70,7 @@ def loud(command: list[str]) -> bool:
 # Python packages
 
 
-def prepare_packages(app_is_there: Callable[[], object] = lambda: None) -> None:
+def prepare_packages(app_is_there: Callable[[], object]) -> None:
     """Make `.venv` and install tests/requirements.txt, unless exactly these files were installed by this Python.
 
     `app_is_there` is called once what the app needs is there; what only the tests need comes after that.
@@ -99,13 +100,16 @@ def install(requirements: str) -> None:
 
 
 def seldom_collect() -> None:
-    """Have every Python of the environment look for garbage less often: a hundred of them start, and most only import.
+    """Have every Python that tests start look for garbage less often: a hundred of them do, and most only import.
 
     Python's own 700 new objects make it look through all that is imported again and again, for a tenth of the time.
+    Without the variable that tests/run.py sets, as in the app and the benchmarks, nothing changes.
     """
     place = "import sysconfig; print(sysconfig.get_path('purelib'))"
     folder = Path(quiet([str(PYTHON), "-c", place]).stdout.strip())
-    (folder / "dpviz_tests.pth").write_text(f"import gc; gc.set_threshold({SELDOM})\n")
+    (folder / "dpviz_tests.pth").write_text(
+        f"import gc, os; gc.set_threshold(int(os.environ.get({COLLECTS!r}, gc.get_threshold()[0])))\n"
+    )
 
 
 def requirements_stamp() -> str:
@@ -133,7 +137,7 @@ def find_pip(python: Path = PYTHON) -> list[str]:
 
 def fetch_browser() -> None:
     """Install Debian's browser where none is named or found: one processor can do so while pip has the other."""
-    if not os.environ.get("DPVIZ_CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+    if not (os.environ.get("DPVIZ_CHROMIUM") or any(map(shutil.which, BROWSERS)) or own_browser()):
         install_by_apt()
 
 

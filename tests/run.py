@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from prepare import PYTHON, ROOT, SetupError, fetch_browser, prepare_browser, prepare_packages, quiet
+from prepare import COLLECTS, PYTHON, ROOT, SELDOM, SetupError, fetch_browser, prepare_browser, prepare_packages, quiet
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 SUITE_TIMEOUT = 1200.0  # s; a suite that takes longer hangs
@@ -51,6 +51,7 @@ FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 # One thread each: more would only take turns. What Python compiles is kept for the hundred processes that tests start,
 # whatever the account around says (empty: not set).
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+ENVIRONMENT[COLLECTS] = str(SELDOM)
 # Most of the machine code, and of Python's own, made once: two processes that meet it at once would both make it.
 WARM_UP = "from dpviz.ui.server import ready; ready.make()"
 

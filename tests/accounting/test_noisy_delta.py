@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpviz.accounting import mean_over_laplace
+from dpviz.accounting.noisy_delta import QUANTILES
 from dpviz.core import Box
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.dpm.algorithm.plan import LEAST_RECORDS, delta_for
@@ -15,6 +16,12 @@ from dpviz.stories.label import numbers_of
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((1200, 2))
 FOLLOWING = ("dpm", "em_mc", "fastlloyd", "lsh_splits")
+
+
+def test_the_noise_is_taken_at_the_quantiles_of_scipy():
+    taken = []
+    mean_over_laplace(lambda noisy: taken.append(noisy) or noisy, 0.0, 1.0)
+    assert (taken[0] == stats.laplace.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES)).all()
 
 
 @pytest.mark.parametrize("center", [0.0, 900.0, 1000.0, 1300.0, 50_000.0])

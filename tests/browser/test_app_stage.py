@@ -16,11 +16,7 @@ from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
 pytestmark = pytest.mark.browser
 
 SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
-# On pages whose tabs are looked at elsewhere; the others are seen in the dark in every size, too.
-SCHEMES: dict[Literal["light", "dark"], tuple[tuple[int, int], ...]] = {
-    "light": tuple(SIZES),
-    "dark": ((1366, 768), (390, 844)),
-}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FIRST = next(iter(CATALOGUE))
 ON_ALL_PAGES = ("Many runs", two_worlds.CHOICE[1], "Reproduction", reading.CHOICE[1])  # looked at on the first page
 # What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
@@ -100,9 +96,9 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
     heading = page.get_by_role("heading", level=1).inner_text()
     expect(page).to_have_title(f"{heading} · dpviz")
     wrong = {}
-    for scheme, sizes in SCHEMES.items():
+    for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
-        for width, height in sizes if seen_elsewhere else SIZES:
+        for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
             page.wait_for_timeout(300)
             said = fault(seen(page, width, height), SIZES[width, height], steps=name in CATALOGUE)

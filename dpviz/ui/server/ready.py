@@ -25,8 +25,10 @@ def make() -> None:
 
 
 def load() -> None:
-    """Load what the package leaves until somebody needs it, so that no reader is the one who waits."""
+    """Load of SciPy and scikit-learn what the package leaves until it is needed, so that no reader waits for it."""
     import scipy.ndimage
+    import scipy.optimize
+    import scipy.signal
     import scipy.stats  # noqa: F401
     import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
     import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
