@@ -3,50 +3,53 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SNIPPET = ROOT / "tests" / "types" / "release_boundary.py"
 IGNORE = "  # type: ignore[arg-type]"
+BARE, TOO_MANY = "bare_boundary.py", "ignored_boundary.py"  # the snippet without its ignores, and with one too many
 
 
-def check(path: Path | None) -> tuple[int, str]:
-    """Run mypy on a file, or on the package where none is given; it reads again what has changed since it last ran."""
-    command = [sys.executable, "-m", "mypy", "--strict", "--warn-unused-ignores", "--no-pretty"]
-    command += ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
-    command += [] if path is None else [str(path)]
-    environment = {**os.environ, "MYPYPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
+    """Return what mypy says of each file, {name: lines}: of the package, of the snippet, and of two wrong copies.
 
-
-def test_the_package_is_typed() -> None:
-    code, output = check(None)
-    assert code == 0, output
-
-
-def test_a_release_is_accepted_and_everything_else_is_refused() -> None:
-    code, output = check(SNIPPET)
-    assert code == 0, output
-
-
-def test_without_the_ignores_every_refused_line_is_an_error(tmp_path: Path) -> None:
-    lines = SNIPPET.read_text().splitlines()
-    ignored = [number for number, line in enumerate(lines, start=1) if line.endswith(IGNORE)]
-    copy = tmp_path / "release_boundary.py"
-    copy.write_text("\n".join(line.removesuffix(IGNORE) for line in lines) + "\n")
-    code, output = check(copy)
-    assert code == 1, output
-    assert len(ignored) >= 21
-    found = {int(line.split(":")[1]) for line in output.splitlines() if line.endswith("[arg-type]")}
-    assert found == set(ignored), output
-
-
-def test_an_ignore_on_an_accepted_line_is_reported(tmp_path: Path) -> None:
-    copy = tmp_path / "release_boundary.py"
-    copy.write_text(
-        SNIPPET.read_text().replace("    attack(centers)\n    attack(points)", "    attack(centers)" + IGNORE)
+    It reads all of them at once, and keeps nothing: a second look would cost more than it saves.
+    """
+    folder, text = tmp_path_factory.mktemp("copies"), SNIPPET.read_text()
+    (folder / BARE).write_text(text.replace(IGNORE, ""))
+    (folder / TOO_MANY).write_text(
+        text.replace("    attack(centers)\n    attack(points)", "    attack(centers)" + IGNORE)
     )
-    code, output = check(copy)
-    assert code == 1, output
-    assert 'Unused "type: ignore" comment' in output
+    command = [sys.executable, "-m", "mypy", "--strict", "--warn-unused-ignores", "--no-pretty"]
+    command += ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", os.devnull]
+    command += ["dpviz", str(SNIPPET), str(folder / BARE), str(folder / TOO_MANY)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr  # errors, of the copies at least, and no crash
+    assert "checked" in done.stdout.splitlines()[-1], done.stdout
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines()[:-1]:
+        found.setdefault(Path(line.partition(":")[0]).name, []).append(line)
+    return found
+
+
+def test_the_package_is_typed_and_a_release_is_accepted(said: Mapping[str, list[str]]) -> None:
+    wrong = [line for name, lines in said.items() if name not in (BARE, TOO_MANY) for line in lines]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_without_the_ignores_every_refused_line_is_an_error(said: Mapping[str, list[str]]) -> None:
+    ignored = [number for number, line in enumerate(SNIPPET.read_text().splitlines(), start=1) if line.endswith(IGNORE)]
+    assert len(ignored) >= 21
+    found = {int(line.split(":")[1]) for line in said[BARE] if line.endswith("[arg-type]")}
+    assert found == set(ignored), said[BARE]
+
+
+def test_an_ignore_on_an_accepted_line_is_reported(said: Mapping[str, list[str]]) -> None:
+    assert any('Unused "type: ignore" comment' in line for line in said[TOO_MANY]), said[TOO_MANY]

@@ -79,7 +79,7 @@ def surface_of(told: LandscapeContext, plane: Projection) -> Surface:
     shown, found = land.marginal(told.result.release.mixture, plane), told.tree.landscape
     at = land.lattice(plane, land.CELLS)[::STEP, ::STEP]
     f = height_of(shown, at.reshape(-1, 2)).reshape(at.shape[:-1])
-    places = np.concatenate([found.minima, *(each.location[None] for each in found.transitions)])
+    places = np.vstack([found.minima, *(each.location for each in found.transitions)])
     events = height_of(shown, plane(land.unsigned(places)))
     low = float(min(events[: len(found.minima)].min(), f.min()))
     highest = float(events.max()) - low
