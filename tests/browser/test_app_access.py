@@ -1,10 +1,9 @@
 """Every page for everybody: axe-core finds nothing serious, the keyboard is enough, motion rests, a phone will do."""
 
 import re
-from collections.abc import Collection
 from importlib.resources import files
 from io import BytesIO
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -84,11 +83,10 @@ PARTS = ", ".join(  # of Streamlit's widgets, which are pressed as a whole, and 
 )
 
 
-def tabs_violations(page: Page, seen: Collection[str]) -> dict[str, list[str]]:
-    """Open one tab after the other, but for those that are open or seen, and return what axe-core finds in each."""
+def tabs_violations(page: Page) -> dict[str, list[str]]:
+    """Open one closed tab after the other, and return what axe-core finds in each."""
     found = {}
-    closed = [tab for tab in page.get_by_role("tab").all() if tab.get_attribute("aria-selected") != "true"]
-    for tab in [tab for tab in closed if tab.inner_text() not in seen]:
+    for tab in [tab for tab in page.get_by_role("tab").all() if tab.get_attribute("aria-selected") != "true"]:
         tab.click(timeout=SLOW)
         expect(tab).to_have_attribute("aria-selected", "true")
         panel = page.get_by_role("tabpanel").filter(visible=True).first
@@ -99,12 +97,12 @@ def tabs_violations(page: Page, seen: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def accessible(page: Page, name: str, seen: Collection[str] = ()) -> None:
-    """Fail unless axe-core and fingers find nothing wrong with the page, in both schemes and all tabs not yet seen."""
+def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
+    """Fail unless axe-core and fingers find nothing wrong with the page, in both schemes, and in closed tabs, too."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.wait_for_timeout(500)
-    found = {"light": violations(page), **({} if name == "lesson" else tabs_violations(page, seen))}
+    found = {"light": violations(page), **({} if tabs == "open" else tabs_violations(page))}
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # the app follows, without being loaded again
     page.wait_for_timeout(500)
     found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})  # names, roles and order are the same
@@ -121,12 +119,18 @@ def accessible(page: Page, name: str, seen: Collection[str] = ()) -> None:
     assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
 
 
-@pytest.mark.parametrize("name", [*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "teach" else name
+        for name in (*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson")
+    ],
+)
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
     ways = {HOME: "", "lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
     page.goto(f"{server(APP)}/{ways.get(name, name)}")
     settled(page)
-    accessible(page, name)
+    accessible(page, tabs="open" if name == "lesson" else "all")
 
 
 # The element that has the focus, also inside of components; what it is called; whether anything shows that it has it.

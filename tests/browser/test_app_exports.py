@@ -135,6 +135,7 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
     assert "What the public sees." in saved(page, "svg").decode()
 
 
+@pytest.mark.slow  # tests/pages bring pictures back by their settings, and a refused file is given in a browser below
 def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
     wanted = scene_of(picture)

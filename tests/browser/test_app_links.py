@@ -53,6 +53,7 @@ def test_the_bare_address_leads_to_the_first_page_and_keeps_the_query(page: Page
     assert query_of(page)["epsilon"] == "2.0"
 
 
+@pytest.mark.slow  # tests/pages open the links of moved pages, and test_app_share and test_app_decision open them here
 def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, server: Server, browser: Browser) -> None:
     picture = opened(page, server, "n_clusters=5&noise_seed=40&start_seed=2")
     press(page, picture, "ε", "ArrowRight", "ArrowRight", "ArrowRight")

@@ -7,8 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.methods import CATALOGUE
-from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import reading
 from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, SLOW, Server
 from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
@@ -18,7 +16,6 @@ pytestmark = pytest.mark.browser
 SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FIRST = next(iter(CATALOGUE))
-ON_ALL_PAGES = ("Many runs", two_worlds.CHOICE[1], "Reproduction", reading.CHOICE[1])  # looked at on the first page
 # What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
 SEEN = """() => {
   const found = [];
@@ -77,15 +74,14 @@ def fault(found: dict[str, list[tuple[bool, float]]], least: float, *, steps: bo
 
 
 @pytest.mark.parametrize(
-    ("name", "seen_elsewhere"),
+    ("name", "tabs"),
     [
-        *((name, () if name in (FIRST, "compare", "audit") else ON_ALL_PAGES) for name in WITH_A_STAGE),
-        *(pytest.param(name, (), marks=pytest.mark.slow) for name in [*CATALOGUE][1:]),
+        *((name, "all" if name == FIRST else "open") for name in WITH_A_STAGE),
+        *(pytest.param(name, "all", marks=pytest.mark.slow) for name in WITH_A_STAGE if name != FIRST),
     ],
-    ids=lambda part: part if isinstance(part, str) else "all" if part == () else "own",
 )
 def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
-    page: Page, server: Server, name: str, seen_elsewhere: tuple[str, ...]
+    page: Page, server: Server, name: str, tabs: Literal["all", "open"]
 ) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{server(APP)}/{name}?{QUERIES.get(name, 'n=600')}")  # enough for two clusters
@@ -114,7 +110,7 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
         assert all(inside for inside, _ in strip), f"ε has scrolled away at {width} px"
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     page.set_viewport_size(SIZE)
-    accessible(page, name, seen_elsewhere)
+    accessible(page, tabs=tabs)
 
 
 @pytest.mark.parametrize(

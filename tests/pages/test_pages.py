@@ -122,14 +122,19 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
     assert page.query.get(knob, text) == text, "absent where the mode has no such knob"
 
 
-# Baselines have the widgets of one page: two of them are enough, and links have every end of all of their knobs.
+# Modes of a page share nearly all widgets: one of each, both beside each other, and one baseline are enough, and links
+# have every end of every knob in every mode.
+MOVED = [*((name, modes_of(name)[0]) for name in PAGES), (FIRST, {"mode": "both"}), (FIRST, {"mode": min(FAMILY)})]
+
+
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
-        *MODES,
+        *MOVED,
         *(
-            pytest.param(FIRST, {"mode": mode}, marks=[] if mode in ("both", *sorted(FAMILY)[:2]) else pytest.mark.slow)
-            for mode in ("both", *FAMILY)
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [*MODES, *((FIRST, {"mode": mode}) for mode in FAMILY)]
+            if each not in MOVED
         ),
     ],
 )
@@ -175,7 +180,15 @@ def test_a_links_own_epsilon_is_kept_to_the_digit(open_page, name):
     assert all(0.3333333333333333 in slider["values"] for slider in page.sliders.values())
 
 
-@pytest.mark.parametrize("data", DATASETS)
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        # Every set on the first page, and every third one elsewhere, another third on each page.
+        pytest.param(page, data, marks=pytest.mark.slow if page != FIRST and (i + j) % 3 else [])
+        for i, page in enumerate(PAGES)
+        for j, data in enumerate(DATASETS)
+    ],
+)
 def test_every_data_set_has_a_picture(open_page, name, data):
     """At its own size on the first page; a few of its records elsewhere, in every mode. Who looks takes turns."""
     few = str(min(FEW, size_limits(data).default))
