@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from dpviz.core import Chunks, Points
 from dpviz.data.decoding import TableError, shown
@@ -20,6 +18,8 @@ class ParquetChunks(Chunks):
 
     def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
         """Look at the file's summary; `columns` are its features in this order, None for all."""
+        import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
+
         self.path = Path(path)
         with self._opened() as file:
             kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
@@ -45,6 +45,9 @@ class ParquetChunks(Chunks):
                 yield np.stack(made, axis=1)
 
     def _opened(self) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
         try:
             return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=READ_BYTES)
         except (OSError, pa.ArrowException) as error:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.parsing import Columns, column_names, typed
+from dpviz.data.parsing import column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point

@@ -15,8 +15,9 @@ import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from dpviz.core import FloatArray
+from dpviz.data.columns import Columns, Texts
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.parsing import Columns, Texts, column_names, finite, typed
+from dpviz.data.parsing import column_names, finite, typed
 
 BATCH = 20_000  # rows that are unpacked at a time
 MAX_PAGES = 100_000  # ours; a file has a few for each column

@@ -3,8 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, frozen
+from dpviz.data.columns import Columns, Texts
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -34,19 +34,6 @@ GROUPED = (
 )
 INFINITE = r"[+-]?inf(?:inity)?"
 MISSING_CELLS = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "nil", ".", "-", "?"})
-
-Texts = NDArray[np.object_]  # (n,) of str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """The columns of a table in their order, curator only but for the names."""
-
-    names: tuple[str, ...]
-    n_rows: int
-    nonprivate_numbers: Mapping[str, FloatArray]  # (n,) each; NaN where a cell is missing or not finite
-    nonprivate_texts: Mapping[str, Texts]  # (n,) each; '' where a cell is missing
-    notes: tuple[str, ...]
 
 
 def parse(text: str, limits: Limits = UPLOADED) -> Columns:

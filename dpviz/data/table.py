@@ -1,7 +1,7 @@
 """An uploaded table, and the choice of columns and bounds that makes it a data set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Labels
 from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
+from dpviz.data.columns import Columns
 from dpviz.data.dataset import Dataset
-from dpviz.data.decoding import PARQUET_MAGIC, UPLOADED, ZIP_MAGIC, Limits, TableError, decode, own, read_bytes, shown
+from dpviz.data.decoding import TableError, own, read_bytes, shown
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
-from dpviz.data.geojson import is_json, read_geojson
-from dpviz.data.parquet import read_parquet
-from dpviz.data.parsing import Columns, parse
-from dpviz.data.workbook import read_workbook
+from dpviz.data.reading import columns_of
 
 Missing = Literal["error", "drop", "middle"]
 MISSING_CHOICES = ("error", "drop", "middle")
@@ -263,17 +261,6 @@ def read_table(file_or_path: Any) -> Table:
     """
     given = read_bytes(file_or_path)
     return Table(given.name, given.digest, columns_of(given.data, own(len(given.data))))
-
-
-def columns_of(data: bytes, limits: Limits = UPLOADED) -> Columns:
-    """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
-    if data.startswith(ZIP_MAGIC):
-        return read_workbook(data, limits)
-    if data.startswith(PARQUET_MAGIC):
-        return read_parquet(data, limits)
-    text, notes = decode(data, limits)
-    columns = read_geojson(text, limits) if is_json(text) else parse(text, limits)
-    return replace(columns, notes=(*notes, *columns.notes))
 
 
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:

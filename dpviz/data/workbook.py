@@ -16,8 +16,9 @@ from xml.parsers import expat
 
 import pandas as pd
 
+from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.parsing import Columns, parse_cells
+from dpviz.data.parsing import parse_cells
 
 SHEET_COLUMNS = 16_384  # that a sheet has at most
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen

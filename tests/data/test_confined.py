@@ -28,7 +28,7 @@ MEASURE = """
 import json, resource, sys, time
 from dpviz.data import TableError
 from dpviz.data.confined import limit
-from dpviz.data.table import columns_of
+from dpviz.data.reading import columns_of
 from tests.data import corpus
 files = list(corpus.small())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

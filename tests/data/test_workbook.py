@@ -11,7 +11,7 @@ from openpyxl import Workbook
 
 from dpviz.data import TableError, decoding, read_table
 from dpviz.data.decoding import UPLOADED
-from dpviz.data.table import columns_of
+from dpviz.data.reading import columns_of
 from dpviz.data.workbook import read_workbook
 from tests.data.made import MAIN, archive, attempt, number_row, text_row, workbook
 

@@ -8,7 +8,6 @@ from typing import Any
 from dpviz.core import Box, Points
 from dpviz.data import DATASETS, Dataset, Table, TableError, data_knobs, load, read_table, size_limits
 from dpviz.data.decoding import PARQUET_MAGIC
-from dpviz.data.parquet import read_columns
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSource, TrialTargets
@@ -126,6 +125,8 @@ def _points(path: Path, records: Dataset) -> Points:
 
 def _table(place: str, path: Path, wanted: Sequence[str]) -> Table:
     """Read a file; of Parquet, which may be a folder of files, the `wanted` columns alone, however large it is."""
+    from dpviz.data.parquet import read_columns  # loaded where a grid names a file, as `dpviz.data.reading` does
+
     try:
         if path.is_dir() or _is_parquet(path):
             return Table(path.name, "", read_columns(path, list(dict.fromkeys(wanted))))

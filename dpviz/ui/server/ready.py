@@ -2,6 +2,7 @@
 
 import threading
 
+from dpviz.data.reading import load_readers
 from dpviz.ui.server.descriptors import take_descriptors
 from dpviz.ui.thumbnails import THUMBNAILS, address
 
@@ -25,7 +26,8 @@ def make() -> None:
 
 
 def load() -> None:
-    """Load of SciPy and scikit-learn what the package leaves until it is needed, so that no reader waits for it."""
+    """Load what the package leaves until it is needed, so that no reader waits for it."""
+    load_readers()
     import scipy.ndimage
     import scipy.optimize
     import scipy.signal

@@ -9,7 +9,10 @@ import pytest
 from dpviz.ui.server import ready
 from dpviz.ui.thumbnails import THUMBNAILS
 
-SLOW_TO_LOAD = ("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics")
+SLOW_TO_LOAD = (
+    *("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics"),
+    *(f"dpviz.data.{name}" for name in ("geojson", "parquet", "parsing", "workbook")),
+)
 
 
 @pytest.mark.parametrize(("patience", "told"), [(0.01, True), (60.0, False)])
@@ -25,6 +28,13 @@ def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, c
     ready.make()
     assert sorted(made) == sorted((name, dark) for name in THUMBNAILS for dark in (False, True))
     assert (ready.TOLD in capsys.readouterr().out) is told
+
+
+def test_processes_that_read_no_file_load_no_reader():
+    """Nor do background processes, commands and exported scripts: pandas and pyarrow are a third of all imports."""
+    code = "import sys, dpviz.methods; print(sys.modules.keys() & {'pandas', 'pyarrow', 'streamlit'} or 'none')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "none\n"
 
 
 def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before_anybody_comes():

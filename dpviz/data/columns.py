@@ -1,0 +1,22 @@
+"""What every reader of files gives: named columns of numbers or text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray
+
+Texts = NDArray[np.object_]  # (n,) of str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of a table in their order, curator only but for the names."""
+
+    names: tuple[str, ...]
+    n_rows: int
+    nonprivate_numbers: Mapping[str, FloatArray]  # (n,) each; NaN where a cell is missing or not finite
+    nonprivate_texts: Mapping[str, Texts]  # (n,) each; '' where a cell is missing
+    notes: tuple[str, ...]

@@ -1,0 +1,30 @@
+"""From a file's bytes to columns: which reader takes them. The readers themselves are loaded with the first file."""
+
+from dataclasses import replace
+
+from dpviz.data.columns import Columns
+from dpviz.data.decoding import PARQUET_MAGIC, UPLOADED, ZIP_MAGIC, Limits, decode
+
+
+def columns_of(data: bytes, limits: Limits = UPLOADED) -> Columns:
+    """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
+    # pandas and pyarrow take as long to load as all of the methods do, and most processes read no file.
+    from dpviz.data.geojson import is_json, read_geojson
+    from dpviz.data.parquet import read_parquet
+    from dpviz.data.parsing import parse
+    from dpviz.data.workbook import read_workbook
+
+    if data.startswith(ZIP_MAGIC):
+        return read_workbook(data, limits)
+    if data.startswith(PARQUET_MAGIC):
+        return read_parquet(data, limits)
+    text, notes = decode(data, limits)
+    columns = read_geojson(text, limits) if is_json(text) else parse(text, limits)
+    return replace(columns, notes=(*notes, *columns.notes))
+
+
+def load_readers() -> None:
+    """Load what `columns_of` leaves until the first file comes."""
+    import dpviz.data.geojson
+    import dpviz.data.parquet
+    import dpviz.data.workbook  # noqa: F401
