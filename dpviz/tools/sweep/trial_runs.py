@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
 from dpviz.core import AnyAlgorithm, Box, CentersRelease, Claim, Counts, FoundClusters, Points, PointsRelease, Release
@@ -21,6 +20,7 @@ from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
+from dpviz.solvers.threads import one_thread
 from dpviz.stories.centers_context import no_data_cost
 from dpviz.tools.sweep.equal_k import improved, kmeans_centers, merged
 from dpviz.tools.sweep.trials import Trial, TrialSource, TrialTargets
@@ -61,7 +61,7 @@ LAST_COLUMNS = (
 
 def run_trials(trials: Iterable[Trial]) -> list[Row]:
     """Run some trials one after the other, each on one thread: the same rows wherever they are run."""
-    with threadpool_limits(1):  # the sums of several threads have no fixed order
+    with one_thread():
         return [run_trial(trial) for trial in trials]
 
 

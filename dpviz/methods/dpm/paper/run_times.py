@@ -8,13 +8,13 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz.core import frozen
 from dpviz.experiments.cells import significant
 from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.dpm.paper.runs import EPSILON, KMEANS, METHODS, PRIVATE, configure
 from dpviz.methods.dpm.paper.sets import DpmSet, SetDraw
+from dpviz.solvers.threads import one_thread
 
 REPEATS = 3  # of each timing; ours
 WITHOUT = "Embs. (MNIST, Fashion)"  # sets of the figure that cannot be had
@@ -44,7 +44,7 @@ def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
 def _set_rows(paper: DpmSet, folder: Path, seed: tuple[int, int]) -> list[dict[str, Cell]]:
     """Return a row for each method on one set."""
     records = paper.draw(folder, 0)
-    with threadpool_limits(1):
+    with one_thread():
         found = {
             method: median(_seconds(method, paper, records, seed)) for method in METHODS if _takes(method, records)
         }

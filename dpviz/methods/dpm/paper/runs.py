@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz.baselines import em_mc, eugkm, lsh_splits, su
 from dpviz.core import Centers, Labels, frozen
@@ -16,6 +15,7 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.paper.sets import DpmSet, SetDraw
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.solvers import assign
+from dpviz.solvers.threads import one_thread
 
 EPSILON = 1.0  # section 6.1
 N_KMEANS = 10  # runs of KMeans++ on each draw: "a comparison with 10 runs is already stable"
@@ -75,7 +75,7 @@ def set_runs(
         done: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
         return done
     records = paper.draw(folder, 0)
-    with threadpool_limits(1):
+    with one_thread():
         reference, plain = kmeans_runs(records, paper.n_clusters, runs[0][0])
     tasks = (delayed(one_run)(records, paper.n_clusters, reference, seed, many) for seed, many in runs)
     found: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
@@ -84,7 +84,7 @@ def set_runs(
 
 
 def _fresh_run(records: SetDraw, n_clusters: int, seed: Seed, epsilons: tuple[float, ...]) -> list[Quality]:
-    with threadpool_limits(1):  # the sums of several threads have no fixed order
+    with one_thread():
         reference, plain = kmeans_runs(records, n_clusters, seed)
     return plain + one_run(records, n_clusters, reference, seed, epsilons)
 
