@@ -135,7 +135,6 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
     assert "What the public sees." in saved(page, "svg").decode()
 
 
-@pytest.mark.slow  # tests/pages bring pictures back by their settings, and a refused file is given in a browser below
 def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
     wanted = scene_of(picture)
@@ -154,6 +153,12 @@ def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, 
     assert "epsilon=0.3" in page.url
     assert page.get_by_role("slider", name="ε").first.get_attribute("aria-valuetext")
 
+
+@pytest.mark.slow  # of settings that belong to the page, in every run
+def test_settings_of_another_page_lead_there(page: Page, server: Server) -> None:
+    picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
+    wanted = scene_of(picture)
+    content = saved(page, "json")
     close(page)
     page.get_by_role("link", name="DPM").click()
     expect(page.get_by_role("heading", name="DPM", exact=True)).to_be_visible(timeout=SLOW)
@@ -201,6 +206,7 @@ HOSTILE = {  # and what is said, never twice in a row; without a browser, tests/
 }
 
 
+@pytest.mark.slow  # tests/pages and tests/ui refuse many more
 def test_wrong_settings_are_refused_and_the_session_goes_on(page: Page, server: Server) -> None:
     picture = draw.opened(page, server, "data=draw&drawing=one&tab=reproduction")
     scene = scene_of(picture)

@@ -94,6 +94,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     context.close()
 
 
+@pytest.mark.slow  # tests/pages ask for the same of every page
 def test_secret_noise_leaves_no_seed_in_the_address(page: Page, server: Server) -> None:
     picture = opened(page, server, "noise_seed=5")
     assert query_of(page)["noise_seed"] == "5"

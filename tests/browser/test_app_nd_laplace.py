@@ -24,6 +24,7 @@ def test_the_slider_moves_the_picture_and_epsilon_keeps_its_distance(page: Page,
     expect(page).to_have_url(re.compile("epsilon=1.2&.*n_clusters=7"))
 
 
+@pytest.mark.slow  # tests/pages play it, and a click in a picture is followed on other pages here
 def test_a_guess_in_the_game_is_scored(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/nd_laplace?n=500&under=play")
     game = page.locator(".dpviz-live[data-dpviz-key='game']")

@@ -187,6 +187,7 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
+@pytest.mark.slow  # tests/methods ask more of it, and a method in a file is opened below
 def test_a_method_from_outside_has_a_page_with_a_slider_that_moves_its_picture(page: Page, address: str):
     page.goto(address)
     expect(page.get_by_role("link", name="One grid").first).to_be_visible(timeout=SLOW)
