@@ -23,7 +23,7 @@ from tests.tools.compare.decision import Decision, check, decided, plain_of, tab
 
 pytestmark = pytest.mark.browser
 
-N, N_CLUSTERS, N_RUNS = 3_000, 5, 10
+N, N_CLUSTERS, N_RUNS = 1_500, 5, 10
 SOUTH, NORTH, WEST, EAST = 48.0, 48.3, 11.35, 11.8  # typed, degrees
 RUNS = 180_000  # ms: the runs give way to whatever else the machine does
 SCREEN: ViewportSize = {"width": 1366, "height": 768}
