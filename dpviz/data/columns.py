@@ -1,4 +1,4 @@
-"""What every reader of files gives: named columns of numbers or text."""
+"""What is made of every file: named columns of numbers or text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

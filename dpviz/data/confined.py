@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import GZIP_MAGIC, MAX_BYTES, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
-from dpviz.data.reading import columns_of, load_readers
+from dpviz.data.reading import columns_of, load_parsers
 from dpviz.data.table import Table
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
@@ -142,7 +142,7 @@ def _started() -> "subprocess.Popen[bytes]":
 
 def answer() -> None:
     """Read one file from standard input and write its columns, or why there are none, to standard output."""
-    load_readers()  # before the memory is limited to what one file may take
+    load_parsers()  # before the memory is limited to what one file may take
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
     data = sys.stdin.buffer.read()

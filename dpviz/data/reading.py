@@ -1,4 +1,4 @@
-"""From a file's bytes to columns: which reader takes them. The readers themselves are loaded with the first file."""
+"""From a file's bytes to columns: which parser takes them. The parsers themselves are loaded with the first file."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def columns_of(data: bytes, limits: Limits = UPLOADED) -> Columns:
     return replace(columns, notes=(*notes, *columns.notes))
 
 
-def load_readers() -> None:
+def load_parsers() -> None:
     """Load what `columns_of` leaves until the first file comes."""
     import dpviz.data.geojson
     import dpviz.data.parquet

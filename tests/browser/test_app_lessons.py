@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 WALKED = 3  # steps, two of them with a question; tests/pages walk through all of every lesson
 
 
-@pytest.mark.slow  # tests/pages walk through every lesson, and test_app_access presses what one has
+@pytest.mark.slow  # tests/pages walk through every lesson, and axe looks at one in test_app_access
 def test_a_stranger_starts_a_lesson_at_home_and_finishes_it(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/")
     expect(page.get_by_role("heading", level=1)).to_have_text(home.TITLE, timeout=SLOW)

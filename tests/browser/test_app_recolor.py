@@ -22,7 +22,7 @@ COLORS = """image => {
 }"""
 
 
-@pytest.mark.slow  # tests/stories recolor, and what a page shows beside its picture stands still
+@pytest.mark.slow  # tests/stories recolor, and tests/pages see that the public gets no photograph
 def test_a_photograph_stands_beside_itself_in_released_colors_and_the_public_sees_neither(
     page: Page, server: Server
 ) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path, PurePath
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
 from dpviz.audit import Batch, EpsilonBound, Progress, epsilon_lower_bound
 from dpviz.core import Adjacency, Claim
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
+from dpviz.solvers.threads import one_thread
 from dpviz.stories.panel import floored
 from dpviz.tools.audit.cases import AuditCase, cases, judged
 from dpviz.tools.audit.kept import KeptLines
@@ -202,8 +202,8 @@ def _kept_rows(out: Path, runs: RunCounts, seed: int, jobs: int) -> list[dict[st
 
 def _rows(keys: Sequence[str], runs: RunCounts, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
     work: Callable[[str], dict[str, Cell]] = _Line(runs, seed)
-    # One thread of the matrix library for each process: more only get in each other's way on products this small.
-    with threadpool_limits(1, user_api="blas"), parallel_config("loky", inner_max_num_threads=1):
+    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    with one_thread(), parallel_config("loky", inner_max_num_threads=1):
         if jobs == 1:
             yield from map(work, keys)
         else:

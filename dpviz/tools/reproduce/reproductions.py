@@ -7,11 +7,11 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from joblib import parallel_config  # type: ignore[import-untyped]  # joblib ships no types
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz import __version__
 from dpviz.experiments.tables import Report
 from dpviz.methods import CATALOGUE
+from dpviz.solvers.threads import one_thread
 from dpviz.stories.method import PaperTables
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
@@ -31,8 +31,8 @@ def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs:
         if value < least:
             raise ValueError(f"{option} was {value}, but it must be >= {least}.")
     chosen = PAPERS[name]
-    # One thread of the matrix library for each process: more only get in each other's way on products this small.
-    with threadpool_limits(1, user_api="blas"), parallel_config("loky", inner_max_num_threads=1):
+    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    with one_thread(), parallel_config("loky", inner_max_num_threads=1):
         tables = chosen.make(folder, runs, seed, jobs)
     # A folder of this machine says nothing to a reader, so the command names neither.
     command = f"python -m dpviz.experiments reproduce {name} --data data --out {_relative(out)} --runs {runs}"

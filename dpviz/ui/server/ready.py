@@ -2,7 +2,7 @@
 
 import threading
 
-from dpviz.data.reading import load_readers
+from dpviz.data.reading import load_parsers
 from dpviz.ui.server.descriptors import take_descriptors
 from dpviz.ui.thumbnails import THUMBNAILS, address
 
@@ -27,7 +27,7 @@ def make() -> None:
 
 def load() -> None:
     """Load what the package leaves until it is needed, so that no reader waits for it."""
-    load_readers()
+    load_parsers()
     import scipy.ndimage
     import scipy.optimize
     import scipy.signal

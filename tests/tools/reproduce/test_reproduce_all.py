@@ -5,6 +5,8 @@ import re
 from types import MappingProxyType
 
 import pytest
+import sklearn.cluster  # noqa: F401  # whose threads are counted below
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import __main__, read_tables
@@ -42,6 +44,20 @@ def asked(monkeypatch):
     for module in (__main__, reproductions):
         monkeypatch.setattr(module, "PAPERS", MappingProxyType(tiny))
     return found
+
+
+def test_tables_are_made_on_one_thread_also_where_there_are_more(monkeypatch, tmp_path):
+    threads = []
+
+    def make(*_):
+        threads.extend(each["num_threads"] for each in threadpool_info())
+        return tables("dpm")
+
+    monkeypatch.setattr(reproductions, "PAPERS", {"dpm": dataclasses.replace(PAPERS["dpm"], make=make)})
+    with threadpool_limits(3):
+        assert max(each["num_threads"] for each in threadpool_info()) > 1
+        reproductions.reproduce("dpm", tmp_path, tmp_path / "tables.json", runs=1, seed=0, jobs=1)
+    assert {*threads} == {1}
 
 
 def command(folder, *more):

@@ -30,7 +30,7 @@ def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, c
     assert (ready.TOLD in capsys.readouterr().out) is told
 
 
-def test_processes_that_read_no_file_load_no_reader():
+def test_processes_that_read_no_file_load_no_parser():
     """Nor do background processes, commands and exported scripts: pandas and pyarrow are a third of all imports."""
     code = "import sys, dpviz.methods; print(sys.modules.keys() & {'pandas', 'pyarrow', 'streamlit'} or 'none')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
