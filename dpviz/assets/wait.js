@@ -44,8 +44,11 @@ class Wait {
     this.line.append(this.text, this.bar);
     root.append(this.line);
     this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
+    this.isNew = false; // whether there is a picture of which the page has not been asked yet
     this.onDrawn = (event) => {
-      if (event.detail?.key === this.data?.follow) this.ask(this.data.quiet);
+      if (event.detail?.key !== this.data?.follow) return;
+      this.isNew = true;
+      this.ask(this.data.quiet);
     };
     this.onMoving = () => { // what is waited for is about to change, or its picture is about to be drawn
       if (this.data?.done < this.data?.all) this.ask(2 * this.data.quiet);
@@ -68,6 +71,7 @@ class Wait {
         this.ask(BUSY_MS, tries);
         return;
       }
+      this.isNew = false;
       this.trigger("tick", Date.now());
       if (tries > 1) this.ask(PATIENCE_MS, tries - 1);
     }, after);
@@ -91,9 +95,10 @@ class Wait {
     this.data = data;
     this.trigger = trigger;
     this.loaded = performance.now();
-    this.wish();
     this.show(data.done);
     this.line.hidden = data.done >= data.all;
+    if (this.isNew) return; // what comes was asked for before that picture, which is not forgotten for it
+    this.wish();
     if (this.line.hidden) return;
     if (data.peek && BASE !== null) this.peekAfter(data.every);
     else this.ask(data.every);

@@ -1,0 +1,34 @@
+"""The line that asks the page again when the picture has changed."""
+
+import pytest
+from playwright.sync_api import Page
+
+from dpviz.assets import module
+
+pytestmark = pytest.mark.browser
+
+ASKED = """async ([script, late]) => {
+  const source = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const { default: mount } = await import(source);
+  const parentElement = document.body.appendChild(document.createElement("div"));
+  const rest = () => new Promise((done) => setTimeout(done, 100));
+  let asked = 0;
+  const data = { asked: 0, done: 5, all: 5, what: "runs", follow: "picture", peek: "", said: null, share: null,
+    every: 20, quiet: 50, redrawn: 20 };
+  const told = () => mount({ parentElement, data, setTriggerValue: () => { asked += 1; } });
+  told();
+  await rest();
+  const before = asked;
+  dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: "another" } }));
+  await rest();
+  const another = asked;
+  dispatchEvent(new CustomEvent("dpviz:drawn", { detail: { key: "picture" } }));
+  if (late) told();
+  await rest();
+  return [before, another, asked];
+}"""
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "late"])
+def test_a_new_picture_is_asked_for_also_when_an_answer_for_the_one_before_is_late(page: Page, late: bool) -> None:
+    assert page.evaluate(ASKED, [module("wait"), late]) == [0, 0, 1]
