@@ -122,7 +122,7 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name == "teach" else name
+        pytest.param(name, marks=pytest.mark.slow) if name in ("lesson", "teach") else name
         for name in (*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson")
     ],
 )

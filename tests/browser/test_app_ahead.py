@@ -120,6 +120,7 @@ def test_two_pictures_come_one_after_the_other(page: Page, server: Server) -> No
         expect(picture).to_have_attribute("data-dpviz-scene", scene, timeout=SLOW)
 
 
+@pytest.mark.slow  # tests/pages have no other way, and a line that was cut is opened again below
 def test_without_the_short_way_the_rerun_brings_the_picture(other: Page, server: Server) -> None:
     other.route_web_socket(WAY, lambda line: line.close())
     picture = opened(other, server, "epsilon=1")

@@ -111,6 +111,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     assert wrong == []
 
 
+@pytest.mark.slow  # tests/pages save every file of every page
 def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=300")
     step = picture.get_by_role("slider", name="Step")

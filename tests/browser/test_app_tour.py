@@ -33,10 +33,10 @@ def arrived(page: Page, address: str) -> Any:
 def test_a_first_visit_is_shown_around_once(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page = context.new_page()
-    picture = arrived(page, f"{server(APP)}/convergent_kmeans")
+    picture = arrived(page, f"{server(APP)}/dpm")
     tour = page.locator(".dpviz-tour")
     shared = context.new_page()  # what somebody was sent is to be seen, not covered
-    arrived(shared, f"{server(APP)}/convergent_kmeans?n=500")
+    arrived(shared, f"{server(APP)}/dpm?n=500")
     shared.wait_for_timeout(1500)
     expect(shared.locator(".dpviz-tour")).to_be_hidden()
     shared.close()
@@ -58,7 +58,7 @@ def test_a_first_visit_is_shown_around_once(browser: Browser, server: Server) ->
         else:
             page.keyboard.press("Escape")
     expect(tour).to_be_hidden()
-    arrived(page, f"{server(APP)}/dpm")
+    arrived(page, f"{server(APP)}/morse")
     page.wait_for_timeout(1500)
     expect(page.locator(".dpviz-tour")).to_be_hidden()
     context.close()

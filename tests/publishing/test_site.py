@@ -198,6 +198,7 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
     assert len(list(kept_beside(copy).iterdir())) < len(list(kept_beside(whole).iterdir()))
 
 
+@pytest.mark.slow  # what is kept is taken up again above
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
     command += ["--config", str(whole.parent / "plan.toml")]

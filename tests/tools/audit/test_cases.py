@@ -72,6 +72,7 @@ def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
     assert judged(scaled(published, 4.0).guarantee).epsilon == pytest.approx(4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MANY_RUNS)
 def test_what_is_proved_and_quick_is_not_caught_in_more_runs(key):
     case = CASES[key]

@@ -122,6 +122,7 @@ def test_the_process_gives_way_to_everybody(shared):
     assert priority == 19
 
 
+@pytest.mark.slow  # one that dies is replaced above, and below all of them die
 def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):
     made = Background()
     try:

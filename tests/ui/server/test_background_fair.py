@@ -47,6 +47,7 @@ def test_many_jobs_of_one_session_delay_another_by_no_more_than_its_share(shared
     assert between < MANY / 2
 
 
+@pytest.mark.slow  # says that the limit matters
 def test_without_a_limit_the_other_would_wait_for_all(shared, monkeypatch):
     monkeypatch.setattr(background, "MOST_AHEAD", 10**6)
     monkeypatch.setattr(background, "AHEAD_SECONDS", 10**6)

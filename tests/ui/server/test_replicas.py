@@ -49,50 +49,63 @@ def asked(port, replica=None):
     return None
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX systems")
-def test_processes_are_kept_running_start_again_in_turn_and_end_with_their_keeper(tmp_path):
+@pytest.fixture
+def keeper(tmp_path):
+    """Start two processes of an app and return its port and what keeps them."""
     app = tmp_path / "app.py"
     app.write_text("import streamlit as st\nst.write('here')\n", "utf-8")
     port, process = start(app, "--replicas", "2")
-    keeper = psutil.Process(process.pid)
-
-    def pids():
-        return {each.pid for each in keeper.children()}
-
-    def both_answer():
-        return len(pids()) == 2 and [asked(port, number) for number in (0, 1)] == [(200, "")] * 2
-
     try:
-        said = f"2 processes of the app at http://localhost:{port}\n"
-        assert said in iter(process.stdout.readline, "")
-        until(both_answer)
-        before = pids()
-        os.kill(min(before), signal.SIGKILL)
-        moved = [asked(port, number) for number in (0, 1)]
-        assert {status for status, _ in moved} == {200}
-        assert len({cookie for _, cookie in moved} - {""}) == 1, "one reader has another process now, the other one not"
-        until(both_answer)
-        assert len(before & pids()) == 1
-
-        before = pids()
-        process.send_signal(signal.SIGUSR1)
-        seen = set()
-
-        def all_new():
-            answer = asked(port)
-            seen.add(answer and answer[0])
-            return not before & pids() and both_answer()
-
-        until(all_new)
-        assert seen == {200}, "somebody answers all of the time"
-
-        last = [psutil.Process(pid) for pid in pids()]
-        process.kill()  # and has no time to say so
-        _, alive = psutil.wait_procs(last, timeout=WAIT)
-        assert alive == []
+        assert f"2 processes of the app at http://localhost:{port}\n" in iter(process.stdout.readline, "")
+        until(lambda: both_answer(port, process.pid))
+        yield port, process
     finally:
         process.kill()
         process.communicate(timeout=20)
+
+
+def pids(keeper):
+    return {each.pid for each in psutil.Process(keeper).children()}
+
+
+def both_answer(port, keeper):
+    return len(pids(keeper)) == 2 and [asked(port, number) for number in (0, 1)] == [(200, "")] * 2
+
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX systems")
+
+
+@POSIX
+def test_a_process_that_is_killed_starts_again_and_all_end_with_their_keeper(keeper):
+    port, process = keeper
+    before = pids(process.pid)
+    os.kill(min(before), signal.SIGKILL)
+    moved = [asked(port, number) for number in (0, 1)]
+    assert {status for status, _ in moved} == {200}
+    assert len({cookie for _, cookie in moved} - {""}) == 1, "one reader has another process now, the other one not"
+    until(lambda: both_answer(port, process.pid))
+    assert len(before & pids(process.pid)) == 1
+
+    last = [psutil.Process(pid) for pid in pids(process.pid)]
+    process.kill()  # and has no time to say so
+    _, alive = psutil.wait_procs(last, timeout=WAIT)
+    assert alive == []
+
+
+@pytest.mark.slow  # one that is killed starts again above
+@POSIX
+def test_asked_to_they_start_again_in_turn(keeper):
+    port, process = keeper
+    before, seen = pids(process.pid), set()
+    process.send_signal(signal.SIGUSR1)
+
+    def all_new():
+        answer = asked(port)
+        seen.add(answer and answer[0])
+        return not before & pids(process.pid) and both_answer(port, process.pid)
+
+    until(all_new)
+    assert seen == {200}, "somebody answers all of the time"
 
 
 def test_an_app_that_cannot_start_says_why_and_is_not_tried_again(tmp_path):
