@@ -32,12 +32,14 @@ SUITES = {
     "lint": "ruff check: mistakes and style",
     "format": "ruff format --check: layout of the code",
     "types": "mypy --strict on dpviz and on what a release may be used for",
-    "unit": "floors, unit and property tests, on two processes",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium, on two processes",
-}
-# A browser test waits for a third of its time: what needs no browser takes the cores meanwhile, suite after suite.
-BESIDE_THE_BROWSER = ("unit", "pages")
+    "unit": "floors, unit and property tests, on two processes",
+}  # in this order
+# A browser test waits for a sixth of its time. What has no clock takes the cores meanwhile, and gives way: four equal
+# processes on two cores keep each other waiting, and a page that waits goes on drawing. Unit tests come after that.
+BESIDE_THE_BROWSER = "pages"
+GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
     "unit": ("tests", "--ignore=tests/pages", "--ignore=tests/browser", "--ignore=tests/test_types.py"),
@@ -77,7 +79,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a suite runs: what it prints goes to `output`, or to the terminal, and it ends early when `stop` is set."""
+    """Where a suite runs: what it prints goes to `output`, or to the terminal, and it ends early when `stop` is set.
+
+    One that has an output of its own runs beside others, and gives way to them.
+    """
 
     output: IO[bytes] | None = None
     stop: threading.Event = field(default_factory=threading.Event)
@@ -98,7 +103,7 @@ HERE = Place()
 def started(command: list[str], environment: dict[str, str], place: Place) -> Iterator[subprocess.Popen[bytes]]:
     """Start `command` in a process group of its own; nothing of it survives the end of the block."""
     process = subprocess.Popen(
-        command,
+        [*(() if place.output is None else GIVING_WAY), *command],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,
@@ -244,7 +249,7 @@ def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
     prepare(suites)
-    aside = [suite for suite in BESIDE_THE_BROWSER if {suite, "browser"} <= {*suites}]
+    aside = [BESIDE_THE_BROWSER] if {BESIDE_THE_BROWSER, "browser"} <= {*suites} else []
     with beside([partial(run, "types")] if "types" in suites else []) as types:
         browser = found_browser(suites)
         found = f" Browser: {browser}." if browser else ""
@@ -278,7 +283,7 @@ def main() -> int:
     # A cancelled run ends like an interrupted one, through `finally`: no server or browser stays behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return run_all(options.suites or list(SUITES), slow=options.slow)
+        return run_all([suite for suite in SUITES if suite in (options.suites or SUITES)], slow=options.slow)
     except SetupError as error:
         print(error, file=sys.stderr)
         return 1
