@@ -16,6 +16,7 @@ SLOW = 120_000  # ms
 FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key in ENTRIES)])
 
 
+@pytest.mark.slow  # tests/pages stop a search, and test_app_audit stops runs in every run
 def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=30&compare_grid=many")
     page.get_by_role("button", name="Stop", exact=True).click(timeout=SLOW)

@@ -27,6 +27,7 @@ def all_done(page: Page) -> None:
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=PATIENCE)
 
 
+@pytest.mark.slow  # tests/pages draw and click them, test_wait sees that a new picture is followed
 def test_runs_arrive_and_follow_the_slider_and_a_click_on_a_method_shows_its_picture_and_its_link(
     page: Page, server: Server
 ) -> None:
@@ -59,6 +60,7 @@ def test_runs_arrive_and_follow_the_slider_and_a_click_on_a_method_shows_its_pic
     expect(page).to_have_url(re.compile("tab=reproduction"))
 
 
+@pytest.mark.slow  # tests/pages have them in step, test_live_pairs steps two pictures
 def test_two_modes_step_together(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&mode=both&tab=budgets")
     other = chart(page, "other")

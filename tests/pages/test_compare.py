@@ -110,7 +110,10 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
         np.testing.assert_allclose(shown.reshape(-1, 2), data.box.to_unit(again.centers), atol=1e-6)
 
 
-@pytest.mark.parametrize(("tab", "axis", "column"), [("solve", "ε", "epsilon"), ("people", "people", "n")])
+@pytest.mark.parametrize(
+    ("tab", "axis", "column"),
+    [("solve", "ε", "epsilon"), pytest.param("people", "people", "n", marks=pytest.mark.slow)],
+)
 def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_page, known, tab, axis, column):
     query = {**FEW, "with_eugkm": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5", "people_epsilon": "3.0"}
     page = open_page("compare", **query)

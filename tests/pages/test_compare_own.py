@@ -132,6 +132,7 @@ def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):
     assert "k = 5: the groups that this data set is known to have." in said(page)
 
 
+@pytest.mark.slow  # searches on public sets come to their end in every run
 def test_a_search_of_several_rounds_on_an_upload_comes_to_its_end(upload, monkeypatch):
     """Answers on a session's own records come a run later, and are forgotten once they are not asked for any more."""
 
