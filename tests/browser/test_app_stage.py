@@ -48,7 +48,7 @@ QUERIES = {
     "compare": "n=600&compare_runs=10",
     "convergent_kmeans": "n=600&n_clusters=30&tab=budgets",
 }
-LATER = ("dpm", "source_target")  # whose stage is morse's, left to long runs
+LATER = ("dpm", "source_target")  # one picture and its steps, as on morse's page: left to long runs
 STAGED = {"picture", "other", "attack"}  # keys of the canvases that are the stage's
 
 

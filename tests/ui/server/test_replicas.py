@@ -57,19 +57,19 @@ def keeper(tmp_path):
     port, process = start(app, "--replicas", "2")
     try:
         assert f"2 processes of the app at http://localhost:{port}\n" in iter(process.stdout.readline, "")
-        until(lambda: both_answer(port, process.pid))
+        until(lambda: both_answer(port, process))
         yield port, process
     finally:
         process.kill()
         process.communicate(timeout=20)
 
 
-def pids(keeper):
-    return {each.pid for each in psutil.Process(keeper).children()}
+def pids(process):
+    return {each.pid for each in psutil.Process(process.pid).children()}
 
 
-def both_answer(port, keeper):
-    return len(pids(keeper)) == 2 and [asked(port, number) for number in (0, 1)] == [(200, "")] * 2
+def both_answer(port, process):
+    return len(pids(process)) == 2 and [asked(port, number) for number in (0, 1)] == [(200, "")] * 2
 
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX systems")
@@ -78,15 +78,15 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSI
 @POSIX
 def test_a_process_that_is_killed_starts_again_and_all_end_with_their_keeper(keeper):
     port, process = keeper
-    before = pids(process.pid)
+    before = pids(process)
     os.kill(min(before), signal.SIGKILL)
     moved = [asked(port, number) for number in (0, 1)]
     assert {status for status, _ in moved} == {200}
     assert len({cookie for _, cookie in moved} - {""}) == 1, "one reader has another process now, the other one not"
-    until(lambda: both_answer(port, process.pid))
-    assert len(before & pids(process.pid)) == 1
+    until(lambda: both_answer(port, process))
+    assert len(before & pids(process)) == 1
 
-    last = [psutil.Process(pid) for pid in pids(process.pid)]
+    last = [psutil.Process(pid) for pid in pids(process)]
     process.kill()  # and has no time to say so
     _, alive = psutil.wait_procs(last, timeout=WAIT)
     assert alive == []
@@ -96,13 +96,13 @@ def test_a_process_that_is_killed_starts_again_and_all_end_with_their_keeper(kee
 @POSIX
 def test_asked_to_they_start_again_in_turn(keeper):
     port, process = keeper
-    before, seen = pids(process.pid), set()
+    before, seen = pids(process), set()
     process.send_signal(signal.SIGUSR1)
 
     def all_new():
         answer = asked(port)
         seen.add(answer and answer[0])
-        return not before & pids(process.pid) and both_answer(port, process.pid)
+        return not before & pids(process) and both_answer(port, process)
 
     until(all_new)
     assert seen == {200}, "somebody answers all of the time"
