@@ -37,8 +37,11 @@ SUITES = {
     "unit": "floors, unit and property tests, on two processes",
 }  # in this order
 # A browser test waits for a sixth of its time. What has no clock takes the cores meanwhile, and gives way: four equal
-# processes on two cores keep each other waiting, and a page that waits goes on drawing. Unit tests come after that.
-BESIDE_THE_BROWSER = "pages"
+# processes on two cores keep each other waiting, and a page that waits goes on drawing.
+BESIDE_THE_BROWSER = ("pages", "unit")
+# Whoever imports a file first compiles it: half a minute for all, and each of many processes that start at once would
+# take it. One process that only collects the tests does it for the others, while types are checked.
+CHECKERS = ("lint", "format", "types")
 GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
@@ -228,7 +231,7 @@ def prepare(suites: list[str]) -> None:
             pool.submit(fetch_browser)
 
         def warm_up() -> None:
-            if not {*suites} <= {"lint", "format", "types"}:
+            if not {*suites} <= {*CHECKERS}:
                 pool.submit(run_suite, [str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
 
         prepare_packages(warm_up)
@@ -245,19 +248,35 @@ def found_browser(suites: list[str]) -> str | None:
         return None
 
 
+@contextlib.contextmanager
+def compiling(suites: list[str]) -> Iterator[None]:
+    """Have all that tests import compiled beside what is done inside."""
+    with ThreadPoolExecutor(1) as pool, open(os.devnull, "wb") as nowhere:
+        place = Place(nowhere)
+        if "unit" in suites:
+            command = [str(PYTHON), "-m", "pytest", "--collect-only", "tests"]
+            pool.submit(run_suite, command, ENVIRONMENT, place)  # where it fails, the tests say why
+        try:
+            yield
+        except BaseException:
+            place.stop.set()
+            raise
+
+
 def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
     prepare(suites)
-    aside = [BESIDE_THE_BROWSER] if {BESIDE_THE_BROWSER, "browser"} <= {*suites} else []
-    with beside([partial(run, "types")] if "types" in suites else []) as types:
-        browser = found_browser(suites)
-        found = f" Browser: {browser}." if browser else ""
-        print(f"Ready after {time.monotonic() - start:.1f} s.{found}", flush=True)
-        with beside([partial(run, suite, slow=slow) for suite in aside]) as others:
-            first = [suite for suite in suites if suite not in ("types", *aside)]
-            outcomes = [run(suite, slow=slow, browser=browser) for suite in first]
-            outcomes += [*others(), *types()]
+    browser = found_browser(suites)
+    found = f" Browser: {browser}." if browser else ""
+    print(f"Ready after {time.monotonic() - start:.1f} s.{found}", flush=True)
+    with compiling(suites):
+        outcomes = [run(suite) for suite in suites if suite in CHECKERS]
+    aside = [suite for suite in suites if suite in BESIDE_THE_BROWSER and "browser" in suites]
+    with beside([partial(run, suite, slow=slow) for suite in aside]) as others:
+        rest = [suite for suite in suites if suite not in (*CHECKERS, *aside)]
+        outcomes += [run(suite, slow=slow, browser=browser) for suite in rest]
+        outcomes += others()
     print("\n" + "\n".join(map(str, outcomes)))
     passed, failed = sum(outcome.passed for outcome in outcomes), sum(outcome.failed for outcome in outcomes)
     print(f"{passed} passed, {failed} failed in {time.monotonic() - start:.0f} s")

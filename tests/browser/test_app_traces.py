@@ -64,13 +64,13 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
 
 
 def files_of(folder: Path) -> dict[Path, int]:
-    """Return when each file of the app's folder was written; the caches of Python and its tools are none of it."""
+    """Return when each file of the app's folder was written; what Python and its tools keep there is none of it."""
     found = {}
     for place, inside, names in os.walk(folder):
         inside[:] = [
             name
             for name in inside
-            if name not in (".git", ".hypothesis", "__pycache__") and not name.endswith("_cache")
+            if name not in (".git", ".hypothesis", ".venv", "__pycache__") and not name.endswith("_cache")
         ]
         found |= {Path(place, name): Path(place, name).stat().st_mtime_ns for name in names}
     return found
