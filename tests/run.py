@@ -33,11 +33,11 @@ SUITES = {
     "format": "ruff format --check: layout of the code",
     "types": "mypy --strict on dpviz and on what a release may be used for",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
-    "browser": "the running app in Chrome or Chromium, on two processes",
+    "browser": "the running app in Chrome or Chromium",
     "unit": "floors, unit and property tests, on two processes",
 }  # in this order
-# A browser test waits for a sixth of its time. What has no clock takes the cores meanwhile, and gives way: four equal
-# processes on two cores keep each other waiting, and a page that waits goes on drawing.
+# One browser and its server keep one core busy, and now and then both. What has no clock takes what they leave, and
+# gives way: a second browser would cost a second server, and equal processes would keep each other waiting.
 BESIDE_THE_BROWSER = ("pages", "unit")
 # Whoever imports a file first compiles it: half a minute for all, and each of many processes that start at once would
 # take it. One process that only collects the tests does it for the others, while types are checked.
@@ -51,7 +51,7 @@ PLACES = {
 }
 # Neighbors share what was made once, so that each process starts with one half of the tests and takes from the other.
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
-# Two browsers on two cores are now and then too late for a test: it gets further chances, and the summary names it.
+# A browser that shares two cores is now and then too late for a test: it gets further chances, and the summary names it.
 FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 # One thread each: more would only take turns. What Python compiles is kept for the hundred processes that tests start,
 # whatever the account around says (empty: not set).
@@ -220,8 +220,8 @@ def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | N
     if suite == "browser" and browser is None:
         return Outcome(suite, 0, 1, 0, 0.0, "no browser")
     environment = {**ENVIRONMENT, "DPVIZ_CHROMIUM": browser} if browser else ENVIRONMENT
-    chances = FURTHER_CHANCES if suite == "browser" else ()
-    return run_pytest(suite, [*PLACES[suite], *TWO_PROCESSES, *chances], place, slow=slow, environment=environment)
+    how = FURTHER_CHANCES if suite == "browser" else TWO_PROCESSES
+    return run_pytest(suite, [*PLACES[suite], *how], place, slow=slow, environment=environment)
 
 
 def prepare(suites: list[str]) -> None:
