@@ -51,7 +51,7 @@ PLACES = {
 }
 # Neighbors share what was made once, so that each process starts with one half of the tests and takes from the other.
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
-# A browser that shares two cores is now and then too late for a test: it gets further chances, and the summary names it.
+# A browser that shares two cores is now and then too late: its test gets further chances, and the summary names it.
 FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 # One thread each: more would only take turns. What Python compiles is kept for the hundred processes that tests start,
 # whatever the account around says (empty: not set).

@@ -6,6 +6,7 @@ when there is something to draw.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -23,6 +24,7 @@ from dpviz.ui.server.background import Answers, Job, background
 from dpviz.ui.wait import wait
 
 _FOLDER = "dpviz-asking"
+_GLANCE = 0.01  # s between two looks at what is about to come
 _KEPT = "dpviz:asking"  # before the name of what asks, in the session
 
 
@@ -73,9 +75,15 @@ def ask(
     return answers
 
 
-def known(source: Source, jobs: Sequence[Job], key: str) -> Answers:
-    """Start `jobs` of the fragment `key` and return what is known of them at once; draws nothing."""
-    return background().ask(source, jobs, _of_session(key).own)
+def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Answers:
+    """Start `jobs` of the fragment `key` and return what is known of them; draws nothing.
+
+    It waits for them until `time.monotonic()` is `until`: a drawing costs more than a short wait for what comes next.
+    """
+    own = _of_session(key).own
+    while not (answers := background().ask(source, jobs, own)).complete and time.monotonic() < until:
+        time.sleep(_GLANCE)
+    return answers
 
 
 def drop(source: Source, key: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -103,3 +104,14 @@ def test_jobs_on_secret_noise_are_marked_as_such(session, monkeypatch, secret):
     peek(line["peek"])
     assert len(shared.asked) == 2, "the line's own way asks, too"
     assert all(job.secret is secret for jobs in shared.asked for job in jobs)
+
+
+@pytest.mark.usefixtures("session")
+def test_what_comes_soon_is_waited_for_and_what_does_not_is_left(monkeypatch):
+    shared = use(monkeypatch, FakeBackground())
+    assert asking.known(None, JOBS, "one", until=time.monotonic() + 60).complete
+    assert len(shared.asked) == len(JOBS)
+    shared = use(monkeypatch, FakeBackground())
+    assert asking.known(None, JOBS, "one", until=time.monotonic()).n_done == len(shared.asked) == 1
+    shared = use(monkeypatch, FakeBackground(fails_after=1))
+    assert asking.known(None, JOBS, "one", until=time.monotonic() + 60).problem, "nothing more comes of it"

@@ -1,5 +1,6 @@
 """The Compare page's runs: asked for piece by piece, kept in this session, and stopped by one click."""
 
+import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from dpviz.ui import asking, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server.background import Answers, Job
 
+PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
 LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
 _KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
 
@@ -83,12 +85,13 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
     """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does."""
+    until = time.monotonic() + PATIENCE
     kept = dict(_kept(source, place))
     found = compare_search.searched(search, start, kept)
     while missing := [part for part in found.parts if part not in kept]:
         if st.session_state.get(f"{_STOPPED}:{place}") == (source.key, search):
             break
-        known = asking.known(source, [_job(part) for part in missing], f"wait-{place}")
+        known = asking.known(source, [_job(part) for part in missing], f"wait-{place}", until=until)
         kept |= {part: made for part, made in zip(missing, known.found, strict=True) if made is not None}
         # The next round's asking forgets this one's answers, where they belong to this session alone.
         st.session_state[f"{_KEPT}:{place}"] = {source.key: kept}
