@@ -224,17 +224,28 @@ def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | N
     return run_pytest(suite, [*PLACES[suite], *how], place, slow=slow, environment=environment)
 
 
-def prepare(suites: list[str]) -> None:
-    """Install what the suites need; while pip has one processor, the other one fetches a browser and makes code."""
-    with ThreadPoolExecutor(2) as pool:
-        if "browser" in suites:
-            pool.submit(fetch_browser)
+@contextlib.contextmanager
+def prepared(suites: list[str]) -> Iterator[None]:
+    """Install what the suites need; what has one processor to itself meanwhile is done when the block ends.
 
-        def warm_up() -> None:
-            if not {*suites} <= {*CHECKERS}:
-                pool.submit(run_suite, [str(PYTHON), "-c", WARM_UP], ENVIRONMENT)  # where it fails, the tests say why
+    While pip has the other one, a browser is fetched and code is made; the rest is made while the block runs.
+    """
+    with ThreadPoolExecutor(1) as fetching, ThreadPoolExecutor(1) as making, open(os.devnull, "wb") as nowhere:
+        place = Place(nowhere)
 
-        prepare_packages(warm_up)
+        def make(*arguments: str) -> None:
+            making.submit(run_suite, [str(PYTHON), *arguments], ENVIRONMENT, place)  # where it fails, the tests say why
+
+        try:
+            if "browser" in suites:
+                fetching.submit(fetch_browser)
+            prepare_packages(lambda: None if {*suites} <= {*CHECKERS} else make("-c", WARM_UP))
+            if "unit" in suites:
+                make("-m", "pytest", "--collect-only", "tests")
+            yield
+        except BaseException:
+            place.stop.set()
+            raise
 
 
 def found_browser(suites: list[str]) -> str | None:
@@ -248,30 +259,15 @@ def found_browser(suites: list[str]) -> str | None:
         return None
 
 
-@contextlib.contextmanager
-def compiling(suites: list[str]) -> Iterator[None]:
-    """Have all that tests import compiled beside what is done inside."""
-    with ThreadPoolExecutor(1) as pool, open(os.devnull, "wb") as nowhere:
-        place = Place(nowhere)
-        if "unit" in suites:
-            command = [str(PYTHON), "-m", "pytest", "--collect-only", "tests"]
-            pool.submit(run_suite, command, ENVIRONMENT, place)  # where it fails, the tests say why
-        try:
-            yield
-        except BaseException:
-            place.stop.set()
-            raise
-
-
 def run_all(suites: list[str], *, slow: bool) -> int:
     """Set up, run `suites` and print one line for each; return the exit code."""
     start = time.monotonic()
-    prepare(suites)
-    browser = found_browser(suites)
-    found = f" Browser: {browser}." if browser else ""
-    print(f"Ready after {time.monotonic() - start:.1f} s.{found}", flush=True)
-    with compiling(suites):
+    with prepared(suites):
+        print(f"Installed after {time.monotonic() - start:.1f} s.", flush=True)
         outcomes = [run(suite) for suite in suites if suite in CHECKERS]
+    browser = found_browser(suites)
+    if browser:
+        print(f"Browser: {browser}.", flush=True)
     aside = [suite for suite in suites if suite in BESIDE_THE_BROWSER and "browser" in suites]
     with beside([partial(run, suite, slow=slow) for suite in aside]) as others:
         rest = [suite for suite in suites if suite not in (*CHECKERS, *aside)]
