@@ -173,6 +173,8 @@ def tab(browser: Browser) -> Iterator[Tab]:
 def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Give a page of desktop size as a fresh profile has it; an uncaught error in it fails the test."""
     opened = tab.fresh()
+    if request.node.get_closest_marker("still"):
+        opened.emulate_media(reduced_motion="reduce")
     errors: list[str] = []
 
     def note(error: Error) -> None:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, SLOW, Server, go_to, switch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 EXACT = re.compile(r"give the record away to whoever has the other 1,999: right to (\d+ digits|every digit)")
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, open_sidebar, switch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms

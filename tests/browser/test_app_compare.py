@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from dpviz.tools.compare.entries import ENTRIES
 from tests.browser.test_app import APP, open_sidebar, switch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms

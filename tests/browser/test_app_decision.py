@@ -21,7 +21,7 @@ from tests.browser.test_app import APP, SLOW, Server, picture_of
 from tests.browser.test_app_uploads import give
 from tests.tools.compare.decision import Decision, check, decided, plain_of, table_after
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 N, N_CLUSTERS, N_RUNS = 1_500, 5, 10
 SOUTH, NORTH, WEST, EAST = 48.0, 48.3, 11.35, 11.8  # typed, degrees

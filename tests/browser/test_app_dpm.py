@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, switch, tables
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 
 def opened(page: Page, server: Server, query: str = "") -> Locator:

@@ -9,7 +9,7 @@ from tests.browser.conftest import Server
 from tests.browser.test_app import behind, redrawn, switch
 from tests.browser.test_app_ahead import QUIET, settled
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 
 def opened(

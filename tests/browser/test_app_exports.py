@@ -27,7 +27,7 @@ from tests.browser.test_app import (
     switch,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 QUIET = "data=blobs&tab=reproduction"  # no work goes on behind the page
 

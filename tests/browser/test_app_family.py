@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_app import opened, redrawn, scene_of, unfold
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 PATIENCE = 120_000  # ms; work of the lowest priority on a busy machine
 SMALL = "n=300&n_clusters=3&n_runs=5"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, SLOW, Server, picture_of, scene_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 QUIET = "data=blobs&n=500&tab=read"  # no work goes on behind the page
 

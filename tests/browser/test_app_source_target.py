@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, switch, tables
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 
 def test_steps_public_view_and_a_click_on_a_record(page: Page, server: Server) -> None:

@@ -12,7 +12,7 @@ from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, SLOW, Server
 from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")  # change no place: each size is looked at in one

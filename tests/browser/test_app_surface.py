@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
 from tests.browser.test_app_ahead import QUIET
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SECONDS = 15  # until a frame is drawn, on a busy machine

@@ -16,7 +16,7 @@ from dpviz.ui.thumbnails import THUMBNAILS, still
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 
 def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.browser.test_app_exports import close, saved
 from tests.browser.test_app_uploads import bound, give
 from tests.data.made import number_row, parquet, text_row, workbook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 MARK = "zanzibar"  # in the file's name, a column's name and a cell
 NUMBER = 47.318294615  # in a cell: no other number of the app begins with these digits

@@ -25,7 +25,7 @@ from tests.browser.test_app import (
     tables,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 EVIL = '<img src=x onerror="window.stolen=1">'

@@ -23,7 +23,7 @@ from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.plugin import write
 from tests.prepare import find_pip
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.still]
 OWN = "noisy_means"
 HEADINGS = {"learn": next(iter(CHAPTERS.values())).title}  # of pages that open with something of their own
 FRAME_TO_CLUSTERS = """
