@@ -100,9 +100,8 @@ def newest_pip() -> list[str]:
     Where it is out of reach, the one that there is does as well.
     """
     there = find_pip()
-    own = [str(PYTHON), "-m", "pip"]
     done = quiet([*there, "install", "--quiet", "--upgrade", "pip"])
-    return own if done.returncode == 0 and quiet([*own, "--version"]).returncode == 0 else there
+    return [str(PYTHON), "-m", "pip"] if done.returncode == 0 else there
 
 
 def install(pip: list[str], requirements: str) -> None:
