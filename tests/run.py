@@ -39,9 +39,7 @@ SUITES = {
 # One browser and its server keep one core busy, and now and then both. What has no clock takes what they leave, and
 # gives way: a second browser would cost a second server, and equal processes would keep each other waiting.
 BESIDE_THE_BROWSER = ("pages", "unit")
-# Whoever imports a file first compiles it: half a minute for all, and each of many processes that start at once would
-# take it. One process that only collects the tests does it for the others, while types are checked.
-CHECKERS = ("lint", "format", "types")
+CHECKERS = ("lint", "format", "types")  # of what is written: nothing has to be made for them
 GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
@@ -57,8 +55,10 @@ FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 # whatever the account around says (empty: not set).
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
 ENVIRONMENT[COLLECTS] = str(SELDOM)
-# Most of the machine code, and of Python's own, made once: two processes that meet it at once would both make it.
-WARM_UP = "from dpviz.ui.server import ready; ready.make()"
+# What every process makes that does not find it, half a minute of each, is made by one process before the others start:
+# most of the machine code, and what Python and pytest make of the files that they import.
+MACHINE_CODE = ("-c", "from dpviz.ui.server import ready; ready.make()")
+BYTECODE = ("-m", "pytest", "--collect-only", "tests")
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ def prepared(suites: list[str]) -> Iterator[None]:
         try:
             if "browser" in suites:
                 fetching.submit(fetch_browser)
-            prepare_packages(lambda: None if {*suites} <= {*CHECKERS} else make("-c", WARM_UP))
+            prepare_packages(lambda: None if {*suites} <= {*CHECKERS} else make(*MACHINE_CODE))
             if "unit" in suites:
-                make("-m", "pytest", "--collect-only", "tests")
+                make(*BYTECODE)
             yield
         except BaseException:
             place.stop.set()
