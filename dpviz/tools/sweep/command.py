@@ -1,8 +1,10 @@
 """The command `sweep`: run a grid, keep its rows, and say from which epsilon or n on an accuracy is reached."""
 
 import argparse
+import contextlib
+import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpviz.experiments.progress import Bar
@@ -42,7 +44,8 @@ def run(chosen: argparse.Namespace) -> int:
         if chosen.reach is not None:
             aim = Aim.parse(chosen.reach, probability=chosen.probability, confidence=chosen.confidence)
         grid = read_grid(chosen.grid)
-        rows = run_grid(grid, chosen.out, jobs=chosen.jobs, dask=chosen.dask, progress=Bar())
+        with _unlogged():
+            rows = run_grid(grid, chosen.out, jobs=chosen.jobs, dask=chosen.dask, progress=Bar())
     except (ValueError, OSError, WorkersError) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
@@ -56,6 +59,20 @@ def run(chosen: argparse.Namespace) -> int:
     if aim is not None:
         _say(solve_epsilon(rows, aim) if chosen.axis == "epsilon" else solve_n(rows, aim), rows)
     return 0
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """Log nothing: a cluster's lines tell with tracebacks that they close, and what matters the command says itself.
+
+    After Ctrl-C that holds until the program ends, for lines that close as late as that.
+    """
+    logging.disable()
+    try:
+        yield
+    finally:
+        if sys.exc_info()[0] is not KeyboardInterrupt:
+            logging.disable(logging.NOTSET)
 
 
 def _say(answers: Sequence[Solution], rows: Sequence[Row]) -> None:

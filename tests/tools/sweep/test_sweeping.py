@@ -1,6 +1,7 @@
 """Sweeps: the same rows here and in processes; nothing is lost by stopping, killing, or a worker's death."""
 
 import io
+import logging
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from dpviz.experiments.__main__ import main
 from dpviz.experiments.progress import Bar
+from dpviz.tools.sweep import command
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.row_files import PARTS, FolderError, RowFolder, read_rows
 from dpviz.tools.sweep.sweeping import run_grid, sweep
@@ -77,6 +79,24 @@ def test_a_process_more_or_less_changes_no_bit_and_a_dead_worker_loses_nothing(s
     found += rows
     assert len(found) == len(GRID.trials)
     assert by_key(found) == serial
+
+
+@pytest.mark.parametrize(("ends", "later"), [(KeyboardInterrupt, False), (ValueError, True)])
+def test_what_a_cluster_logs_is_not_shown_and_after_ctrl_c_not_until_the_end(
+    monkeypatch, tmp_path, caplog, ends, later
+):
+    def run(*_, **__):
+        logging.getLogger("distributed").error("a line was closed")
+        raise ends
+
+    monkeypatch.setattr(command, "run_grid", run)
+    (tmp_path / "grid.toml").write_text(TOML)
+    try:
+        assert main(["sweep", str(tmp_path / "grid.toml"), "--out", str(tmp_path / "out")]) > 0
+        assert caplog.messages == []
+        assert logging.getLogger("distributed").isEnabledFor(logging.CRITICAL) == later
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def test_what_differs_is_named():
