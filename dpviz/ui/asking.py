@@ -80,10 +80,12 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
 
     It waits for them until `time.monotonic()` is `until`: a drawing costs more than a short wait for what comes next.
     """
-    own = _of_session(key).own
-    while not (answers := background().ask(source, jobs, own)).complete and time.monotonic() < until:
+    while True:
+        own = _of_session(key).own  # read at every look: there Streamlit ends a run that a reader's click has overtaken
+        answers = background().ask(source, jobs, own)
+        if answers.complete or time.monotonic() >= until:
+            return answers
         time.sleep(_GLANCE)
-    return answers
 
 
 def drop(source: Source, key: str) -> None:

@@ -115,3 +115,20 @@ def test_what_comes_soon_is_waited_for_and_what_does_not_is_left(monkeypatch):
     assert asking.known(None, JOBS, "one", until=time.monotonic()).n_done == len(shared.asked) == 1
     shared = use(monkeypatch, FakeBackground(fails_after=1))
     assert asking.known(None, JOBS, "one", until=time.monotonic() + 60).problem, "nothing more comes of it"
+
+
+def test_a_click_ends_the_waiting_where_the_session_is_read(session, monkeypatch):
+    class Reading(dict):
+        reads = 0
+
+        def setdefault(self, *item):
+            self.reads += 1
+            if self.reads > 2:
+                raise InterruptedError
+            return super().setdefault(*item)
+
+    monkeypatch.setattr(asking.st, "session_state", Reading(session.state))
+    shared = use(monkeypatch, FakeBackground())
+    with pytest.raises(InterruptedError):
+        asking.known(None, JOBS, "one", until=time.monotonic() + 60)
+    assert len(shared.asked) == 2
