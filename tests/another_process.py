@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.numeric import numeric_environment
+
 ROOT = Path(__file__).resolve().parents[1]
 # Runs made.py of each folder it is told, with names of its own.
 RUNNER = """
@@ -41,9 +43,9 @@ class Ran:
 
 @contextlib.contextmanager
 def another_process() -> Iterator[Callable[[Path, str], Ran]]:
-    """Give what runs a script in a folder, in a process without our environment."""
+    """Give what runs a script in a folder, in a process that has nothing of our environment but how to compute."""
     command = [sys.executable, "-c", RUNNER]
-    environment = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = numeric_environment(PYTHONPATH=str(ROOT))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
 

@@ -1,14 +1,21 @@
-"""What seeded runs release and show, as hashes: run as a script, it writes down those of today.
+"""What seeded runs release and show, as hashes.
 
-    python -m tests.recorded
+    python -m tests.recorded                writes down today's, for each kind of arithmetic that can be tried here
+    python -m tests.recorded --against REV  computes both sides on this machine, and says what differs from REV of Git
 
 A hash that changes is a release or a picture that changed: the changelog says why.
 """
 
+import argparse
 import dataclasses
 import hashlib
+import io
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -21,7 +28,9 @@ from dpviz import methods
 from dpviz.core import Box, Event, knobs
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
+from tests.numeric import numeric_environment
 
+ROOT = Path(__file__).resolve().parents[1]
 FILE = Path(__file__).with_suffix(".json")
 EPSILONS = (0.1, 1.0, 8.0)
 N, SEED = 300, 5
@@ -147,8 +156,108 @@ def _feed(digest: Any, value: Any) -> None:
         digest.update(f"{value!r};".encode())
 
 
+# Settings under which the matrix library and NumPy work as they do on other processors.
+KINDS: dict[str, dict[str, str]] = {
+    "as it is": {},
+    "kernels of Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+    "kernels of Skylake": {"OPENBLAS_CORETYPE": "SkylakeX"},
+    "without AVX-512": {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR", "OPENBLAS_CORETYPE": "Haswell"},
+    "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
+}
+# What another process prints of the packages in a folder, asked by that folder's own tests: its names are its own.
+ASKED = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import dpviz
+from tests import recorded
+assert dpviz.__file__.startswith(sys.argv[1]), dpviz.__file__
+print(json.dumps([recorded.arithmetic(), recorded.releases(), recorded.pictures()]))
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Hashes:
+    """What one kind of arithmetic gives."""
+
+    arithmetic: str
+    releases: dict[str, str]
+    pictures: dict[str, str]
+
+
+def kept() -> dict[str, Hashes]:
+    """Return what is written down, by arithmetic."""
+    written = json.loads(FILE.read_text("utf-8"))
+    return {name: Hashes(name, each["releases"], each["pictures"]) for name, each in written.items()}
+
+
+def computed(root: Path = ROOT, settings: Mapping[str, str] | None = None) -> Hashes:
+    """Return the hashes of the packages below `root`, computed in another process with more `settings`."""
+    environment = numeric_environment(PYTHONPATH=str(root), **(settings or {}))
+    command = [sys.executable, "-c", ASKED, str(root)]
+    done = subprocess.run(command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return Hashes(*json.loads(done.stdout.splitlines()[-1]))
+
+
+def changed(found: Mapping[str, str], before: Mapping[str, str]) -> list[str]:
+    """Return the cases whose hashes differ, or that one side lacks."""
+    return sorted(case for case in found.keys() | before.keys() if found.get(case) != before.get(case))
+
+
+def against(revision: str) -> int:
+    """Print what a Git revision releases and shows otherwise on this machine; return 1 when something differs."""
+    with tempfile.TemporaryDirectory() as folder:
+        packed = subprocess.run(["git", "archive", revision], cwd=ROOT, stdout=subprocess.PIPE, check=False)
+        if packed.returncode:
+            print(f"git knows no revision {revision!r} here.", file=sys.stderr)
+            return 2
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as files:
+            files.extractall(folder, filter="data")
+        before, now = computed(Path(folder).resolve()), computed()
+    differing = 0
+    for what, found, others in (
+        ("release", now.releases, before.releases),
+        ("picture", now.pictures, before.pictures),
+    ):
+        for case in changed(found, others):
+            differing += 1
+            print(f"{what} {'gone' if case not in found else 'new' if case not in others else 'other'}: {case}")
+    print(f"{differing} of {len(now.releases) + len(now.pictures)} hashes differ from {revision}.")
+    return int(differing > 0)
+
+
+def write() -> None:
+    """Write down today's hashes, once for each kind of arithmetic that makes a difference.
+
+    What stands there of kinds that cannot be tried here stays, unless a hash that can has changed.
+    """
+    found: dict[str, Hashes] = {}
+    before = kept()
+    for kind, settings in KINDS.items():
+        try:
+            hashes = computed(settings=settings)
+        except subprocess.CalledProcessError as error:
+            if error.returncode >= 0:
+                raise
+            print(f"This processor has no {kind}.")
+            continue
+        if found.setdefault(hashes.arithmetic, hashes) != hashes:
+            raise SystemExit(f"Hashes differ with {kind}, though {hashes.arithmetic} stands for that, too.")
+    if all(before.get(name, each) == each for name, each in found.items()):
+        found = before | found
+    sections = {name: {"releases": each.releases, "pictures": each.pictures} for name, each in sorted(found.items())}
+    FILE.write_text(json.dumps(sections, indent=1) + "\n", "utf-8")
+
+
+def main() -> int:
+    """Read the command line, and write or compare."""
+    parser = argparse.ArgumentParser(prog="python -m tests.recorded", description=__doc__.split("\n")[0])
+    parser.add_argument("--against", metavar="REV", help="a Git revision to compare with on this machine")
+    options = parser.parse_args()
+    if options.against:
+        return against(options.against)
+    write()
+    return 0
+
+
 if __name__ == "__main__":
-    FILE.write_text(
-        json.dumps({"arithmetic": arithmetic(), "releases": releases(), "pictures": pictures()}, indent=1) + "\n",
-        "utf-8",
-    )
+    sys.exit(main())

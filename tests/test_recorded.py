@@ -1,33 +1,85 @@
 """Seeded runs release and show, to the bit, what they did when their hashes were written down."""
 
+import importlib
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tests import recorded
+from tests.another_process import another_process
 
-KEPT = json.loads(recorded.FILE.read_text("utf-8"))
-
-
-@pytest.fixture(autouse=True)
-def _same_arithmetic():
-    if recorded.arithmetic() != KEPT["arithmetic"]:
-        pytest.skip("the hashes come from other libraries or another processor: the last bits of a sum may differ")
-
-
-def changed(found, kept):
-    return sorted(case for case in found.keys() | kept.keys() if found.get(case) != kept.get(case))
+UNKNOWN = (
+    "tests/recorded.json has no hashes for this machine's arithmetic or libraries. Check on this machine that nothing "
+    "has changed since a revision that is right: python -m tests.recorded --against REV. Then write down the hashes of "
+    "this kind, too: python -m tests.recorded."
+)
 
 
-def test_releases():
-    assert changed(recorded.releases(), KEPT["releases"]) == []
+def hashes_here():
+    found = recorded.kept().get(recorded.arithmetic())
+    if found is None:
+        pytest.fail(UNKNOWN)
+    return found
 
 
-def test_pictures():
-    assert changed(recorded.pictures(), KEPT["pictures"]) == []
+@pytest.fixture(scope="module")
+def kept():
+    return hashes_here()
 
 
-def test_another_seed_is_another_release(monkeypatch):
+def test_releases(kept):
+    assert recorded.changed(recorded.releases(), kept.releases) == []
+
+
+def test_pictures(kept):
+    assert recorded.changed(recorded.pictures(), kept.pictures) == []
+
+
+def test_another_seed_is_another_release(kept, monkeypatch):
     monkeypatch.setattr(recorded, "SEED", recorded.SEED + 1)
-    others = changed(recorded.releases(), KEPT["releases"])
-    assert len(others) > 0.9 * len(KEPT["releases"])  # all but those without noise, such as Lloyd's
+    others = recorded.changed(recorded.releases(), kept.releases)
+    assert len(others) > 0.9 * len(kept.releases)  # all but those without noise, such as Lloyd's
+
+
+def test_the_tests_fail_where_this_machine_has_no_hashes(monkeypatch, tmp_path):
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
+    recorded.FILE.write_text(json.dumps({"another": {"releases": {}, "pictures": {}}}), "utf-8")
+    with pytest.raises(pytest.fail.Exception, match="--against REV"):
+        hashes_here()
+
+
+def test_a_skipped_hash_fails_the_run(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(recorded.FILE.parent))
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_recorded.py").write_text(
+        "import pytest\ndef test_hash(): pytest.skip('gray')\n", "utf-8"
+    )
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "tests"]
+    subprocess.run([*command, f"--junitxml={report}"], cwd=tmp_path, capture_output=True, check=True)
+    assert importlib.import_module("run").read_counts(report) == (0, 1, 0)
+
+
+def test_another_process_computes_as_this_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", "AVX2")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with another_process() as run:
+        told = run(
+            tmp_path, "import os; print(*(os.environ[name] for name in os.environ if name.startswith(('O', 'N'))))"
+        )
+    assert {"Haswell", "AVX2", "2"} <= {*told.stdout.split()}, told
+
+
+def test_a_revision_is_compared_on_this_machine(monkeypatch, capsys):
+    def computed(root=recorded.ROOT):
+        found = {"a": "1", "b": "2" if root == recorded.ROOT else "3"}
+        assert (root / "dpviz" / "__init__.py").is_file()
+        return recorded.Hashes("here", found, {})
+
+    monkeypatch.setattr(recorded, "computed", computed)
+    assert recorded.against("HEAD") == 1
+    assert capsys.readouterr().out.splitlines() == ["release other: b", "1 of 2 hashes differ from HEAD."]
+    assert recorded.against("no-such-revision") == 2

@@ -20,6 +20,7 @@ from dpviz.navigation import ACROSS
 from dpviz.tools.learn.story import CHAPTERS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
+from tests.numeric import numeric_environment
 from tests.plugin import write
 from tests.prepare import find_pip
 
@@ -43,7 +44,7 @@ REQUIRED = "from importlib.metadata import requires; print(*requires('dpviz'), s
 
 def run(*command: str, folder: Path, packages: Path | None = None) -> str:
     """Run Python in a folder, with the packages of another one beside what is installed; return what it says."""
-    environment = {} if packages is None else {"PYTHONPATH": str(packages)}
+    environment = numeric_environment(**({} if packages is None else {"PYTHONPATH": str(packages)}))
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,

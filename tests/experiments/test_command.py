@@ -13,6 +13,7 @@ from dpviz.experiments.__main__ import main
 from dpviz.experiments.table_sets import PAPER_SETS
 from dpviz.methods.convergent_kmeans import paper as convergent_kmeans
 from dpviz.tools.reproduce.reproductions import PAPERS
+from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {"iris": 4, "house5": 3, "s1": 2, "birch2_12k": 2, "image_rgb": 3, "lifesci": 10}
@@ -66,7 +67,7 @@ def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_process
     done = subprocess.run(
         [sys.executable, "-m", "dpviz.experiments", *arguments, "--jobs", "2"],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env=numeric_environment(PYTHONPATH=str(ROOT), PATH=""),
         capture_output=True,
         text=True,
         check=False,
