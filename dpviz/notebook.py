@@ -85,9 +85,10 @@ def _of_run(result: Result[Any, Any], data: Dataset, params: Any, view: View) ->
     name = next((each.name for each in ALGORITHMS.values() if type(params) is each.Params), None)
     if name is None:
         raise TypeError(f"params was a {type(params).__name__}, but it must be the Params of a method or baseline.")
+    guarantee = replace(result.guarantee, caveats=(*result.guarantee.caveats, *data.caveats))
     if data.bounds_from_data:
-        honest = replace(result.guarantee, proved=None, caveats=(FROM_DATA, *result.guarantee.caveats))
-        result = replace(result, guarantee=honest)
+        guarantee = replace(guarantee, proved=None, caveats=(FROM_DATA, *guarantee.caveats))
+    result = replace(result, guarantee=guarantee)
     story, words = story_of(name), Words.of(data)
     reference = story.reference(data.points, words, result, params)
     told = story.context(result, params, data.points, words, reference)

@@ -1,5 +1,6 @@
 """What decides about one record, by method: functions of records (n, d) that return a row for each of them."""
 
+import io
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpviz.core import (
     unit_projected,
     unit_records,
 )
-from dpviz.data import Dataset
+from dpviz.data import Dataset, read_table
 from dpviz.methods.dpm.algorithm import bins as _dpm_bins
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
@@ -194,6 +195,46 @@ def by_remainder(values, weights):
     for f in reversed(range(values.shape[1])):
         found[whole:] += values[whole:, f, None] * weights[:, f]
     return found
+
+
+# What a table's owner may choose on the way from the file to the records.
+DEGREES = Box([48.0, 11.25, 0.0], [48.5, 11.875, 100.0])
+WAYS = {
+    "as they are": {},
+    "rows dropped": {"missing": "drop"},
+    "gaps in the middle": {"missing": "middle"},
+    "share of rows": {"missing": "drop", "share": 0.5},
+    "share with gaps": {"missing": "middle", "share": 0.3},
+    "scaled": {"missing": "middle", "scaling": "unit"},
+    "on a map": {"missing": "middle", "place": ("lat", "lon"), "share": 0.7},
+    "scaled map": {"missing": "drop", "place": ("lat", "lon"), "scaling": "unit"},
+    "classes": {"missing": "drop", "label": "town", "share": 0.5},
+    "projected": {"missing": "middle", "share": 0.6, "projected": 2},
+}
+
+
+def file_rows(n, seed, gaps=True):
+    """Return the lines of a file of n people: half of them have equal values, some lie outside the bounds or lack some.
+
+    Rows of equal values differ in their number and their town.
+    """
+    rng = np.random.default_rng([seed, n])
+    made = DEGREES.from_unit(rng.integers(-2, 18, (n, 3)) / 16.0)
+    made[rng.random(n) < 0.5] = made[0]
+    cells = [[f"{value:.9g}" for value in row] for row in made]
+    for row in cells:
+        if gaps and rng.random() < 0.2:
+            row[rng.integers(3)] = ""
+    return [",".join([str(i), *row, "ABC"[rng.integers(3)]]) for i, row in enumerate(cells)]
+
+
+def from_file(rows, way, **changed):
+    """Return the records (m, d) of a file with these lines."""
+    chosen = {**WAYS[way], **changed}
+    projected = chosen.pop("projected", None)
+    text = "\n".join(["row,lat,lon,value,town", *rows]) + "\n"
+    made = read_table(io.BytesIO(text.encode())).dataset(["lat", "lon", "value"], box=DEGREES, **chosen)
+    return (made if projected is None else made.projected(projected)).points
 
 
 # Each is given records in [0, 1]^d and returns a row for each of them.

@@ -4,6 +4,7 @@ The rule stands in CONTRIBUTING.md. `tests/one_record.py` lists what decides abo
 """
 
 import os
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from dpviz.baselines import blum, dwork, fastlloyd, private_candidates, su
 from dpviz.core import Box, squared_distances, unit_projected
 from dpviz.data import ArrayChunks
+from dpviz.data.sampling import kept_rows
 from dpviz.methods import ALGORITHMS as AUDITED
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.source_target.algorithm import search as _stc_search
@@ -27,8 +29,11 @@ from tests.one_record import (
     RIVALS,
     SLOW,
     USES,
+    WAYS,
     by_remainder,
     centers_of,
+    file_rows,
+    from_file,
     mixture_of,
     on_borders,
 )
@@ -123,6 +128,86 @@ def test_chunks_hold_the_same_clusters_as_memory(name):
 def test_every_method_says_what_decides_about_a_record():
     assert set(USES) == set(CATALOGUE)
     assert {name for names in USES.values() for name in names} | {*RIVALS, *BEFORE} == set(DECISIONS)
+
+
+def moved_by_a_row(made, rows, gone):
+    """Return how many records `made` of a file's lines come and go with one line, and those of another order."""
+    whole, less, mixed = (
+        Counter(map(bytes, made(lines))) for lines in (rows, [*rows[:gone], *rows[gone + 1 :]], rows[::-1])
+    )
+    return ((whole - less).total(), (less - whole).total()), ((whole - mixed).total(), (mixed - whole).total())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_row_more_in_a_file_is_one_record_more_or_none(way):
+    for n, seed in ((33, 0), (64, 2), (201, 3)):
+        rows = file_rows(n, seed, gaps="missing" in WAYS[way])
+        for gone in sorted({0, 1, n // 2, n - 1}):
+            (fewer, more), order = moved_by_a_row(lambda lines: from_file(lines, way), rows, gone)
+            assert (more, order) == (0, (0, 0))
+            assert fewer <= 1
+
+
+def test_a_share_is_kept_of_rows_that_all_say_the_same_too():
+    alike = ["0,48.1,11.5,7,A"] * 2000
+    for rows in (
+        alike,
+        [f"{i},48.1,11.5,{i / 20},B" for i in range(2000)],
+        ["0,48.1,11.5,1,A", "1,48.2,11.5,9,A"] * 1000,
+    ):
+        kept = len(from_file(rows, "rows dropped", share=0.25))
+        assert abs(kept - 500) <= 6 * np.sqrt(2000 * 0.25 * 0.75)  # six standard deviations of a fair coin
+
+
+def test_what_a_share_keeps_does_not_depend_on_bounds_and_grows_with_it():
+    unit = on_borders(300, 2, 0)
+    few, more = (kept_rows(unit, share) for share in (0.2, 0.5))
+    assert few.sum() < more.sum() < 300
+    assert not (few & ~more).any()
+    signed = np.where(unit == 0.0, -0.0, unit)
+    assert np.array_equal(kept_rows(signed, 0.5), more)
+    assert kept_rows(unit, 1.0).all()
+
+
+def by_count(rows):
+    """Keep at most half of the rows, spread evenly over the file."""
+    made = from_file(rows, "gaps in the middle")
+    most = len(rows) // 2
+    return made[np.arange(most) * len(made) // most]
+
+
+def imputed(rows):
+    """Fill gaps with the mean of the others."""
+    made = from_file(rows, "gaps in the middle")
+    gap = np.array([any(not cell for cell in row.split(",")) for row in rows])
+    made = made.copy()
+    made[gap] = made[~gap].mean(axis=0)
+    return made
+
+
+def copies_by_number(rows):
+    """Let a coin look at the number of the row as well."""
+    made = from_file(rows, "gaps in the middle")
+    return made[kept_rows(np.column_stack([np.arange(len(made)), made]), 0.5)]
+
+
+@pytest.mark.parametrize("wrong", [by_count, imputed, copies_by_number])
+def test_rows_that_hang_on_others_are_caught(wrong):
+    rows = file_rows(64, 2)
+    assert any(moved_by_a_row(wrong, rows, gone)[0][1] > 0 for gone in (0, 1, 32))
+
+
+def test_the_histogram_of_a_file_moves_by_one_with_the_person_at_its_top():
+    """200 rows of two values by turns: where rows were kept by their places, one more at the top changed them all."""
+    rows = [f"0,48.2,11.5,{90 if i % 2 else 10},A" for i in range(200)]
+    loss = []
+    for share in (0.5, 1.0):
+        counts = [
+            np.bincount((from_file(lines, "rows dropped", share=share)[:, 2] > 50).astype(int), minlength=2)
+            for lines in (rows, ["0,48.2,11.5,90,A", *rows])
+        ]
+        loss.append(int(np.abs(counts[0] - counts[1]).sum()))
+    assert max(loss) <= 1
 
 
 # What the first step decides follows from public inputs alone, so that one record more must leave it alone.

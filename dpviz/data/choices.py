@@ -18,7 +18,7 @@ class Choices:
     label: str | None = None  # a column of classes; left out for the public
     missing: Missing = "error"
     scaling: Scaling = "none"
-    max_rows: int | None = None
+    share: float = 1.0  # of the rows, each kept by its own values
     how: str = EACH
     bounds: tuple[Pair, ...] = ()
     units: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Choices:
             self.missing,
             scaling=self.scaling,
             units=self.units,
-            max_rows=self.max_rows,
+            share=self.share,
             bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
             place=self.place,
         )

@@ -57,6 +57,7 @@ class Dataset:
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or fewer were asked for
     projection: RandomProjection | None = None  # by which the features were made from others, public
+    caveats: tuple[str, ...] = ()  # what the way from a file to records means for every guarantee, a sentence each
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

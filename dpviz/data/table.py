@@ -14,6 +14,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.decoding import TableError, own, read_bytes, shown
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
 from dpviz.data.reading import columns_of
+from dpviz.data.sampling import kept_rows
 
 Missing = Literal["error", "drop", "middle"]
 MISSING_CHOICES = ("error", "drop", "middle")
@@ -21,6 +22,16 @@ Scaling = Literal["none", "unit"]
 SCALING_CHOICES = ("none", "unit")
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
+UPLOADED_TITLE = "Uploaded records"  # a file's name can say whose records they are, and would be in every picture
+CAVEATS = (
+    "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster.",
+    "How the file is written is read from all of its rows and taken as public: its separators, its decimal sign, which "
+    "columns are numbers.",
+)
+REPLACED = (
+    "Rows are left out by their own values. A guarantee for one record replaced covers changes that keep the row "
+    "among the records; how many there are is public."
+)
 MAX_UNIT = 12  # characters
 MAX_LISTED = 8  # columns that a message lists
 
@@ -91,7 +102,7 @@ class Table:
         *,
         scaling: Scaling = "none",
         units: Sequence[str] = (),
-        max_rows: int | None = None,
+        share: float = 1.0,
         bounds_from_data: bool = False,
         title: str | None = None,
         place: tuple[str, str] | None = None,
@@ -103,11 +114,12 @@ class Table:
         so. `missing` cells in the chosen columns are an "error", "drop" leaves their rows out, and "middle" puts them
         into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
         `scaling="unit"` maps the box to [0, 1]^d after clipping. `units` has one unit for each feature, or none.
-        `max_rows` keeps that many complete rows, evenly spread over the file. `bounds_from_data` owns up to a `box`
-        of which some bounds are suggested ones. `place` names the features that are latitude and longitude, degrees:
-        they become meters east and north of the middle of their bounds, in a square (`geography`). Raises TableError.
+        `share` in (0, 1] keeps about that part of the complete rows, each by its own features (`sampling`).
+        `bounds_from_data` owns up to a `box` of which some bounds are suggested ones. `place` names the features that
+        are latitude and longitude, degrees: they become meters east and north of the middle of their bounds, in a
+        square (`geography`). Raises TableError.
         """
-        names, values, classes = self._chosen(features, label, missing, max_rows)
+        names, values, classes = self._chosen(features, label, missing, share)
         axes = None if place is None else _checked_place(place, names)
         from_data = bounds_from_data or box is None
         chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
@@ -123,12 +135,13 @@ class Table:
             units = tuple(METER if i in named else units[i] if units else "" for i in range(len(names)))
             names = tuple(named.get(i, name) for i, name in enumerate(names))
         space = Box.cube(0.0, 1.0, chosen.d) if scaled else chosen
+        leaves_out = share < 1.0 or missing == "drop" or (missing == "middle" and label is not None)
         return Dataset(
             space.clip(chosen.to_unit(points)) if scaled else points,
             None if classes is None else _encoded(classes),
             space,
             names,
-            self.name if title is None else title,
+            UPLOADED_TITLE if title is None else title,
             units=() if scaled else units,
             note="Uploaded records: every run on them is one more release." + ("" if here is None else here.words),
             bounds_note=FROM_DATA if from_data else TYPED,
@@ -136,6 +149,7 @@ class Table:
             nonprivate_n_clipped=n_clipped,
             place=None if scaled else here,
             nonprivate_n_left_out=self.n_rows - len(values),
+            caveats=(*CAVEATS, REPLACED) if leaves_out else CAVEATS,
         )
 
     def clipping(
@@ -145,26 +159,28 @@ class Table:
         label: str | None = None,
         missing: Missing = "error",
         *,
-        max_rows: int | None = None,
+        share: float = 1.0,
         place: tuple[str, str] | None = None,
     ) -> Clipping:
         """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
-        names, values, _ = self._chosen(features, label, missing, max_rows)
+        names, values, _ = self._chosen(features, label, missing, share)
         chosen = _checked_box(box, names)
         return clipping(filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
 
     def _chosen(
-        self, features: Sequence[str], label: str | None, missing: Missing, max_rows: int | None
+        self, features: Sequence[str], label: str | None, missing: Missing, share: float
     ) -> tuple[tuple[str, ...], FloatArray, NDArray[Any] | None]:
         """Return checked names, values (n, d) of the rows that count, NaN only with "middle", and their classes."""
         names = self._checked_features(features, label)
         values = np.column_stack([self._numbers(name) for name in names])
         classes = None if label is None else self._classes(label)
         kept = np.flatnonzero(self._complete_rows(names, values, label, classes, missing))
-        if max_rows is not None and max_rows < len(kept):
-            if max_rows < 1:
-                raise TableError(f"At most {max_rows} rows were asked for, but it must be at least 1. Keep more rows.")
-            kept = kept[np.arange(max_rows) * len(kept) // max_rows]
+        if not 0.0 < share <= 1.0:
+            raise TableError(f"The share of rows was {share}, but it must be above 0 and at most 1. 1 keeps all rows.")
+        if share < 1.0:
+            kept = kept[kept_rows(values[kept], share)]
+            if not len(kept):
+                raise TableError(f"No row was kept: the share of rows was {share:g}. Keep a larger share.")
         return names, values[kept], None if classes is None else classes[kept]
 
     def _numbers(self, name: Any) -> FloatArray:

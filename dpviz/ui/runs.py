@@ -237,7 +237,7 @@ def _scalar(value: Any) -> Hashable:
 
 def honest(guarantee: Guarantee, source: Source, noise: Noise) -> Guarantee:
     """Add to a guarantee what the algorithm cannot know: where bounds and noise came from."""
-    caveats = (SECRET if noise.secret else TEACHING, *guarantee.caveats)
+    caveats = (SECRET if noise.secret else TEACHING, *guarantee.caveats, *source.dataset.caveats)
     if source.dataset.bounds_from_data:
         guarantee = dataclasses.replace(guarantee, proved=None)
         caveats = (FROM_DATA, *caveats)

@@ -94,7 +94,7 @@ def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
     outside = ((whole < [SOUTH, WEST]) | (whole > [NORTH, EAST])).any(axis=1).sum()
     plain = text.replace("\\", "")
     assert outside > 5
-    assert f"{len(whole):,} used; {n_left_out} left out (missing cells, or the row limit); {outside} moved" in plain
+    assert f"{len(whole):,} used; {n_left_out} left out (missing cells, or the share of rows); {outside} moved" in plain
 
     boxes = re.findall(r"east and north -([\d,]+) to ([\d,]+) m", plain)
     (reach,) = {float(each.replace(",", "")) for pair in boxes for each in pair}

@@ -68,16 +68,6 @@ def test_units_are_kept_short_and_printable():
     assert table().dataset(["x"], box=Box.cube(0, 9, 1)).units == ("",)
 
 
-@pytest.mark.parametrize("n", [1, 3, 10, 99, 100, 200])
-def test_a_row_limit_keeps_rows_spread_over_the_file(n):
-    read = table("x\n" + "\n".join(map(str, range(100))) + "\n")
-    kept = read.dataset(["x"], box=Box.cube(-1, 100, 1), max_rows=n).points[:, 0]
-    assert len(kept) == min(n, 100)
-    steps = np.diff(kept)
-    assert kept[0] == 0
-    assert steps.size == 0 or (steps.min() >= 100 // n and steps.max() <= -(-100 // n))
-
-
 def test_some_bounds_from_the_data_mark_them_all():
     dataset = table().dataset(["x"], box=Box.cube(0, 9, 1), bounds_from_data=True)
     assert dataset.bounds_from_data
@@ -90,7 +80,9 @@ def test_some_bounds_from_the_data_mark_them_all():
     [
         ({"scaling": "log"}, "scaling was 'log', but it must be one of none, unit"),
         ({"units": ("a", "b")}, "There were 2 units for 1 columns"),
-        ({"max_rows": 0}, "must be at least 1"),
+        ({"share": 0.0}, "share of rows was 0.0, but it must be above 0 and at most 1"),
+        ({"share": float("nan")}, "share of rows was nan"),
+        ({"share": 1e-9}, "No row was kept: the share of rows was 1e-09. Keep a larger share"),
         ({"missing": "mean"}, "missing was 'mean', but it must be one of error, drop, middle"),
     ],
 )

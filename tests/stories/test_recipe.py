@@ -171,7 +171,7 @@ def test_a_promise_names_both_accounts():
 @pytest.mark.parametrize("scaling", ["none", "unit"])
 @pytest.mark.parametrize("bounds", [(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
 @pytest.mark.parametrize(
-    "more", [{}, {"label": "town", "max_rows": 40, "units": ("years", "EUR"), "projected": 1, "projection_seed": 4}]
+    "more", [{}, {"label": "town", "share": 0.6, "units": ("years", "EUR"), "projected": 1, "projection_seed": 4}]
 )
 def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, missing, scaling, bounds, more):
     rng = np.random.default_rng(3)

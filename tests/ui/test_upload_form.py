@@ -11,7 +11,7 @@ from dpviz.data.choices import Choices
 from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
 from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, from_link, to_file, to_link
 
-FORM = Choices(("a", "b"), "c", "middle", "unit", 500, "each", ((0.0, 1.5), None), ("m", ""))
+FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
 FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, projection_seed=7)
 
 
@@ -36,7 +36,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
     max_leaves=12,
 )
-NAMES = ("label", "missing", "scaling", "max_rows", "how", "bounds", "units", "projected", "projection_seed")
+NAMES = ("label", "missing", "scaling", "share", "how", "bounds", "units", "projected", "projection_seed")
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -44,7 +44,7 @@ def test_nonsense_is_left_out(values):
     found = from_file({"features": ["a", "b"], **values})
     assert found is not None
     assert found.missing in ("error", "drop", "middle")
-    assert found.max_rows is None or found.max_rows >= 1
+    assert 0.0 < found.share <= 1.0
     assert found.projected in (None, 1)
     assert 0 <= found.projection_seed <= 10**6
     assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
@@ -62,7 +62,7 @@ ODD = Choices(
     "a:b",
     "drop",
     "unit",
-    500,
+    0.05,
     "each",
     ((-1e-9, 2.5e5), None, (48.0, 48.25), (11.4, 11.75)),
     ("m,s", "", "", ""),
@@ -89,7 +89,7 @@ def test_a_link_brings_every_answer_back_and_the_public_one_no_label(form):
 TEXT = st.text(max_size=30) | st.sampled_from(
     ["1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
 )
-NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "rows", "label", "project"])
+NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project"])
 
 
 @given(st.dictionaries(NAMED.map("data_{}".format), TEXT))

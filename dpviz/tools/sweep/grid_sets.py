@@ -15,7 +15,7 @@ from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSo
 DEFAULT_K = 5  # as the methods' own knob
 MOST_TARGETS = 20_000  # ours
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
-FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing", "project", "projection_seed")
+FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing", "share", "project", "projection_seed")
 Entry = Mapping[str, Any]
 Made = tuple[TrialSource, int, TrialTargets | None]  # records, number of clusters that is asked for, public targets
 
@@ -87,7 +87,10 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
     features, label = entry["features"], entry.get("label")
     listed = features if isinstance(features, list | tuple) else [features]
     table = _table(place, folder / file, [name for name in (*listed, label) if isinstance(name, str)])
-    made = tried(place, lambda: table.dataset(features, label, box, entry.get("missing", "error")))
+    share = entry.get("share", 1.0)
+    if not isinstance(share, int | float) or isinstance(share, bool):
+        raise GridError(f"share of {place} was {share!r:.60}, but it must be a number above 0 and at most 1.")
+    made = tried(place, lambda: table.dataset(features, label, box, entry.get("missing", "error"), share=share))
     if entry.get("project") is not None:
         made = tried(place, lambda: made.projected(entry["project"], seed=entry.get("projection_seed", 0)))
     name = entry.get("name", Path(file).stem)

@@ -45,7 +45,7 @@ def described() -> tuple[Described | None, str]:
         return None, str(error)
     box = form.box(table)
     bounds = (*box.low.tolist(), *box.high.tolist())
-    choices = (form.label, form.missing, form.scaling, form.max_rows, form.units, form.place)
+    choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place)
     fewer = (form.projected, form.projection_seed)
     key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data)
     return Described(dataset, key, table.digest, table.name, form), ""
@@ -64,7 +64,7 @@ def _suggest(table: Table) -> None:
                 "label": form.label or NO_LABEL,
                 "missing": form.missing,
                 "scaled": form.scaling == "unit",
-                "rows": form.max_rows,
+                "share": None if form.share == 1.0 else round(100.0 * form.share, 9),
                 "place": form.place or NO_MAP,
                 "projected": form.projected,
                 "projection_seed": form.projection_seed,
@@ -90,11 +90,11 @@ def _answered(table: Table) -> Choices | None:
     bounds = bounding.pairs(features)
     if not features or bounds is None:
         return None
-    label, rows, missing = kept.answer("label", NO_LABEL), kept.answer("rows"), kept.answer("missing", "error")
+    label, percent, missing = kept.answer("label", NO_LABEL), kept.answer("share"), kept.answer("missing", "error")
     scaling: Scaling = "unit" if kept.answer("scaled", False) else "none"
     known = label in (*table.text_columns, *table.numeric_columns) and label not in features
     chosen = Choices(features, label if known else None, missing, scaling)
-    chosen = replace(chosen, max_rows=None if rows is None else int(rows), place=place_of(features))
+    chosen = replace(chosen, share=1.0 if percent is None else percent / 100.0, place=place_of(features))
     chosen = replace(chosen, projected=projected_to(features), projection_seed=int(kept.answer("projection_seed", 0)))
     return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features))
 

@@ -42,9 +42,8 @@ def say_kept(table: Table, form: Choices, made: Dataset) -> None:
     """Say what the projection does to distances between records, and how many of them it moves: the curator's."""
     if made.projection is None:
         return
-    fewer = COMPARED if form.max_rows is None else min(COMPARED, form.max_rows)
-    before = replace(form, projected=None, max_rows=fewer).dataset(table)
-    ratios = made.projection.nonprivate_kept(before.points)
+    before = replace(form, projected=None).dataset(table)
+    ratios = made.projection.nonprivate_kept(before.points[:: -(-before.n // COMPARED)])
     if ratios.size:
         low, high = np.quantile(ratios, (0.05, 0.95))
         shrunk = np.sqrt(made.d / before.d)

@@ -25,11 +25,10 @@ from dpviz.ui import state
 from dpviz.ui.data import answered, bounding, kept, projecting
 from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
 from dpviz.ui.data.clipping import say_clipping
-from dpviz.ui.data.upload_form import MOST_FEATURES
+from dpviz.ui.data.upload_form import LEAST_SHARE, MOST_FEATURES
 from dpviz.ui.export.listed import listed
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "geojson", "json")
-FEWEST_ROWS = 10
 PREVIEWED = 5  # rows
 LIMITS = (
     f"CSV, TSV, Excel (.xlsx), Parquet or points in GeoJSON, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
@@ -166,18 +165,18 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             "Missing values",
             list(MISSING),
             format_func=lambda choice: MISSING[choice],
-            help="Each choice looks at one row alone, so that it costs no privacy.",
+            help="Each choice looks at one row alone, so that it costs no privacy where records are added or removed.",
             **kept.field("missing", "error"),
         )
         st.number_input(
-            "Rows at most",
-            min_value=FEWEST_ROWS,
-            max_value=MAX_ROWS,
+            "Share of rows, %",
+            min_value=100.0 * LEAST_SHARE,
+            max_value=100.0,
             value=None,
-            placeholder="all" if public else f"all {max(table.n_rows, FEWEST_ROWS):,}",
-            step=100,
-            help="Keeps rows spread evenly over the file. The promise covers the rows that are kept.",
-            **kept.field("rows"),
+            placeholder="all" if public else f"all {table.n_rows:,}",
+            help="Keeps about so many rows of a large file. A public rule decides each row by its own values, so that "
+            "the guarantee holds for the whole file. It is not made stronger.",
+            **kept.field("share"),
         )
         st.toggle(
             "Scale bounds to 0 and 1",
@@ -256,7 +255,7 @@ def _after(table: Table, found: Described, *, public: bool) -> None:
         return
     form = found.form
     box: Box = form.box(table)
-    done = table.clipping(form.features, box, form.label, form.missing, max_rows=form.max_rows, place=form.place)
+    done = table.clipping(form.features, box, form.label, form.missing, share=form.share, place=form.place)
     say_clipping(done, found.dataset.n, form.features, form.units, box.widths)
     projecting.say_kept(table, form, found.dataset)
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")

@@ -17,10 +17,11 @@ from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 from dpviz.data.projecting import MAX_SEED
 
 MOST_FEATURES = 50
-MOST_NAME, MOST_UNIT, MOST_ROWS = 1_000, 12, 10**9
+MOST_NAME, MOST_UNIT = 1_000, 12
+LEAST_SHARE = 0.001  # of the rows that can be kept; ours
 MOST_DIGITS = 11
 PREFIX = "data_"  # of the form's names in a link
-LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "rows", "label", "project")
+LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project")
 _FORM = "dpviz:upload-form"
 
 
@@ -38,7 +39,7 @@ def from_file(written: Any) -> Choices | None:
         return None
     if not all(isinstance(name, str) and len(name) <= MOST_NAME for name in names) or len(set(names)) < len(names):
         return None
-    label, rows, how = written.get("label"), written.get("max_rows"), written.get("how")
+    label, share, how = written.get("label"), written.get("share"), written.get("how")
     pairs, units = written.get("bounds"), written.get("units")
     fewer = _whole(written.get("projected"), 1, len(names) - 1)
     missing: Missing = "drop" if written.get("missing") == "drop" else "error"
@@ -47,7 +48,7 @@ def from_file(written: Any) -> Choices | None:
         label if isinstance(label, str) and len(label) <= MOST_NAME else None,
         "middle" if written.get("missing") == "middle" else missing,
         "unit" if written.get("scaling") == "unit" else "none",
-        _whole(rows, 1, MOST_ROWS),
+        _share(share),
         how if how in (EACH, SAME, DATA) else EACH,
         tuple(_pair(pair) for pair in pairs[: len(names)]) if isinstance(pairs, list) else (),
         tuple(str(unit)[:MOST_UNIT] for unit in units[: len(names)]) if isinstance(units, list) else (),
@@ -64,7 +65,7 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
     pairs |= {"map": _row(form.place)} if form.place else {}
     pairs |= {"missing": form.missing} if form.missing != "error" else {}
     pairs |= {"scale": form.scaling} if form.scaling != "none" else {}
-    pairs |= {"rows": str(form.max_rows)} if form.max_rows is not None else {}
+    pairs |= {"share": repr(form.share)} if form.share < 1.0 else {}
     pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
     return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
@@ -84,7 +85,7 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
             "label": given.get("label"),
             "missing": given.get("missing"),
             "scaling": given.get("scale"),
-            "max_rows": _digits(given.get("rows", "")),
+            "share": _fraction(given.get("share", "")),
             "how": how,
             "bounds": bounds,
             "units": _cells(given["units"]) if "units" in given else None,
@@ -132,6 +133,19 @@ def _cells(text: str) -> list[str]:
 
 def _digits(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else None
+
+
+def _fraction(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _share(value: Any) -> float:
+    """Return `value` where it is a share of the rows, all of them otherwise."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and LEAST_SHARE <= value <= 1.0
+    return float(value) if usable else 1.0
 
 
 def _whole(value: Any, low: int, high: int) -> int | None:

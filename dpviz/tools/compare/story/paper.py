@@ -196,7 +196,7 @@ def _data(known: PublicFacts) -> tuple[tuple[str, str], ...]:
 
 
 def _records(found: Found) -> tuple[tuple[str, str], ...]:
-    left_out = f"{found.n_left_out:,} left out (missing cells, or the row limit)"
+    left_out = f"{found.n_left_out:,} left out (missing cells, or the share of rows)"
     moved = f"{found.n_moved:,} moved onto the bounds"
     return (("Rows", f"{found.n:,} used; {left_out}; {moved}"),)
 
