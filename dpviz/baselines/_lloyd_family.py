@@ -33,6 +33,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    ceiled,
     frozen,
 )
 from dpviz.data import Chunks
@@ -284,7 +285,7 @@ def noisy_guarantee(
     adjacency = adjacency_of(params.adjacency)
     published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbors are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
-    double = f"When one record is changed instead of added or removed, the same run is {2 * spent:g}-private."
+    double = f"When one record is changed instead of added or removed, the same run is {ceiled(2 * spent)}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
     ours = ((adjacency is Adjacency.REPLACE, REPLACED), (params.start == "private", SEEDED))
     otherwise = "; ".join((*filter(None, differs), *(words for holds, words in ours if holds)))

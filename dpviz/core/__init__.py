@@ -8,6 +8,7 @@ from dpviz.core.chunks import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusti
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
+from dpviz.core.limits import ceiled, floored, number
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.rows import projections, public_axes, squared_distances, squared_norms
@@ -48,14 +49,17 @@ __all__ = [
     "as_chunks",
     "as_points",
     "attacker_odds",
+    "ceiled",
     "check_arguments",
     "check_params",
     "compiled",
     "fingerprint",
+    "floored",
     "friendly",
     "frozen",
     "knob",
     "knobs",
+    "number",
     "projections",
     "public_axes",
     "squared_distances",

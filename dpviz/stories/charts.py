@@ -10,7 +10,7 @@ from dpviz.core import CentersRelease, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled
 from dpviz.stories.stage import Stops
 
 BAR = 0.72  # of a column's width
@@ -105,8 +105,8 @@ def ledger_chart(
     opening = f" {_opening(first, last, unit) if opening is None else opening}" if first else ""
     return Scene(
         title=f"Budget per {unit}",
-        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {read} {number(total)}.",
-        caption=f"{verb} {symbol} = {number(total)}.{opening}{note}",
+        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {read} {ceiled(total)}.",
+        caption=f"{verb} {symbol} = {ceiled(total)}.{opening}{note}",
         x=Axis(unit, view=(-0.6, last + 0.6), whole=True),
         y=Axis(symbol, view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),
         layers=tuple(layers),

@@ -7,12 +7,14 @@ from its guarantee by closed forms.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from dpviz.accounting import overspent, spent
 from dpviz.accounting.spending import ROUNDING
 from dpviz.core import Claim, Event, Guarantee, attacker_odds
-from dpviz.stories.panel import at_most, attacker, ceiled, number
+from dpviz.core.limits import DIGITS
+from dpviz.stories.panel import at_most, attacker, ceiled
 from dpviz.stories.promise import NEIGHBORS, ORIGINAL, THIS_RUN, delta_words
 from dpviz.stories.view import Words
 
@@ -92,7 +94,9 @@ def _account(claim: Claim, events: Sequence[Event]) -> str:
     symbol = "ε" if claim.rho is None else "ρ"
     found, stated = spent(events, claim)
     if overspent(events, claim):
-        return f"The run's events add up to {symbol} = {ceiled(found)}: more than the {number(stated)} that is stated."
+        digits = next(n for n in count(DIGITS) if ceiled(found, n) != ceiled(stated, n))
+        over, most = ceiled(found, digits), ceiled(stated, digits)
+        return f"The run's events add up to {symbol} = {over}: more than the {most} that is stated."
     if found < stated * (1.0 - ROUNDING):
         return f"The run's events add up to {symbol} = {ceiled(found)}, within the {ceiled(stated)} that is stated."
     return f"The run's events add up to {symbol} = {ceiled(found)}, as stated."

@@ -3,19 +3,19 @@
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+
+from dpviz.core.limits import ceiled as ceiled  # stories write numbers and limits with what stands here
+from dpviz.core.limits import floored as floored
+from dpviz.core.limits import number as number
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
 WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
-_DOWN, _UPWARD = Context(prec=3, rounding=ROUND_FLOOR), Context(prec=3, rounding=ROUND_CEILING)
-SUMMED = 1e-9  # relative; what adding events up rounds is no limit of its own
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
 SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
 LEAST_DECIMAL = 1e-4  # a smaller chance is said as cases in a million
-TIE = 1e-9  # in 100; rounding errors of the exponential function are no limit of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,6 @@ class Fact:
     public: bool
 
 
-def number(value: float) -> str:
-    """Write a number with at most three significant digits, the way a person would."""
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
-    if 1e-4 <= abs(value) < 999.5:
-        return f"{value:.3g}"  # the same, several times as fast: a picture names hundreds of numbers
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    if digits > 6 or abs(value) >= 1e6:
-        return f"{value:.2e}"
-    rounded = round(value, 2 - math.floor(math.log10(abs(value))))
-    text = f"{rounded:,.{min(digits, 6)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def odds(percent: float) -> str:
     """Write a chance as whole cases in 100."""
     return f"{round(percent)} in 100"
@@ -64,7 +48,7 @@ def small_odds(percent: float) -> str:
 
 def limit(percent: float) -> str:
     """Write an upper limit in cases of 100, never less than it is: 52.5 is 53, 99.33 is 99.4."""
-    return f"{_up(percent, 0):.0f}" if percent <= WHOLE_LIMIT else f"{min(100.0, _up(percent, 1)):.4g}"
+    return ceiled(percent, decimals=0 if percent <= WHOLE_LIMIT else 1)
 
 
 def at_most(percent: float) -> str:
@@ -98,8 +82,8 @@ def rarely(chance: float) -> str:
     """Write a small limit of a chance in words, never less than it is: "about 3 in a million"."""
     for scale, name in SCALES:
         if chance * scale >= 1.0:
-            return f"about {math.ceil(chance * scale * (1.0 - SUMMED)):,} in {name}"
-    return number(chance)
+            return f"about {ceiled(chance * scale, decimals=0)} in {name}"
+    return ceiled(chance)
 
 
 def chance_limit(chance: float) -> str:
@@ -139,20 +123,4 @@ def agreement(index: float) -> str:
 
 def at_least(percent: float) -> str:
     """Write a lower limit as whole cases in 100, never more than it is."""
-    return f"{math.floor(percent + TIE)} in 100"
-
-
-def floored(value: float) -> str:
-    """Write a lower limit >= 0 with at most three significant digits, never more than it is."""
-    return number(float(_DOWN.create_decimal(repr(float(value)))))
-
-
-def ceiled(value: float) -> str:
-    """Write an upper limit >= 0 with at most three significant digits, never less than it is."""
-    return number(float(_UPWARD.create_decimal(repr(float(value) * (1.0 - SUMMED)))))
-
-
-def _up(value: float, digits: int) -> float:
-    """Round up to so many decimals; what exceeds one by no more than a computer's rounding is that number."""
-    scale = 10.0**digits
-    return math.ceil((value - TIE) * scale) / scale
+    return f"{floored(percent, decimals=0)} in 100"

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.data.picker import Source
 
@@ -28,7 +28,7 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
     taken: tuple[Any, ...] | None = st.session_state.get(_TAKEN)
     known, link = int(state.value(KNOWN)), state.opening_query()
     if taken is not None and taken[:2] == (source.key, k):
-        return f"k = {k} was read off a private curve, which spent ε = {number(taken[2])}.", True
+        return f"k = {k} was read off a private curve, which spent ε = {ceiled(taken[2])}.", True
     if source.n_groups == k:
         return f"k = {k}: the groups that this data set is known to have.", True
     if k == known:

@@ -14,7 +14,7 @@ from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion
 from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
 from dpviz.methods.convergent_kmeans.story.budget_chart import budget_chart
 from dpviz.stories import family_charts as charts
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, chance_limit, number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, state
 from dpviz.ui.export.listed import listed
@@ -229,7 +229,7 @@ def _numbers(all_runs: Sequence[MethodRuns], floor: float) -> None:
             "Cost, × Lloyd's": number(float(np.median(runs.nonprivate_final)) / floor) if floor > 0 else "not defined",
             "Iterations": number(float(np.median(runs.n_iterations))),
             "Iterations, × Lloyd's": number(float(np.mean(runs.n_iterations) / np.mean(all_runs[0].n_iterations))),
-            "ε in all": number(float(np.median(runs.spent))),
+            "ε in all": ceiled(float(np.median(runs.spent))),
             "Guarantee": _promised(runs),
         }
         for runs in all_runs
@@ -242,7 +242,7 @@ def _promised(runs: MethodRuns) -> str:
     if runs.method == "lloyd":
         return "none"
     said = "proved" if runs.proved else "claimed, not established"
-    return f"{said}, with δ = {number(runs.delta)}" if runs.delta > 0 else said
+    return f"{said}, with δ = {chance_limit(runs.delta)}" if runs.delta > 0 else said
 
 
 def _hue(name: str) -> int:

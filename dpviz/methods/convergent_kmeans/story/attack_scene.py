@@ -9,7 +9,7 @@ from dpviz.methods.convergent_kmeans.story.attack_record import ExactKnowledge, 
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.outcomes import PACE_MS, Figure
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 from dpviz.stories.stage import SECRET, Clock, Seen, Stage
 from dpviz.stories.view import View, Words, project
 
@@ -141,7 +141,7 @@ def published_words(found: Guesses, words: Words) -> str:
     if words.box.d > 1:
         said = (
             f"In {int(known.sum())} of {len(known)} runs the published centers leave the record on one line, "
-            f"{number(float(np.median(lengths)))} box widths long, and it is there to within {number(worst)}. "
+            f"{number(float(np.median(lengths)))} box widths long, and it is there to within {ceiled(worst)}. "
         )
     guessed = np.isfinite(found.nonprivate_errors)
     if not guessed.any():

@@ -45,6 +45,7 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
+    ceiled,
     check_arguments,
     check_params,
     frozen,
@@ -79,7 +80,7 @@ OFFSET_CAVEAT = "The offset under the splits costs usefulness and protects nothi
 NOISY_DELTA_CAVEAT = (
     f"δ is 1/(n √n) of the released noisy number of records, counted as {LEAST_RECORDS:,.0f} where it is less. For "
     "each value of that number the rest of the run keeps its δ; before it is known, δ is the mean over the number's "
-    f"noise, at most {LEAST_RECORDS**-1.5:.2g}."
+    f"noise, at most {ceiled(LEAST_RECORDS**-1.5)}."
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 REPAIRS = (

@@ -19,7 +19,7 @@ from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_esta
 from dpviz.stories.centers_context import drawable
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import LedgerRow
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, chance_limit, counted, number, rarely
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, counted, number, rarely
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import View, Words
@@ -279,7 +279,7 @@ def _frames(told: TreeContext, clock: Clock) -> tuple[Frame, ...]:
         counts = f" {n_tried - n_refused} applied, {n_refused} refused."
         for phase in PHASES:
             detail = PUBLISHED_COUNT if told.published and phase == "count" else DETAILS[phase]
-            detail = detail.format(least=number(tree.minimum_count))
+            detail = detail.format(least=ceiled(tree.minimum_count))
             stops.append(Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count")))
     return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
 

@@ -16,7 +16,7 @@ from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.solvers.weighted import spread_start
 from dpviz.stories.centers_context import no_data_cost
 from dpviz.stories.label import RECORD, Contents, box_words
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 from dpviz.stories.view import Words
 
 STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
@@ -178,7 +178,7 @@ def reason(told: TreeContext, node: int) -> str:
         return "refused: no clear gap"
     small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= needed]
     sides = "both sides have" if len(small) == 2 else f"the side {small[0]} has"
-    return f"refused: {sides} at most {number(needed)} records"
+    return f"refused: {sides} at most {ceiled(needed)} records"
 
 
 def _stop(told: TreeContext, node: int) -> str:

@@ -36,7 +36,7 @@ from dpviz.stories.center_facts import allowed, not_established, stated
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, agreement, chance_limit, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, agreement, ceiled, chance_limit, counted, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
@@ -185,7 +185,7 @@ def ledger_rows(told: LandscapeContext) -> tuple[LedgerRow, ...]:
 def ledger_chart(told: LandscapeContext) -> Scene:
     """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
     proved = told.result.guarantee.proved
-    in_all = "" if proved is None else f" ε = {number(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
+    in_all = "" if proved is None else f" ε = {ceiled(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
     note = f"{in_all} Everything after the mixture is free."
     return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
 

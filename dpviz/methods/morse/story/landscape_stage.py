@@ -4,6 +4,7 @@ Colors: the whole is cluster 1; each split, from the thinnest pass to the denses
 peak the next color. So a cut to K has the colors 1 .. K, and a cluster keeps its color while others split.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.story.landscape_plane import Regions
 from dpviz.plots import Frame
 from dpviz.solvers import MergeTree
-from dpviz.stories.panel import number
+from dpviz.stories.panel import floored, number
 from dpviz.stories.view import Words
 
 MOST_CUTS = 20  # stops of the cut
@@ -112,10 +113,10 @@ def cut_colors(told: LandscapeContext) -> Colors:
     return np.stack([painted(told.colors, told.tree.cut(k + 1)) for k in range(told.n_cuts)])
 
 
-def share(height: float) -> str:
-    """Say a height as the density's share of the highest peak."""
+def share(height: float, written: Callable[[float], str] = number) -> str:
+    """Say a height as the density's share of the highest peak; `written` rounds it."""
     percent = 100.0 * float(np.exp(-height))
-    return f"{number(percent)} %" if percent >= 1e-3 else "next to nothing"
+    return f"{written(percent)} %" if percent >= 1e-3 else "next to nothing"
 
 
 def cut_heights(told: LandscapeContext) -> FloatArray:
@@ -143,7 +144,8 @@ def cut_frames(told: LandscapeContext) -> tuple[Frame, ...]:
         elif np.isinf(heights[n - k - 1]):
             detail = "No pass was found between some of these parts: they are joined last."
         else:
-            detail = f"{joined} where a pass has at least {share(heights[n - k - 1])} of the highest peak's density."
+            least = share(heights[n - k - 1], floored)
+            detail = f"{joined} where a pass has at least {least} of the highest peak's density."
         frames.append(Frame(f"{k} {'clusters' if k > 1 else 'cluster'}", detail))
     return tuple(frames)
 

@@ -32,6 +32,7 @@ from dpviz.core import (
     PointsRelease,
     Result,
     as_points,
+    ceiled,
     check_arguments,
     check_params,
     frozen,
@@ -214,7 +215,7 @@ def guarantee_of(box: Box, params: Params) -> Guarantee:
     own = (redraw_caveat(box, params),) if redrawn else tuple(filter(None, [POST_CAVEATS.get(params.domain)]))
     diagonal = noise_box(box, params).diagonal
     across = f"Across the whole box, whose diagonal is {_figure(diagonal)}, that is local differential privacy of "
-    across += f"{_figure(local)}."
+    across += f"ε = {ceiled(local)}."
     return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, POINTS_CAVEAT))
 
 
@@ -228,7 +229,8 @@ def redraw_caveat(box: Box, params: Params) -> str:
     factor = redraw_loss(noise_box(box, params), epsilon=params.epsilon)
     return (
         "The thesis claims ε for drawing again. It divides the density by the chance to land inside, which depends on "
-        f"the record: 2 ε per distance is proved, and in a corner of this box {factor:.3g} ε is lost. Clamping keeps ε."
+        f"the record: 2 ε per distance is proved, and in a corner of this box {ceiled(factor)} ε is lost. Clamping "
+        "keeps ε."
     )
 
 

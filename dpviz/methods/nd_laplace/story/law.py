@@ -10,7 +10,7 @@ from dpviz.mechanisms import corner_probability, inside_probability, log_density
 from dpviz.methods.nd_laplace.algorithm import noise_box
 from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.panel import Fact, number, odds, small_odds
+from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -64,7 +64,7 @@ def loss_scene(told: PointsContext) -> Scene:
     worst = redraw_loss(box, epsilon=epsilon)
     caption = (
         "No color: ε, as the thesis claims everywhere. More color: more privacy lost; full color would be 2 ε, as "
-        f"proved. In the corner it is {number(worst)} ε."
+        f"proved. In the corner it is {ceiled(worst)} ε."
     )
     return _map(told, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, (), Role.VIOLATION)
 
@@ -76,9 +76,9 @@ def wall_facts(told: PointsContext) -> tuple[Fact, ...]:
     chance = 100.0 * corner_probability(box, epsilon=epsilon)
     lost = redraw_loss(box, epsilon=epsilon)
     return (
-        Fact("Leave, clamp or remap", f"ε = {number(level)} per {per}", "Post-processing with public inputs.", True),
-        Fact("Draw again, in the corner", f"ε = {number(lost * level)} per {per}", "At z = x, computed.", True),
-        Fact("Draw again, proved", f"ε = {number(2.0 * level)} per {per}", "Twice the noise's, everywhere.", True),
+        Fact("Leave, clamp or remap", f"ε = {ceiled(level)} per {per}", "Post-processing with public inputs.", True),
+        Fact("Draw again, in the corner", f"ε = {ceiled(lost * level)} per {per}", "At z = x, computed.", True),
+        Fact("Draw again, proved", f"ε = {ceiled(2.0 * level)} per {per}", "Twice the noise's, everywhere.", True),
         Fact("Draws inside, from a corner", odds(chance), "Under 1 in 100 drawing again is refused.", True),
     )
 

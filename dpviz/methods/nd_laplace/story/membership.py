@@ -141,7 +141,7 @@ def apart_words(told: PointsContext) -> str:
     budget = budget_of(told.params, world.pair)
     apart = float(np.linalg.norm(world.pair[1] - world.pair[0]))
     doubled = " Drawing again may double it, and that is counted." if told.params.domain == "redraw" else ""
-    return f"Two places {measure.words(apart)} apart: ε = {number(budget.epsilon)}.{doubled}"
+    return f"Two places {measure.words(apart)} apart: ε = {ceiled(budget.epsilon)}.{doubled}"
 
 
 def _facts(

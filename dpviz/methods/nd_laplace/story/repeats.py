@@ -12,7 +12,7 @@ from dpviz.methods.nd_laplace.story.told import PointsContext, placed, plane_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import geometric_median
 from dpviz.stories.ground_layers import box_layer
-from dpviz.stories.panel import Fact, number
+from dpviz.stories.panel import Fact, ceiled
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
@@ -80,7 +80,7 @@ def budget_facts(told: PointsContext, n_releases: int) -> tuple[Fact, ...]:
     if proved is None:
         return (Fact("Spent", "no limit established", "There is no proof for this run.", True),)
     total = attacks.spent(proved.epsilon, n_releases).epsilon * told.measure.radius
-    value = f"ε = {number(total)} per {told.measure.said}"
+    value = f"ε = {ceiled(total)} per {told.measure.said}"
     return (
         Fact(f"Spent by {n_releases} {'releases' if n_releases > 1 else 'release'}", value, "Budgets add up.", True),
     )

@@ -19,7 +19,7 @@ from dpviz.methods.source_target.story import many as target_many
 from dpviz.methods.source_target.story.layers import PICK, thinning
 from dpviz.methods.source_target.story.many import CostQuestion, Costs
 from dpviz.stories import View, Words
-from dpviz.stories.panel import counted, number
+from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import address, asking, controls, reading, reproduction, state
 from dpviz.ui.data.picker import choose
@@ -212,8 +212,8 @@ def _say(frame: PageFrame, params: Params, seen: story.SourceChange) -> None:
     extra, chance = story.observation(k, promised.epsilon, promised.delta)
     st.markdown(
         f"Observation 4.2, for k = {k}: with or without that record, any method that keeps ε = "
-        f"{number(promised.epsilon)} costs at least {number(extra)} more than the best, in at least "
-        f"{number(100 * chance)} of 100 runs on one of the two. One record moves the best cost by a constant "
+        f"{ceiled(promised.epsilon)} costs at least {floored(extra)} more than the best, in at least "
+        f"{floored(100 * chance)} of 100 runs on one of the two. One record moves the best cost by a constant "
         "(observation 4.1), so that no private method is good on every input."
     )
     if params.n_centers != k:

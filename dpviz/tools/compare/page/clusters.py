@@ -10,7 +10,7 @@ from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob
 from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare.page.question import CLUSTERS, CompareQuestion
 from dpviz.tools.compare.story import clusters as story
 from dpviz.ui import controls, state
@@ -75,8 +75,8 @@ def find(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         listed(pd.DataFrame(story.ledger(shown, Adjacency[adjacency.upper()])), hide_index=True)
     spent = _spent(_looks(source))
     st.caption(
-        f"All curves of these records: ε = {number(spent)}. With a release at ε = {number(at)} that is "
-        f"{number(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
+        f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(at)} that is "
+        f"{ceiled(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
         f"{'' if source.own else TEACHING}"
     )
 

@@ -16,7 +16,7 @@ from dpviz.core import FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
-from dpviz.stories.panel import Fact, attacker, chance_limit, number
+from dpviz.stories.panel import Fact, attacker, ceiled, chance_limit, number
 from dpviz.tools.compare.no_data import NO_DATA, TERM, level_lines, level_of, no_data_fact
 
 Row = Mapping[str, Any]  # one run, by the experiments' column names
@@ -217,7 +217,7 @@ def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
     proved = row["proved_epsilon"] is not None and bounds_public
     part = "proved" if proved else "published"
     epsilon, delta = float(row[f"{part}_epsilon"]), float(row[f"{part}_delta"])
-    words = f"ε = {number(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
+    words = f"ε = {ceiled(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
     words += f", δ = {chance_limit(delta)}" if delta > 0 else ""
     return f"{'proved' if proved else 'claimed, not proved'}: {words}, {NEIGHBORS[row[f'{part}_adjacency']]}"
 

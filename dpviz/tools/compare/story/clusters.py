@@ -10,7 +10,7 @@ from dpviz.baselines.k_curve import CurveRelease, KCurve
 from dpviz.core import Adjacency
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ledger import leaves, words_of
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 
 MECHANISM = (
     "One noisy histogram of the records on a public grid, then k-means on its cells for each k. Only the histogram "
@@ -51,9 +51,9 @@ def ledger(looks: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str]
     for i, look in enumerate(looks, start=1):
         for leaf in (leaf for event in look.events for leaf in leaves(event)):
             spent = spent_epsilon((leaf,), adjacency)
-            lines.append({"Curve": str(i), "Spent on": words_of(leaf), "ε": number(spent)})
+            lines.append({"Curve": str(i), "Spent on": words_of(leaf), "ε": ceiled(spent)})
     total = spent_epsilon([event for look in looks for event in look.events], adjacency)
-    return [*lines, {"Curve": "all", "Spent on": "Choosing k", "ε": number(total)}]
+    return [*lines, {"Curve": "all", "Spent on": "Choosing k", "ε": ceiled(total)}]
 
 
 def _layer(

@@ -11,7 +11,7 @@ from dpviz.mechanisms import laplace
 from dpviz.plots import Axis, Scene
 from dpviz.stories.course.chapter import Chapter, marks, segments, still
 from dpviz.stories.lesson import Answer, Question, ranges
-from dpviz.stories.panel import limit
+from dpviz.stories.panel import ceiled, limit
 from dpviz.stories.quantile_dots import stacked
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET
 from dpviz.tools.learn.story.coin import TWO_TOSSES
@@ -97,7 +97,7 @@ def told(people: str) -> str:
     """Say what the crowd changes and what it does not."""
     n = int(people)
     return (
-        f"One of {n:,} people moves the average by {dollars(TOP / n)} at most, so that noise of about "
+        f"One of {n:,} people moves the average by \\${ceiled(TOP / n)} at most, so that noise of about "
         f"**{dollars(noise(n).scale)}** is enough: who guesses whether you earn \\$0 or \\${TOP:,.0f} is right at most "
         f"**{limit(odds(n))}** times in 100."
     )
@@ -108,7 +108,7 @@ CHAPTER = Chapter(
     "One noisy average",
     f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {EPSILON:.2g}; blue dots are "
     f"{N_RUNS} tries. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
-    f"{dollars(TOP / FEW)} at most. Noise covers just that.",
+    f"\\${ceiled(TOP / FEW)} at most. Noise covers just that.",
     Question(
         f"Now {MANY:,} people, ε as before. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and guesses which. "
         "How "

@@ -13,7 +13,7 @@ from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family as story
 from dpviz.plots import Audience, Role
 from dpviz.stories.ledger import adjacency_of, ledger_rows
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled
 
 PRIVATE = sorted(set(CATALOGUE) & set(METHODS) - {"lloyd"})
 ADJACENCIES = ("add_remove", "replace")
@@ -43,7 +43,7 @@ def test_the_rows_add_up_to_what_is_proved(tell_family, name, epsilon, d, adjace
     assert all(total(rows[:i] + rows[i + 1 :]) != pytest.approx(proved.epsilon, rel=1e-12) for i in range(len(rows)))
     drawn = [rect for layer in story.ledger_chart(told).layers for rect in layer.arrays["rect"][0]]
     assert math.fsum(top - low for _, low, _, top in drawn) == pytest.approx(proved.epsilon, rel=1e-12)
-    assert f"Adds up to ε = {number(proved.epsilon)}" in story.ledger_chart(told).caption
+    assert f"Adds up to ε = {ceiled(proved.epsilon)}" in story.ledger_chart(told).caption
 
 
 def columns(rows, purpose):
@@ -122,7 +122,7 @@ def test_an_unproved_ledger_is_red_and_keeps_its_sum(tell_family, name, adjacenc
     chart = story.ledger_chart(unproved)
     assert {layer.role for layer in chart.layers} == {Role.VIOLATION}
     assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
-    assert f"not established: ε = {number(spent)}" in chart.caption
+    assert f"not established: ε = {ceiled(spent)}" in chart.caption
     assert total(ledger_rows(unproved.result, delta=guarantee.published.delta)) == pytest.approx(spent, rel=1e-12)
 
 

@@ -1,0 +1,52 @@
+"""Numbers in print: rounded to the nearest, and limits, which are rounded to the safe side only.
+
+Limits are rounded as decimals: what is written is compared with the shortest decimal that is the double, so that 0.1 is
+written 0.1 and not 0.101.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+DIGITS = 3  # significant; ours
+ROUNDING = 1e-12  # relative; by so much a sum of doubles may miss what it adds up to, which is no limit of its own
+_WITHOUT_ROUNDING = 1 - Decimal(repr(ROUNDING))
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Write a number, rounded to `digits` significant digits (at least 3), the way a person would."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
+    if 1e-4 <= abs(value) < 999.5:
+        return f"{value:.{digits}g}"  # the same, several times as fast: a picture names hundreds of numbers
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals > digits + 3 or abs(value) >= 1e6:
+        return f"{value:.{digits - 1}e}"
+    text = f"{round(value, decimals):,.{max(0, decimals)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def ceiled(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
+    """Write an upper limit, never less than it is but by `ROUNDING`.
+
+    With `digits` significant digits, or with `decimals` behind the point.
+    """
+    return _limit(value, digits, decimals, ROUND_CEILING)
+
+
+def floored(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
+    """Write a lower limit, never more than it is, with as many digits as `ceiled` does."""
+    return _limit(value, digits, decimals, ROUND_FLOOR)
+
+
+def _limit(value: float, digits: int, decimals: int | None, rounding: str) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    exact = Decimal(repr(float(value)))
+    if rounding == ROUND_CEILING and exact > 0:
+        exact *= _WITHOUT_ROUNDING
+    if decimals is None:
+        return number(float(Context(prec=digits, rounding=rounding).create_decimal(exact)), digits)
+    text = f"{exact.quantize(Decimal(1).scaleb(-decimals), rounding):,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
