@@ -6,6 +6,7 @@ offers, `minimum..maximum` is what the mathematics allows; code may use the seco
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, SupportsIndex
 
@@ -135,8 +136,8 @@ def check_params(params: Any) -> None:
         object.__setattr__(params, made.name, value)
 
 
-def friendly(low: float, high: float) -> tuple[float, ...]:
+def friendly(low: float, high: float, *, digits: Sequence[float] = FRIENDLY) -> tuple[float, ...]:
     """Return the friendly values from low to high, about equally spaced in ratio, both ends among them."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    between = (round(digit * 10.0**power, 6) for power in powers for digit in FRIENDLY)
+    between = (round(digit * 10.0**power, 6) for power in powers for digit in digits)
     return tuple(sorted({low, high, *(value for value in between if low < value < high)}))

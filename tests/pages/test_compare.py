@@ -161,7 +161,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     stop.click()
     page.run()
     (stopped,) = [info.value for info in page.app.info if "Stopped in round" in info.value]
-    assert re.search(r"round \d+ of at most 30: [01] of 2 methods settled", stopped)
+    assert re.search(r"round \d+ of at most 40: [01] of 2 methods settled", stopped)
     assert "Go on" in labels_of(page)
     assert not any("when the search is over" in caption.value for caption in page.app.caption)
     if tab == "solve":

@@ -1,4 +1,4 @@
-"""The runs behind Compare's two answers: from which ε, or how many people, on a cost is kept. No Streamlit here."""
+"""The runs behind Compare's two answers: the smallest ε, or the fewest people, that keep a cost. No Streamlit here."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,10 @@ from dpviz.tools.compare.trials import TrialPart
 from dpviz.tools.sweep.searching import Support, next_value, support
 from dpviz.tools.sweep.trial_runs import OK
 
-EPSILONS = friendly(0.05, 20.0)  # the grid that is searched
+DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)  # of values: few, as each is judged by runs of its own
+EPSILONS = friendly(0.05, 20.0, digits=DIGITS)  # that are searched
 BATCH = 10  # runs between two looks
-MOST_RUNS = 300  # of one method, beside those it began with; ours
+MOST_RUNS = 400  # of one method, beside those it began with; ours
 MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
 
@@ -82,9 +83,9 @@ class Searched:
 
 
 def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
-    """Return the numbers of people that are tried: `n`, and friendly ones below, FEWEST and one a cluster at least."""
+    """Return the numbers of people that are tried: `n`, and round ones below, FEWEST and one a cluster at least."""
     least = float(max(FEWEST, n_clusters))
-    return tuple(float(int(value)) for value in friendly(least, n)) if n > least else (float(n),)
+    return tuple(float(int(value)) for value in friendly(least, n, digits=DIGITS)) if n > least else (float(n),)
 
 
 def searched(search: CostSearch, start: Rows, kept: Mapping[TrialPart, Sequence[Row]]) -> Searched:

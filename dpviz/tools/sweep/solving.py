@@ -3,7 +3,8 @@
 A setting reaches the aim when a run meets it with probability P (90 %). Of R independent runs, S meet it: S is
 binomial, and Clopper & Pearson's exact one-sided bounds hold at any R. The grid is searched from its largest value
 down: a value counts as reached when the lower bound is at least P, and the first one that is not ends the search. Each
-test is made only when all before it succeeded, so together they keep the confidence of one (fixed-sequence testing).
+test is made only when all before it succeeded, so together they keep the confidence of one (fixed-sequence testing),
+whether or not a larger value is a better one.
 From the smallest value up the same is done for "not reached", with the upper bound below P. Between the two the runs
 do not decide.
 """
@@ -105,7 +106,7 @@ class Solution:
 
     @property
     def reached(self) -> float | None:
-        """The smallest value that was shown to reach the aim; None: not within the grid."""
+        """The smallest value that was shown to reach the aim, as all above it; None: not even the largest was."""
         found = None
         for tried in reversed(self.tried):
             if tried.low < self.aim.probability:
@@ -129,7 +130,8 @@ class Solution:
         name, _ = NAMES[self.axis]
         often, sure = (_percent(value) for value in (self.aim.probability, self.aim.confidence))
         if self.reached is None:
-            return f"Not within the grid: {self._why()}"
+            smaller = f" A smaller {name} is not judged, though it may do." if len(self.tried) > 1 else ""
+            return f"Not shown: {self._why()}{smaller}"
         tried = next(one for one in self.tried if one.value == self.reached)
         said = (
             f"{name} = {self.reached:g} reaches {self.aim} with at least {often} probability: {tried.n_met} of "

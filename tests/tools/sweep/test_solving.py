@@ -45,8 +45,10 @@ def test_the_smallest_epsilon_is_found_and_what_is_below_is_said():
 def test_it_says_when_the_grid_or_the_runs_do_not_reach():
     (answer,) = solve_epsilon(rows({0.3: 10, 1.0: 30}), AIM)
     assert answer.reached is None
-    assert answer.sentence.startswith("Not within the grid: at ε = 1")
+    assert answer.sentence.startswith("Not shown: at ε = 1")
     assert "so it does not" in answer.sentence
+    (answer,) = solve_epsilon(rows({0.3: 60, 1.0: 10}), AIM)  # more does harm here
+    assert answer.sentence.endswith("A smaller ε is not judged, though it may do.")
     (answer,) = solve_epsilon(rows({1.0: 57}), AIM)
     assert "which does not decide" in answer.sentence
     assert AIM.least_runs == 29  # 0.9^29 < 0.05 <= 0.9^28

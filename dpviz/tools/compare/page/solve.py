@@ -43,7 +43,7 @@ SAMPLES = (
 
 
 def epsilon(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool) -> None:
-    """Say from which ε on the cost is kept, and by which method; the search begins with the picture's own runs."""
+    """Say the smallest ε that keeps the cost, and by which method; the search begins with the picture's own runs."""
     _drawn_aim()
     if not complete:
         st.caption("The search begins when all runs of the picture are there.")
@@ -52,7 +52,7 @@ def epsilon(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete
 
 
 def people(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool) -> None:
-    """Say from how many people on it is, on samples of these records."""
+    """Say the fewest people that keep it, on samples of these records."""
     _drawn_aim()
     at = float(controls.control(AT))
     if not complete:
@@ -124,8 +124,9 @@ def _said(search: CostSearch, found: Searched, proved: list[str]) -> tuple[Recom
     if not found.over:
         return None
     names = {key: ENTRIES[key].name for key in search.entries}
-    best = answer.recommendation(search, found, names, [key for key in proved if key in search.entries])
-    return best, answer.none_found(search) if best is None else best.sentence
+    proved = [key for key in proved if key in search.entries]
+    best = answer.recommendation(search, found, names, proved)
+    return best, answer.none_found(search, found, names, proved) if best is None else best.sentence
 
 
 def _proved(frame: PageFrame, question: CompareQuestion, rows: Rows) -> list[str]:

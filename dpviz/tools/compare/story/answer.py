@@ -15,23 +15,24 @@ from dpviz.tools.sweep.searching import Support
 
 AXES = {False: ("Smallest ε", "ε"), True: ("Fewest people", "n")}  # whether people are looked for -> words
 REASONING = (
-    "A run keeps the limit with some probability, which more {axis} can only raise. Each round of ten runs is made "
-    "where it decides most, halfway between the best guess and the ends of what is still possible. A value is ruled "
-    "out when bets against it have won so often that chance would do so in at most {error} of 100 searches, whenever "
-    "one stops. All intervals hold together with {confidence:.0f} % confidence, for these records."
+    "Every {axis} that was tried is judged by its own runs, as a larger one need not be better. Runs are made ten at a "
+    "time, where they decide most. A value is ruled out, or shown to keep the limit, when bets on its runs have won so "
+    "often that chance would do so in at most {error} of 100 searches, whenever one stops. All of this holds together "
+    "with {confidence:.0f} % confidence, for these records. Nothing is said of values between those that were tried."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest ε, or the fewest people, from which on one method keeps the limit."""
+    """The smallest ε, or the fewest people, at which one method was shown to keep the limit."""
 
     key: str  # of ENTRIES
     name: str
     value: float  # the smallest that the runs show to keep it
-    low: float  # the runs support from here up to `value`
+    low: float  # the smallest that they do not rule out
     cost: float | None  # median there, × without privacy
     n_runs: int  # behind it
+    is_first: bool = False  # whether no smaller value was tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,14 @@ class Recommendation:
     @property
     def sentence(self) -> str:
         """Say it in one line."""
-        low, high = number(self.best.low), number(self.best.value)
-        range_ = (
-            f"the runs support {low} to {high}"
-            if self.best.low < self.best.value
-            else "the runs rule out every smaller one"
-        )
-        return f"{_aim(self.limit, self.probability, people=self.people)}: {high}, with {self.best.name}; {range_}."
+        best = self.best
+        rest = "the runs rule out every smaller one that was tried"
+        if best.low < best.value:
+            rest = f"smaller ones from {number(best.low)} on are not ruled out"
+        elif best.is_first:
+            rest = "no smaller one was tried"
+        aim = _aim(self.limit, self.probability, people=self.people)
+        return f"{aim}: {number(best.value)}, with {best.name}; {rest}."
 
     @property
     def second(self) -> str:
@@ -87,7 +89,7 @@ def recommendation(
         one = found.supports[key]
         if one.high is not None and one.low is not None:
             cost = _cost(search, found, key, one.high)
-            least.append(Least(key, names[key], one.high, one.low, cost, one.n_runs))
+            least.append(Least(key, names[key], one.high, one.low, cost, one.n_runs, one.high == search.values[0]))
     # Of two that need the same, the one that may need less, then the one that costs less.
     least.sort(key=lambda each: (each.value, each.low, np.inf if each.cost is None else each.cost))
     if not least:
@@ -103,11 +105,23 @@ def recommendation(
     )
 
 
-def none_found(search: CostSearch) -> str:
-    """Say that no method was shown to keep the limit."""
+def none_found(search: CostSearch, found: Searched, names: Mapping[str, str], proved: Sequence[str]) -> str:
+    """Say that no method was shown to keep the limit, and what the runs so far let one expect. As `recommendation`."""
     _, axis = AXES[search.epsilon is not None]
     aim = _aim(search.limit, search.probability, people=search.epsilon is not None)
-    return f"{aim}: none up to {axis} = {number(search.values[-1])} was shown to do, for any proved method."
+    supports = {key: found.supports[key] for key in proved}
+    guesses = [(one.guess, key) for key, one in supports.items() if one.guess is not None]
+    if guesses:
+        value, key = min(guesses)
+        share = _share(search, found, key, value)
+        return (
+            f"{aim}: not decided. Best estimate: {number(value)}, with {names[key]}, where {share} runs kept the "
+            "limit: so few cannot show that enough do."
+        )
+    ends = f"from {number(search.values[0])} to {number(search.values[-1])}"
+    if supports and all(one.low is None for one in supports.values()):
+        return f"{aim}: none. The runs rule out every {axis} that was tried, {ends}, for every proved method."
+    return f"{aim}: none was shown to do, {ends}, for any proved method."
 
 
 def where(found: Searched) -> str:
@@ -149,37 +163,38 @@ def _aim(limit: float, probability: float, *, people: bool) -> str:
 
 
 def _range(search: CostSearch, one: Support, axis: str) -> str:
-    if one.contradiction:
-        return f"none: more {axis} did not always help"
     if one.low is None:
-        return f"more than {number(search.values[-1])}"
+        return f"none from {number(search.values[0])} to {number(search.values[-1])}"
     if one.high is None:
-        return f"{number(one.low)} or more; not shown up to {number(search.values[-1])}"
+        return f"{number(one.low)} or more; none was shown up to {axis} = {number(search.values[-1])}"
     return number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
 
 
 def _brief(search: CostSearch, one: Support) -> str:
     """Write what is left of a search's values for one method as part of a list."""
-    if one.contradiction:
-        return "none"
     if one.low is None:
-        return f"more than {number(search.values[-1])}"
+        return "none"
     if one.high is None:
         return "not known yet" if one.low == search.values[0] else f"{number(one.low)} or more"
     return number(one.low) if one.low == one.high else f"between {number(one.low)} and {number(one.high)}"
 
 
 def _kept(search: CostSearch, found: Searched, key: str, one: Support) -> dict[str, str]:
-    """Return how many runs kept the limit at the value that was shown to keep it, and what they cost."""
-    if one.high is None:
+    """Return how many runs kept the limit at the value that was shown to keep it, else at the best estimate."""
+    value = one.high or one.guess
+    if value is None:
         return {"Kept the limit there": "", "Median cost there": ""}
-    runs = [row for row in found.rows[key] if search.value_of(row) == one.high]
-    cost = _cost(search, found, key, one.high)
-    share = f"{sum(map(search.met, runs))} of {len(runs)}"
+    cost = _cost(search, found, key, value)
+    estimate = "" if one.high else f" at the best estimate, {number(value)}"
     return {
-        "Kept the limit there": share,
+        "Kept the limit there": f"{_share(search, found, key, value)}{estimate}",
         "Median cost there": "" if cost is None else f"{beside(cost)} without privacy",
     }
+
+
+def _share(search: CostSearch, found: Searched, key: str, value: float) -> str:
+    runs = [row for row in found.rows[key] if search.value_of(row) == value]
+    return f"{sum(map(search.met, runs))} of {len(runs)}"
 
 
 def _cost(search: CostSearch, found: Searched, key: str, value: float) -> float | None:
