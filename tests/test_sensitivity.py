@@ -24,20 +24,12 @@ from dpviz.methods.morse.algorithm.bases import MorseStep
 from dpviz.solvers import assign, cells, grids, lloyd_pass
 from dpviz.solvers.winners import nearness
 from dpviz.tools.audit.cases import params_of
+from tests import replay
 from tests.one_record import border_pool, by_remainder, components, last_before
+from tests.replay import LONGER
 
 ROUNDING = 1e-9  # relative: sums of a hundred records in doubles
 NUMBERS = (3, 63)  # of records; with one more, whole groups of 4 and of 64: rounded another way by many a library
-# A run of each method, long enough to come to borders that it has drawn itself.
-LONGER = {
-    "n_clusters": 5,
-    "n_components": 6,
-    "n_iterations": 3,
-    "n_levels": 3,
-    "max_depth": 4,
-    "n_scales": 2,
-    "epsilon": 30.0,
-}
 LOCAL = ("lloyd", "nd_laplace")  # no privacy, and noise that each record has of its own
 # It draws a place among the records' own gaps: what could be drawn differs. Its law is in methods/dpm/algorithm.
 OWN_PLACES = ("dpm", "published")
@@ -55,62 +47,59 @@ def modes():
                 yield pytest.param(method, {**longer, **choices}, id=":".join((method, *values)))
 
 
-# What a mechanism is given, and what a move of 1 in it is worth: its arguments but for the generator.
-GIVEN = {
-    mechanisms.laplace: lambda value, scale: ("noise", value, scale),
-    mechanisms.gaussian: lambda value, sigma: ("gaussian", value, sigma),
-    _approx.noisy_whole: lambda counts, epsilon: ("noise", counts, 1.0 / epsilon),
-    mechanisms.exponential: lambda scores, epsilon, sensitivity: ("choice", scores, 2.0 * sensitivity / epsilon),
+# What a mechanism is asked for, and what a move of 1 in its private value is worth.
+WORTH = {
+    mechanisms.laplace: lambda scale: ("noise", scale),
+    mechanisms.gaussian: lambda sigma: ("gaussian", sigma),
+    _approx.noisy_whole: lambda epsilon: ("noise", 1.0 / epsilon),
+    mechanisms.exponential: lambda epsilon, sensitivity: ("choice", 2.0 * sensitivity / epsilon),
 }
 
 
-class Tape:
-    """What mechanisms release in one run, and what they are given in every other."""
+class Tape(replay.Tape):
+    """A tape that knows the centers by which records were assigned in the run that was recorded."""
 
     def __init__(self, monkeypatch):
-        """Stand between all mechanisms and whoever calls them."""
-        self.released, self.centers, self.given, self.playing = [], [], [], False
-        known = {id(mechanism): mechanism for mechanism in GIVEN}
+        """Watch the assignment, too."""
+        super().__init__(monkeypatch)
+        self.centers = []
         for name, module in list(sys.modules.items()):
-            if name.startswith("dpviz.") and not name.startswith("dpviz.mechanisms"):
+            if name.startswith("dpviz."):
                 for key, value in list(vars(module).items()):
-                    if id(value) in known:
-                        monkeypatch.setattr(module, key, self._between(known[id(value)]))
-                    elif value is nearness:
-                        monkeypatch.setattr(module, key, self._watched(value))
+                    if value is nearness:
+                        monkeypatch.setattr(module, key, self._watched)
 
-    def _between(self, real):
-        def mechanism(*given, rng, **named):
-            kind, value, scale = GIVEN[real](*given, **named)
-            self.given.append((kind, np.array(value, dtype=np.float64), np.array(scale, dtype=np.float64)))
-            if not self.playing:
-                self.released.append(np.array(real(*given, rng=rng, **named)))
-            return self.released[len(self.given) - 1].copy()
+    def _watched(self, centers):
+        if not self.playing:
+            self.centers.append(np.array(centers))
+        return nearness(centers)
 
-        return mechanism
+    def record(self, method, points, params):
+        """Return the result of a run that is recorded."""
+        self.centers = []
+        with self.recording():
+            return self._run(method, points, params)
 
-    def _watched(self, real):
-        def watched(centers):
-            if not self.playing:
-                self.centers.append(np.array(centers))
-            return real(centers)
+    def replay(self, method, points, params):
+        """Return the result of a run that is answered from the tape, and what its mechanisms were given."""
+        with self.replaying():
+            result = self._run(method, points, params)
+        given = []
+        for mechanism, value, public in self.asked:
+            kind, worth = WORTH[mechanism](**public)
+            given.append((kind, value.astype(np.float64), np.array(worth, dtype=np.float64)))
+        return result, given
 
-        return watched
-
-    def run(self, method, points, params):
-        """Return a run's result and what its mechanisms were given."""
-        self.given = []
+    def _run(self, method, points, params):
         box = Box.cube(0.0, 1.0, points.shape[1])
-        return ALGORITHMS[method].fit(points, box, params, rng=np.random.default_rng(0)), self.given
+        return ALGORITHMS[method].fit(points, box, params, rng=np.random.default_rng(0))
 
 
 def losses(one, other):
     """Return pure epsilon (infinite with Gaussian noise) and rho of what two runs gave to the same mechanisms."""
     pure, rho = [], []
-    for (kind, x, scale), (same, y, as_wide) in zip(one, other, strict=True):
-        assert (kind, x.shape, scale.tolist()) == (same, y.shape, as_wide.tolist()), "who is asked follows releases"
+    for (kind, x, scale), (_, y, _) in zip(one, other, strict=True):
         if kind == "choice":  # each row among its own: the log-ratio's range
-            assert np.array_equal(np.isfinite(x), np.isfinite(y)), "who may be chosen is public"
             moved = np.subtract(x, y, out=np.full(x.shape, np.nan), where=np.isfinite(x))
             found = np.atleast_1d((np.nanmax(moved, axis=-1) - np.nanmin(moved, axis=-1)) / scale)
         else:
@@ -150,15 +139,14 @@ def shares(tape, method, choices, d, seeds=range(2)):
     """Yield what a run was found to lose over what its events add up to, again and again; none if nothing is proved."""
     params = params_of(method, choices, Box.cube(0.0, 1.0, d))
     for seed, n in itertools.product(seeds, NUMBERS):
-        tape.playing, tape.released, tape.centers = False, [], []
-        first, _ = tape.run(method, on_own_borders([], n, d, seed)[:n], params)
+        first = tape.record(method, on_own_borders([], n, d, seed)[:n], params)
         if first.guarantee.proved is None:
             return
-        tape.playing, adjacency = True, first.guarantee.proved.adjacency
+        adjacency = first.guarantee.proved.adjacency
         records = on_own_borders(own_decisions(tape, first, d), n, d, seed)
         less = records[:-1]
         more = records if adjacency is Adjacency.ADD_REMOVE else np.vstack([less[:-1], records[-1:]])
-        (result, given), (_, others) = (tape.run(method, points, params) for points in (more, less))
+        (result, given), (_, others) = (tape.replay(method, points, params) for points in (more, less))
         allowed = pure_epsilon(result.events, adjacency), zcdp_rho(result.events, adjacency)
         found = zip(losses(given, others), allowed, strict=True)
         yield max(loss / limit for loss, limit in found if math.isfinite(limit))

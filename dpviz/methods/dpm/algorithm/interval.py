@@ -56,7 +56,7 @@ class Interval:
     n_candidates: int  # intervals on the axis that has most of them
     options: FloatArray  # (m,) the sizes that could be chosen, as fractions of the widest axis; published: spreads / 2
     nonprivate_utility: FloatArray  # (m,) -|#{gaps <= z} - q m|; published: empty
-    probabilities: FloatArray  # (m,) private; published: empty
+    nonprivate_probabilities: FloatArray  # (m,) published: empty
     events: tuple[Event, ...]
 
 
@@ -122,7 +122,7 @@ def repaired_interval(
         n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
-        probabilities=frozen(probabilities),
+        nonprivate_probabilities=frozen(probabilities),
         events=(PureEvent("interval size", epsilon, bounded_range=True, purpose=Purpose.INTERVAL),),
     )
 
@@ -154,7 +154,7 @@ def published_interval(
         n_candidates=int(np.floor(1.0 / fractions.min() + 1e-9)),
         options=frozen(np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0)),
         nonprivate_utility=frozen(np.empty(0)),
-        probabilities=frozen(np.empty(0)),
+        nonprivate_probabilities=frozen(np.empty(0)),
         events=(PureEvent("interval size (claimed)", epsilon, purpose=Purpose.INTERVAL),),
     )
 

@@ -85,7 +85,7 @@ def test_the_published_estimator_breaks_its_promise():
 def test_the_repaired_estimator_keeps_its_promise_there():
     points, box = counterexample()
     one, other = (
-        repaired_interval(HeldRecords(rows, box), 0.04, 4001.0, rng=generator()).probabilities
+        repaired_interval(HeldRecords(rows, box), 0.04, 4001.0, rng=generator()).nonprivate_probabilities
         for rows in (points, points[1:])
     )
     assert np.abs(np.log(one / other)).max() <= 0.04
@@ -171,7 +171,7 @@ def test_probabilities_of_neighbours_differ_by_at_most_epsilon(seed, n, d, epsil
     points = np.round(rng.random((n, d)), int(rng.integers(1, 4)))
     box = Box.cube(0.0, 1.0, d)
     one, other = (
-        repaired_interval(HeldRecords(rows, box), epsilon, COUNT, rng=generator()).probabilities
+        repaired_interval(HeldRecords(rows, box), epsilon, COUNT, rng=generator()).nonprivate_probabilities
         for rows in (points, points[1:])
     )
     positive = (one > 1e-290) & (other > 1e-290)
@@ -183,7 +183,7 @@ def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
     monkeypatch.setattr("dpviz.methods.dpm.algorithm.interval.gap_sensitivity", lambda _: 2.0 - GAP_QUANTILE)
     points, box = np.repeat(np.linspace(0, 1, 30)[:, None], 5, axis=1), Box.cube(0.0, 1.0, 5)
     one, other = (
-        repaired_interval(HeldRecords(rows, box), 0.5, COUNT, rng=generator()).probabilities
+        repaired_interval(HeldRecords(rows, box), 0.5, COUNT, rng=generator()).nonprivate_probabilities
         for rows in (points, np.delete(points, 15, axis=0))
     )
     assert np.abs(np.log(one / other)).max() > 0.5
@@ -246,7 +246,7 @@ def test_with_many_axes_a_public_subset_is_read():
     found = repaired_interval(HeldRecords(points, box), 1.0, 50.0, rng=generator(0))
     target = GAP_QUANTILE * 49 * MAX_AXES
     assert (found.nonprivate_utility >= -max(target, 49 * MAX_AXES - target)).all()
-    assert found.probabilities.sum() == pytest.approx(1.0)
+    assert found.nonprivate_probabilities.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

@@ -262,7 +262,7 @@ def test_a_trace_is_a_plan_then_levels_then_centers():
             assert (nodes == split.node).sum() == split.nonprivate_count
     np.testing.assert_array_equal(tree.nodes_at(99), trace[-1].leaves)
     assert (tree.nodes_at(0) == 0).all()
-    assert trace[0].interval.probabilities.sum() == pytest.approx(1.0)
+    assert trace[0].interval.nonprivate_probabilities.sum() == pytest.approx(1.0)
 
 
 def test_nothing_exact_is_released():

@@ -37,7 +37,7 @@ def other_step(step, n, rng):
         interval = dataclasses.replace(
             step.interval,
             nonprivate_utility=-rng.random(step.interval.nonprivate_utility.shape),
-            probabilities=rng.random(step.interval.probabilities.shape),
+            nonprivate_probabilities=rng.random(step.interval.nonprivate_probabilities.shape),
         )
         return dataclasses.replace(step, interval=interval, nonprivate_count=n)
     if isinstance(step, LevelStep):
