@@ -18,7 +18,6 @@ from dpviz.accounting.events import (
     SequenceEvent,
     cell_event,
 )
-from dpviz.accounting.noisy_delta import mean_over_laplace
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
 from dpviz.accounting.spending import epsilon_share, overspent, spent, spent_epsilon
 
@@ -37,7 +36,6 @@ __all__ = [
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
-    "mean_over_laplace",
     "overspent",
     "privacy_loss_distribution",
     "pure_epsilon",

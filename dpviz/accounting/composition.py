@@ -72,7 +72,7 @@ def under_replace(claim: Claim) -> Claim:
         adjacency=Adjacency.REPLACE,
         reference=f"{claim.reference}; group privacy for one removal and one addition",
         rho=None if claim.rho is None else 4 * claim.rho,
-        mean_delta=None if claim.mean_delta is None else min(1.0, times * claim.mean_delta),
+        delta_in_run=None if claim.delta_in_run is None else min(1.0, times * claim.delta_in_run),
     )
 
 

@@ -37,7 +37,7 @@ def spent(events: Sequence[Event], claim: Claim) -> tuple[float, float]:
     """Return (what the events add up to, what the claim states), both rho for a claim of zCDP, else both epsilon."""
     if claim.rho is not None:
         return zcdp_rho(tuple(events), claim.adjacency), claim.rho
-    return spent_epsilon(events, claim.adjacency, claim.delta), claim.epsilon
+    return spent_epsilon(events, claim.adjacency, claim.calibrated_delta), claim.epsilon
 
 
 def overspent(events: Sequence[Event], claim: Claim) -> bool:

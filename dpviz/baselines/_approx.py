@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu, mean_over_laplace
+from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu
 from dpviz.baselines._params import OneShotParams
 from dpviz.baselines._size import KnownSize
 from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray
@@ -26,8 +26,9 @@ CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
 SMALLEST = 1e-300  # a delta that is 0, where its logarithm is taken
 
 NOISY_DELTA_CAVEAT = (
-    f"δ is 1/(n √n) of the released noisy number of records (at least {LEAST_RECORDS:,.0f}), rounded down to a power "
-    "of two. For each value of that number the rest of the run keeps its δ."
+    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
+    f"released, counted as {LEAST_RECORDS:,.0f} where it is less, rounded down to a power of two. What it is in this "
+    "run is no proof: another run on the same records may release a smaller number."
 )
 
 
@@ -72,12 +73,15 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
     return np.asarray(2.0 ** np.floor(-1.5 * np.log2(np.maximum(n_records, LEAST_RECORDS))))
 
 
-def mean_delta(params: HasDelta, size: KnownSize) -> float | None:
-    """Return delta's mean over the noise of the number of records that it follows, None where it follows none."""
-    if params.delta is not None or not size.events:
-        return None
-    (event,) = size.events
-    return mean_over_laplace(delta_for, size.n_records, event.scale)
+def most_delta(params: HasDelta, size: KnownSize) -> float:
+    """Return the guarantee's delta: the largest that any noisy number of records makes, where it follows one.
+
+    The proof is that of `Claim`. Nothing less holds for all records: of few, nearly all noisy numbers are below
+    LEAST_RECORDS.
+    """
+    if params.delta is not None:
+        return params.delta
+    return float(delta_for(0.0 if size.events else size.n_records))
 
 
 def delta_caveats(params: HasDelta, adjacency: Adjacency) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ class LshPlan:
     """What follows from public parameters and the public or noisy number of records."""
 
     n_records: float
-    delta: float  # of the whole run
-    mean_delta: float | None  # over the noise of the number that it follows
+    delta: float  # of the whole run, that the noise is made for
+    most_delta: float  # whatever noisy number delta follows
     mean: GaussianEvent
     level_epsilon: float  # a, of each level's counts
     averages: GaussianEvent

@@ -38,7 +38,7 @@ from dpviz.baselines._approx import (
     counts_event,
     delta_caveats,
     delta_for,
-    mean_delta,
+    most_delta,
     noisy_whole,
     sums_event,
 )
@@ -177,9 +177,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     )
     adjacency = run.adjacency
     words = "picks, counts and averages composed as zCDP"
-    claim = Claim(params.epsilon, run.delta, adjacency, words, mean_delta=run.mean_delta)
+    claim = Claim(params.epsilon, run.most_delta, adjacency, words, delta_in_run=run.delta)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, run.delta, adjacency, reference, mean_delta=run.mean_delta)
+    published = Claim(params.epsilon, run.most_delta, adjacency, reference, delta_in_run=run.delta)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
     caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)
@@ -215,8 +215,8 @@ class _EmMcRun:
     axes: FloatArray  # (p, d)
     params: Params
     adjacency: Adjacency
-    delta: float
-    mean_delta: float | None  # where delta follows a noisy number
+    delta: float  # that the noise is made for
+    most_delta: float  # whatever noisy number delta follows
     shares: EmMcShares
     size_events: tuple[Event, ...]
     rng: np.random.Generator
@@ -239,7 +239,7 @@ class _EmMcRun:
             params,
             adjacency,
             delta,
-            mean_delta(params, size),
+            most_delta(params, size),
             shares,
             size.events,
             loop_rng,

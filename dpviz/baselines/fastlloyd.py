@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, SequenceEvent, gdp_mu
-from dpviz.baselines._approx import check_delta, delta_caveats, delta_for, mean_delta
+from dpviz.baselines._approx import check_delta, delta_caveats, delta_for, most_delta
 from dpviz.baselines._lloyd_family import (
     REPLACED,
     SEEDED,
@@ -190,8 +190,8 @@ class _FastLloydRun:
     start: Centers  # (k, d) box units
     seeds: CellSeeds | None
     adjacency: Adjacency
-    delta: float
-    mean_delta: float | None  # where delta follows a noisy number
+    delta: float  # that the noise is made for
+    most_delta: float  # whatever noisy number delta follows
     sized: bool  # whether the number of records is used
     mu: float  # of all iterations together
     radii: FloatArray  # (T,)
@@ -222,7 +222,7 @@ class _FastLloydRun:
             seeds=seeds,
             adjacency=adjacency,
             delta=delta,
-            mean_delta=mean_delta(params, known),
+            most_delta=most_delta(params, known),
             sized=sized,
             mu=mu,
             radii=radii(n_iterations, params.n_clusters, box.d, params.alpha),
@@ -274,7 +274,7 @@ class _FastLloydRun:
     def guarantee(self) -> Guarantee:
         """Claim epsilon and delta as the paper does, and prove them."""
         params, size = self.params, (self.params.n_public, self.adjacency)
-        claim = functools.partial(Claim, params.epsilon, self.delta, self.adjacency, mean_delta=self.mean_delta)
+        claim = functools.partial(Claim, params.epsilon, self.most_delta, self.adjacency, delta_in_run=self.delta)
         reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
         published = claim(reference=reference)
         words = "Gaussian DP of counts and of moves within a public radius"

@@ -34,7 +34,7 @@ from dpviz.baselines._approx import (
     delta_caveats,
     delta_for,
     joint_mu,
-    mean_delta,
+    most_delta,
     noisy_whole,
     sums_event,
 )
@@ -129,11 +129,11 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         mean=frozen(box.from_unit(first.noisy_mean)),
         planes=first.planes,
     )
-    adjacency, delta = adjacency_of(params.adjacency), first.plan.delta
-    words, mean = "a private mean; level counts and leaf sums composed together", first.plan.mean_delta
-    claim = Claim(params.epsilon, delta, adjacency, words, mean_delta=mean)
+    adjacency, plan = adjacency_of(params.adjacency), first.plan
+    words = "a private mean; level counts and leaf sums composed together"
+    claim = Claim(params.epsilon, plan.most_delta, adjacency, words, delta_in_run=plan.delta)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, delta, adjacency, reference, mean_delta=mean)
+    published = Claim(params.epsilon, plan.most_delta, adjacency, reference, delta_in_run=plan.delta)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
     guarantee = Guarantee(published, claim, caveats, DIFFERS)
@@ -175,7 +175,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Ls
     return LshPlan(
         n_records=size.n_records,
         delta=delta,
-        mean_delta=mean_delta(params, size),
+        most_delta=most_delta(params, size),
         mean=sums_event("mean", d, gdp_mu(mean_budget), adjacency),
         level_epsilon=mu / COUNT_RATIO,
         averages=sums_event("averages of the leaves", d, mu, adjacency),

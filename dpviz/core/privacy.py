@@ -29,7 +29,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One (epsilon, delta) statement under one adjacency, with where it is stated or proved."""
+    """One (epsilon, delta) statement under one adjacency, with where it is stated or proved.
+
+    Where noise is calibrated for a delta(N) that follows a released noisy number N, `delta` is the largest delta(N).
+    That is proved: with the rest of the run M_N (epsilon_2, delta(N))-DP for every N, and N itself epsilon_1-DP of
+    density p, neighbors with p' and M' have, for every event S,
+    P(S) = int p(N) P(M_N in S_N) dN <= int p(N) (e^epsilon_2 P(M'_N in S_N) + delta(N)) dN
+    <= e^(epsilon_1 + epsilon_2) P'(S) + max delta(N). The mean of delta(N) would do, but it depends on the private
+    number of records that N is drawn around, so nothing public says what it is; and delta(N) of the number that came
+    out is smaller than that mean in about half of all runs.
+    """
 
     epsilon: float
     delta: float
@@ -37,7 +46,7 @@ class Claim:
     reference: str
     per_distance: bool = False  # epsilon is per unit of distance (geo-indistinguishability)
     rho: float | None = None  # the zCDP statement that (epsilon, delta) was converted from
-    mean_delta: float | None = None  # where delta follows a released noisy number: its mean over that number's noise
+    delta_in_run: float | None = None  # delta(N) of the number that this run released: what its noise is made for
 
     def __post_init__(self) -> None:
         """Raise ValueError for a number that is no guarantee at all."""
@@ -45,11 +54,16 @@ class Claim:
             raise ValueError(
                 f"A claim had epsilon={self.epsilon}, delta={self.delta}, but epsilon must be >= 0 and delta in [0, 1]."
             )
+        if self.delta_in_run is not None and not 0 <= self.delta_in_run <= self.delta:
+            raise ValueError(
+                f"A claim had delta_in_run={self.delta_in_run}, but it must be in [0, {self.delta}]: the guarantee's "
+                "delta is the largest that a run can have."
+            )
 
     @property
-    def a_priori_delta(self) -> float:
-        """Return the delta that holds before the run: the guarantee's own, whatever number is released."""
-        return self.delta if self.mean_delta is None else self.mean_delta
+    def calibrated_delta(self) -> float:
+        """Return the delta that this run's noise is made for: no guarantee where it follows a noisy number."""
+        return self.delta if self.delta_in_run is None else self.delta_in_run
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ from dpviz.solvers import assign
 Bounds: TypeAlias = Box | tuple[ArrayLike, ArrayLike] | Literal["data"]
 RandomState: TypeAlias = int | np.random.Generator | None  # and scikit-learn's own kind, which draws a seed
 
-PRICED = 8  # runs without records that a changing delta is priced by: noise on their number is positive in half of them
 SEEDED = (
     "The noise came from random_state, in floating point: whoever knows or guesses it can take the noise away again."
 )
@@ -97,16 +96,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return guarantee
 
     def _price(self, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
-        """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records.
-
-        Where delta follows a noisy number of records it is largest for few; the largest of some runs is taken.
-        """
-        none = np.empty((0, box.d))
-        runs = [self.algorithm.fit(none, box, params, rng=np.random.default_rng(0))]
-        if (claim := runs[0].guarantee.proved) is not None and claim.mean_delta is not None:
-            runs += [self.algorithm.fit(none, box, params, rng=np.random.default_rng(i)) for i in range(1, PRICED)]
-        dearest = max(runs, key=lambda run: 0.0 if run.guarantee.proved is None else run.guarantee.proved.delta)
-        return self._honest(dearest.guarantee), dearest.events
+        """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records."""
+        run = self.algorithm.fit(np.empty((0, box.d)), box, params, rng=np.random.default_rng(0))
+        return self._honest(run.guarantee), run.events
 
     def _records(self, X: Any, *, reset: bool) -> Points:
         checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset)

@@ -129,7 +129,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
     double = under_replace(proved)
-    twice = at_most(attacker_odds(double.epsilon, double.a_priori_delta))
+    twice = at_most(attacker_odds(double.epsilon, double.delta))
     cost = "2ε" if proved.delta == 0 else "2ε and (1 + e^ε)δ"
     return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
 

@@ -73,7 +73,7 @@ def odds_of(it: Known) -> Formula | None:
     proved = it.guarantee.proved
     if proved is None or proved.per_distance or math.isinf(proved.epsilon):
         return None
-    return attackers_share(proved.epsilon, proved.a_priori_delta)
+    return attackers_share(proved.epsilon, proved.delta)
 
 
 def attackers_share(epsilon: float, delta: float) -> Formula:

@@ -168,4 +168,4 @@ def _statement(title: str, claim: Claim, contents: Contents, of: str) -> Stateme
 
 
 def _percent(claim: Claim, length: float = 1.0) -> float:
-    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.a_priori_delta)
+    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)

@@ -80,7 +80,7 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
 
 def _odds(told: Any) -> str:
     proved = told.result.guarantee.proved
-    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.a_priori_delta))
+    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.delta))
 
 
 def _ratio(told: Any) -> float:

@@ -32,13 +32,11 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def delta_words(claim: Claim) -> str:
-    """Write a claim's delta; where it follows a noisy number, its mean and what this number made it."""
+    """Write a claim's delta; where it follows a noisy number, what this number made it is no part of the claim."""
     if claim.delta == 0:
         return ""
-    if claim.mean_delta is None:
-        return f", δ = {chance_limit(claim.delta)}"
-    mean, own = chance_limit(claim.mean_delta), chance_limit(claim.delta)
-    return f", δ = {mean} on average over the noisy count" + (f", {own} in this run" if own != mean else "")
+    most, own = chance_limit(claim.delta), chance_limit(claim.calibrated_delta)
+    return f", δ = {most}" + (f" whatever the noisy count (in this run {own})" if own != most else "")
 
 
 def _words(claim: Claim) -> str:
@@ -51,8 +49,8 @@ def _claim(claim: Claim) -> dict[str, Any]:
     return {
         "epsilon": claim.epsilon if math.isfinite(claim.epsilon) else "infinite",  # JSON has no infinity
         "per_distance": claim.per_distance,
-        "delta": claim.a_priori_delta,
-        "delta_for_the_released_count": None if claim.mean_delta is None else claim.delta,
+        "delta": claim.delta,
+        "delta_in_this_run": claim.calibrated_delta,
         "adjacency": claim.adjacency.value,
         "reference": claim.reference,
     }

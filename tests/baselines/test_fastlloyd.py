@@ -45,8 +45,10 @@ def test_the_events_spend_epsilon_at_delta(d, adjacency, start):
         result = run(points, box, start_seed=0, start=start, adjacency=adjacency, **options)
         proved = result.guarantee.proved
         assert (proved.epsilon, proved.adjacency) == (epsilon, ADJACENCIES[adjacency])
-        assert spent_epsilon(result.events, proved.adjacency, proved.delta) == pytest.approx(epsilon, rel=ROOTS)
-        shares = [epsilon_share((e,), result.events, proved.adjacency, proved.delta) for e in result.events]
+        assert spent_epsilon(result.events, proved.adjacency, proved.calibrated_delta) == pytest.approx(
+            epsilon, rel=ROOTS
+        )
+        shares = [epsilon_share((e,), result.events, proved.adjacency, proved.calibrated_delta) for e in result.events]
         assert math.fsum(shares) == pytest.approx(epsilon, rel=ROOTS)
 
 

@@ -184,7 +184,8 @@ def test_at_epsilon_one_it_finds_blobs():
 def test_delta_follows_a_noisy_number_and_says_so():
     points = generator(0).random((4000, 2))
     noisy = run(points, delta=None, start_seed=None)
-    assert 4000**-1.5 / 4 < noisy.guarantee.proved.delta < 4000**-1.5 * 2
+    assert 4000**-1.5 / 4 < noisy.guarantee.proved.delta_in_run < 4000**-1.5 * 2
+    assert noisy.guarantee.proved.delta == 2.0**-15 <= 1000**-1.5
     assert any("noisy number" in caveat for caveat in noisy.guarantee.caveats)
     for options in ({"n_public": 4000}, {"adjacency": "replace"}):
         public = run(points, delta=None, **options)

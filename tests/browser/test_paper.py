@@ -26,7 +26,9 @@ def test_it_is_printed_on_one_page_and_an_appendix(page: Page, monkeypatch: pyte
     monkeypatch.setattr(made, "NAMES", {key: f"A method with a long name, {key}" for key in (*made.ROWS, *MANY)})
     known, found = made.known(), made.found()
     label = known.promises[0].label
-    noisy = replace(label.proved, numbers=f"{label.proved.numbers}, δ = 1e-06 on average over the noisy count")
+    noisy = replace(
+        label.proved, numbers=f"{label.proved.numbers}, δ = 1e-06 whatever the noisy count (in this run 2e-07)"
+    )
     long = replace(label, proved=noisy, differs="one thing is done otherwise than in the paper, and another one, " * 3)
     promises = tuple(replace(each, label=long) for each in known.promises)
     bounds = tuple((f"a long feature name {i}", "-1,000,000 to 1,000,000 m") for i in range(paper.MOST_COLUMNS))

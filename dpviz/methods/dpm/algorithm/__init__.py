@@ -20,7 +20,8 @@ Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into t
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
    diagonal. Budget of levels that no subset reached goes to the averages.
 Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
-all of delta is the averages' (basic composition with a fixed sum). Changing one record is one removal and one
+all of delta is the averages' (basic composition with a fixed sum). Where delta follows the root's noisy count, the
+guarantee's is the largest that any count makes (proof: `Claim`). Changing one record is one removal and one
 addition: (2 epsilon, (1 + e^epsilon) delta).
 
 What departs from the paper in repaired mode, and why, beside the interval size: nothing is shifted (the score's n~ is
@@ -45,7 +46,6 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
-    ceiled,
     check_arguments,
     check_params,
     frozen,
@@ -78,9 +78,9 @@ LEMMA_CAVEAT = (
 )
 OFFSET_CAVEAT = "The offset under the splits costs usefulness and protects nothing: the noisy count is released first."
 NOISY_DELTA_CAVEAT = (
-    f"δ is 1/(n √n) of the released noisy number of records, counted as {LEAST_RECORDS:,.0f} where it is less. For "
-    "each value of that number the rest of the run keeps its δ; before it is known, δ is the mean over the number's "
-    f"noise, at most {ceiled(LEAST_RECORDS**-1.5)}."
+    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
+    f"released, counted as {LEAST_RECORDS:,.0f} where it is less. What it is in this run is no proof: another run on "
+    "the same records may release a smaller number."
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 REPAIRS = (
@@ -252,23 +252,27 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
     from_noisy = params.delta is None and params.n_public is None
     delta_caveats = (NOISY_DELTA_CAVEAT,) if from_noisy else ()
     public = (PUBLIC_N_CAVEAT,) if params.n_public is not None else ()
-    claim = Claim(params.epsilon, plan.delta, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 1", mean_delta=plan.mean_delta)
+    claim = Claim(params.epsilon, plan.most_delta, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 1", delta_in_run=plan.delta)
     if published:
         # With one axis the interval size moves by 2 - q <= 2 ranks, for which epsilon/2 is enough.
         share = plan.averages.delta / plan.delta
-        mean = None if plan.mean_delta is None else share * plan.mean_delta
+        most = max(share * plan.most_delta, plan.averages.delta)
         proved = Claim(
-            params.epsilon, plan.averages.delta, Adjacency.ADD_REMOVE, "one axis: lemma 1 holds", mean_delta=mean
+            params.epsilon,
+            most,
+            Adjacency.ADD_REMOVE,
+            "one axis: lemma 1 holds",
+            delta_in_run=plan.averages.delta,
         )
         lemma = (LEMMA_CAVEAT,) if d > 1 else ()
         caveats = (*lemma, OFFSET_CAVEAT, *delta_caveats, *public, *COMMON_CAVEATS)
         return Guarantee(claim, proved if d == 1 else None, caveats)
     proved = Claim(
         params.epsilon,
-        plan.delta,
+        plan.most_delta,
         Adjacency.ADD_REMOVE,
         "repaired calibration: pooled gaps, splits scored on released counts, Gaussian averages",
-        mean_delta=plan.mean_delta,
+        delta_in_run=plan.delta,
     )
     return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS), REPAIRS)
 

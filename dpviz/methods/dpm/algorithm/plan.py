@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.accounting import LaplaceEvent, Purpose, mean_over_laplace
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.core import Budget, Event, FloatArray, frozen
 from dpviz.mechanisms import laplace
 
@@ -74,8 +74,8 @@ class Plan:
     interval_epsilon: float
     averages: Budget  # of all averages together; they read disjoint records
     count_delta: float  # of each level's counts; published only
-    delta: float  # of the whole run, once the root's noisy count is known
-    mean_delta: float | None  # over that count's noise, where delta follows it
+    delta: float  # of the whole run, that the noise is made for
+    most_delta: float  # of the guarantee: whatever the root's noisy count is, where delta follows it
     events: tuple[Event, ...]
 
     def least(self, level: int) -> float:
@@ -198,7 +198,7 @@ def make_plan(
         averages=Budget(parts.averages * epsilon, total_delta - for_counts),
         count_delta=for_counts / (depth + 1),
         delta=total_delta,
-        mean_delta=mean_over_laplace(delta_for, root_count, root.scale) if follows else None,
+        most_delta=float(delta_for(0.0)) if follows else total_delta,
         events=(*events, root),
     )
 

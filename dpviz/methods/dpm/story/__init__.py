@@ -147,7 +147,7 @@ def ledger_chart(told: TreeContext) -> Scene:
 def ledger_rows(told: TreeContext) -> tuple[LedgerRow, ...]:
     """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
     share = 1.0 - COUNT_DELTA_SHARE if told.published else 1.0
-    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.published.delta)
+    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.published.calibrated_delta)
     return tuple(sorted(rows, key=lambda row: row.column))
 
 
@@ -254,12 +254,12 @@ def _delta(told: TreeContext) -> tuple[str, str]:
     """Return delta and where it comes from."""
     claim = told.result.guarantee.published
     if told.params.delta is not None:
-        return f"{rarely(claim.a_priori_delta)}, given", "You chose it."
-    delta = rarely(claim.a_priori_delta)
+        return f"{rarely(claim.delta)}, given", "You chose it."
+    delta = rarely(claim.delta)
     if told.params.n_public is not None:
         return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
-    why = "1/(n √n) of the noisy number of records, at least 1,000: the mean over its noise. The released number gives"
-    return f"{delta} (from the noisy count)", f"{why} {chance_limit(claim.delta)}."
+    why = "The most that 1/(n √n) of a noisy number of records, at least 1,000, can be. In this run it is"
+    return f"{delta} (whatever the noisy count)", f"{why} {chance_limit(claim.calibrated_delta)}: no proof."
 
 
 def _candidates(told: TreeContext) -> str:

@@ -9,7 +9,8 @@ from dpviz.tools.compare.story.paper_tables import NO_LIMIT
 
 BY_WHOM = "Arguments that name no source are dpviz's own: its tests check them, reviewers from outside have not."
 OWN_DELTA = (
-    "A δ that follows a noisy count is that of one run here; other runs, also on the method's page, have another."
+    "A δ in parentheses follows the noisy count of one run here: no proof; other runs, also on the method's page, have "
+    "another."
 )
 
 

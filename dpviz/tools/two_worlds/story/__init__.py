@@ -117,9 +117,9 @@ def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
     if claim.per_distance:
         return attacker_odds(claim.epsilon * distance)
     if operation != MOVE or claim.adjacency is Adjacency.REPLACE:
-        return attacker_odds(claim.epsilon, claim.a_priori_delta)
+        return attacker_odds(claim.epsilon, claim.delta)
     doubled = under_replace(claim)
-    found = attacker_odds(doubled.epsilon, doubled.a_priori_delta)
+    found = attacker_odds(doubled.epsilon, doubled.delta)
     if doubled.rho is not None:
         found = min(found, attacker_odds(zcdp_epsilon(doubled.rho, claim.delta), claim.delta))
     return found

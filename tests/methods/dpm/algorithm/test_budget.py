@@ -269,7 +269,8 @@ def test_delta_follows_the_noisy_number_and_says_so():
     points, box = uniform(2, n=4000)
     result = fit(points, box, Params(), rng=np.random.default_rng(0))
     plan = result.trace[0].plan
-    assert result.guarantee.proved.delta == plan.root_count**-1.5 == delta_for(plan.root_count)
+    assert result.guarantee.proved.delta_in_run == plan.root_count**-1.5 == delta_for(plan.root_count)
+    assert result.guarantee.proved.delta == 1000**-1.5
     assert any("noisy number" in caveat for caveat in result.guarantee.caveats)
     public = fit(points, box, Params(n_public=4000), rng=np.random.default_rng(0))
     assert public.guarantee.proved.delta == 4000**-1.5

@@ -114,7 +114,7 @@ def test_the_facts_are_what_they_say(tell_dpm):
     assert said["Cuts at a clear gap"] == f"{sum(deep)} of {len(made)}"
     as_published = story.utility(tell_dpm(calibration="published"))
     assert "Cuts at a clear gap" not in {fact.label for fact in as_published}
-    assert re.fullmatch(r"about \d+ in a million \(from the noisy count\)", said["δ"])
+    assert re.fullmatch(r"about \d+ in a million \(whatever the noisy count\)", said["δ"])
     assert {fact.value for fact in story.utility(tell_dpm(delta=1e-6)) if fact.label == "δ"} == {
         "about 1 in a million, given"
     }
