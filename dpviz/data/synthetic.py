@@ -15,6 +15,7 @@ MAX_RECORDS = 1_000_000  # ours
 MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05  # Byun, Choi & Lee, figure 2
 MAX_CELLS = 10_000_000  # n * d, ours: 80 MB of float64
 
+STAND_INS = 100  # records; below 1,000 every δ that follows their noisy number is at its largest; ours
 SIDE = 10.0  # data units; ours
 WALL_SIGMAS = 3.5  # room between a cluster's center and the wall: one Gaussian record in 4300 is beyond on that side
 TIGHTEST_SPREAD = 0.1  # sigma over the smallest center distance at overlap 0: 10 sigma apart
@@ -166,6 +167,15 @@ def null(n: int, knobs: NullKnobs, *, rng: np.random.Generator) -> Dataset:
         "No clusters",
         note="There is nothing to find: whatever clusters a method shows here, it made itself.",
     )
+
+
+def stand_ins(box: Box, n_clusters: int) -> Points:
+    """Return records (n, d) that fill `box` evenly and stand for nobody: what a method promises can be read off them.
+
+    There are STAND_INS of them, or two for each cluster where that is more.
+    """
+    n = max(STAND_INS, 2 * n_clusters)
+    return box.clip(box.from_unit(np.random.default_rng(0).random((n, box.d))))
 
 
 def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:

@@ -7,7 +7,7 @@ when there is something to draw.
 
 import secrets
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,8 @@ from dpviz.ui.wait import wait
 _FOLDER = "dpviz-asking"
 _GLANCE = 0.01  # s between two looks at what is about to come
 _KEPT = "dpviz:asking"  # before the name of what asks, in the session
+_RUNS = "dpviz:curator-runs"
+TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. Publishing one is one more release."
 
 
 class _Asking:
@@ -49,7 +51,9 @@ def ask(
     follow: str = "picture",
     known: int = 0,
     secret: bool,
+    public: bool,
     said: tuple[str, float] | None = None,
+    tallied: bool = True,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
@@ -57,7 +61,12 @@ def ask(
     picture after whose changes the fragment runs again, too; `known` pieces are there besides. `said` is drawn in place
     of the pieces where these are no measure: a line, and a share of the bar in [0, 1]. What depends on
     `secret` noise is kept for this session only; nobody is spared to say whether it does.
+
+    Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
+    real records, or with secret noise, are counted, and `tallied` says how many there have been.
     """
+    if public:
+        source = source.without_records()
     if secret:
         jobs = [replace(job, secret=True) for job in jobs]
     asking, process = _of_session(key), background()
@@ -72,7 +81,24 @@ def ask(
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
         n_done, n_all = answers.n_done + known, len(jobs) + known
         wait(done=n_done, all=n_all, what=what, follow=follow, key=key, peek=peek, said=said)
+    if (secret or source.uploaded) and not public:
+        count(source, _runs(source, jobs, answers))
+        if tallied:
+            tally(source)
     return answers
+
+
+def count(source: Source, made: Mapping[Hashable, int]) -> None:
+    """Count the runs on these records that the curator sees beside the picture, each name once."""
+    counted: dict[Hashable, dict[Hashable, int]] = st.session_state.setdefault(_RUNS, {})
+    counted.setdefault(source.people, {}).update(made)
+
+
+def tally(source: Source) -> None:
+    """Say how many runs `count` has counted on these records."""
+    counted: dict[Hashable, dict[Hashable, int]] = st.session_state.get(_RUNS, {})
+    if n_runs := sum(counted.get(source.people, {}).values()):
+        st.caption(TALLY.format(n_runs))
 
 
 def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Answers:
@@ -83,6 +109,8 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
     while True:
         own = _of_session(key).own  # read at every look: there Streamlit ends a run that a reader's click has overtaken
         answers = background().ask(source, jobs, own)
+        if source.uploaded:
+            count(source, _runs(source, jobs, answers))
         if answers.complete or time.monotonic() >= until:
             return answers
         time.sleep(_GLANCE)
@@ -102,6 +130,12 @@ async def answer(request: Request) -> Response:
     if progress is None:
         return Response(status_code=204)
     return JSONResponse({"done": await run_in_threadpool(progress)}, headers={"cache-control": "no-store"})
+
+
+def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashable, int]:
+    """Return the number of runs of each job that is done; short names, since a job can hold a whole release."""
+    done = (job for job, found in zip(jobs, answers.found, strict=True) if found is not None and job.n_runs)
+    return {hash((source.key, job)): job.n_runs for job in done}
 
 
 def _of_session(key: str) -> _Asking:

@@ -79,8 +79,8 @@ class Noise:
         if seed is not None:
             return Seed(seed, secret=False)
         kept: tuple[Hashable, int] | None = st.session_state.get(_SECRET_SEED)
-        if kept is None or kept[0] != _records(source):
-            kept = (_records(source), secrets.randbits(SECRET_BITS))
+        if kept is None or kept[0] != source.people:
+            kept = (source.people, secrets.randbits(SECRET_BITS))
             st.session_state[_SECRET_SEED] = kept
         return Seed(kept[1], secret=True)
 
@@ -251,16 +251,15 @@ def _secret(job: _Job, place: int) -> _Latest:
     if latest is not None and latest.key == job.key:
         return latest
     result = job.run(SecretGenerator())
-    released: dict[tuple[Hashable, ...], int] = st.session_state.setdefault(_RELEASES, {})
-    records = _records(job.source)
-    released[records] = released.get(records, 0) + 1
-    shown[place] = _Latest(job.key, result, released[records])
+    shown[place] = _Latest(job.key, result, count_release(job.source))
     return shown[place]
 
 
-def _records(source: Source) -> tuple[Hashable, ...]:
-    """Name the records behind a source: other columns or bounds of a file are the same people."""
-    return source.key[:2] if source.uploaded else source.key
+def count_release(source: Source) -> int:
+    """Count one more release of these records, and return how many the session has made of them."""
+    released: dict[tuple[Hashable, ...], int] = st.session_state.setdefault(_RELEASES, {})
+    released[source.people] = released.get(source.people, 0) + 1
+    return released[source.people]
 
 
 def renew_secret() -> None:

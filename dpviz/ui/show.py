@@ -208,10 +208,10 @@ def _offer(
         ahead.withdraw()
         return None
 
-    kept = last_pictures()  # the other thread has no session
+    kept, process = last_pictures(), background()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
-        background().give_way()
+        process.give_way()
         methods = slider.methods(epsilon)
         name = name_of(frame, methods, noise, shown)
         found = kept.recall(name)

@@ -8,6 +8,7 @@ from tests.pages.conftest import PAGES, modes_of
 
 CASES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 CASES.append(("convergent_kmeans", {"mode": "both"}))
+CASES.append(("dpm", {"tab": "worlds"}))  # a tab that lets the picture's records be chosen
 
 
 def offer_of(page):
@@ -27,7 +28,7 @@ def drawn(offer, value):
 
 @pytest.mark.parametrize(("name", "mode"), CASES)
 @pytest.mark.parametrize("audience", ["curator", "public"])
-def test_what_comes_ahead_is_what_the_rerun_brings(open_page, name, mode, audience):
+def test_what_comes_ahead_is_what_the_rerun_brings(open_page, caplog, name, mode, audience):
     page = open_page(name, **mode, audience=audience)
     offer = offer_of(page)
     (slider, *_) = page.sliders.values()
@@ -35,7 +36,9 @@ def test_what_comes_ahead_is_what_the_rerun_brings(open_page, name, mode, audien
     knob = slider["key"].removeprefix("knob:")
     assert tuple(offer.values) == tuple(slider["values"])
     rerun = open_page(name, **mode, audience=audience, **{knob: str(value)}).packed()
+    caplog.clear()
     ahead = drawn(offer, value)
+    assert caplog.messages == [], "a thread without a session asks for none"
     assert ahead
     assert ahead == {key: rerun[key][2] for key in ahead}
     assert ahead["picture"] != page.packed()["picture"][2]

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers, Job
 
-JOBS = tuple("abcd")
+JOBS = tuple(Job(len, (name,), n_runs=10) for name in "abcd")
+SOURCE = SimpleNamespace(key=("set",), people=("set",), uploaded=False, without_records=lambda: "no records")
 
 
 class FakeBackground:
@@ -22,6 +23,7 @@ class FakeBackground:
 
     def ask(self, source, jobs, own):  # noqa: ARG002
         self.asked.append(tuple(jobs))
+        self.source = source
         n = min(len(self.asked), len(jobs))
         return Answers((1,) * n + (None,) * (len(jobs) - n), "It failed." if n > self.fails_after else "")
 
@@ -29,10 +31,10 @@ class FakeBackground:
 @pytest.fixture
 def session(monkeypatch):
     """Be one session that shows no line, and keep what the line would show."""
-    state, lines = {}, []
-    monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state))
+    state, lines, said = {}, [], []
+    monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state, caption=said.append))
     monkeypatch.setattr(asking, "wait", lambda **told: lines.append(told))
-    return SimpleNamespace(state=state, lines=lines)
+    return SimpleNamespace(state=state, lines=lines, said=said)
 
 
 def use(monkeypatch, shared):
@@ -49,7 +51,7 @@ def peek(address):
 
 def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
     shared = use(monkeypatch, FakeBackground())
-    answers = asking.ask(None, JOBS, what="parts", key="one", secret=False)
+    answers = asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
     (line,) = session.lines
     assert answers.n_done == line["done"] == 1
     assert line["all"] == len(JOBS)
@@ -59,7 +61,7 @@ def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
 
 def test_what_is_there_besides_counts_too(session, monkeypatch):
     use(monkeypatch, FakeBackground())
-    asking.ask(None, JOBS, what="parts", key="one", known=10, secret=False)
+    asking.ask(SOURCE, JOBS, what="parts", key="one", known=10, secret=False, public=False)
     (line,) = session.lines
     assert (line["done"], line["all"]) == (11, 14)
     assert peek(line["peek"]) == 12
@@ -67,14 +69,14 @@ def test_what_is_there_besides_counts_too(session, monkeypatch):
 
 def test_after_a_failure_there_is_nothing_to_wait_for(session, monkeypatch):
     use(monkeypatch, FakeBackground(fails_after=1))
-    asking.ask(None, JOBS, what="parts", key="one", secret=False)
+    asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
     assert peek(session.lines[0]["peek"]) == len(JOBS)
 
 
 def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
     shared = use(monkeypatch, FakeBackground())
-    asking.ask(None, JOBS, what="parts", key="one", secret=False)
-    asking.drop(None, "one")
+    asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
+    asking.drop(SOURCE, "one")
     assert shared.asked == [JOBS, ()]
     assert peek(session.lines[0]["peek"]) is None
     assert shared.asked == [JOBS, ()]
@@ -83,7 +85,7 @@ def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
 def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monkeypatch):
     use(monkeypatch, FakeBackground())
     for key in ("one", "other", "one"):
-        asking.ask(None, JOBS, what="parts", key=key, secret=False)
+        asking.ask(SOURCE, JOBS, what="parts", key=key, secret=False, public=False)
     one, other, again = (line["peek"] for line in session.lines)
     assert one == again != other
     assert peek("dpviz-asking/guess") is None
@@ -91,7 +93,7 @@ def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monk
 
 def test_it_ends_with_its_session(session, monkeypatch):
     use(monkeypatch, FakeBackground())
-    asking.ask(None, JOBS, what="parts", key="one", secret=False)
+    asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
     session.state.clear()
     assert peek(session.lines[0]["peek"]) is None
 
@@ -99,7 +101,7 @@ def test_it_ends_with_its_session(session, monkeypatch):
 @pytest.mark.parametrize("secret", [False, True])
 def test_jobs_on_secret_noise_are_marked_as_such(session, monkeypatch, secret):
     shared = use(monkeypatch, FakeBackground())
-    asking.ask(None, [Job(len, ("a",)), Job(len, ("b",))], what="parts", key="one", secret=secret)
+    asking.ask(SOURCE, [Job(len, ("a",)), Job(len, ("b",))], what="parts", key="one", secret=secret, public=False)
     (line,) = session.lines
     peek(line["peek"])
     assert len(shared.asked) == 2, "the line's own way asks, too"
@@ -109,12 +111,12 @@ def test_jobs_on_secret_noise_are_marked_as_such(session, monkeypatch, secret):
 @pytest.mark.usefixtures("session")
 def test_what_comes_soon_is_waited_for_and_what_does_not_is_left(monkeypatch):
     shared = use(monkeypatch, FakeBackground())
-    assert asking.known(None, JOBS, "one", until=time.monotonic() + 60).complete
+    assert asking.known(SOURCE, JOBS, "one", until=time.monotonic() + 60).complete
     assert len(shared.asked) == len(JOBS)
     shared = use(monkeypatch, FakeBackground())
-    assert asking.known(None, JOBS, "one", until=time.monotonic()).n_done == len(shared.asked) == 1
+    assert asking.known(SOURCE, JOBS, "one", until=time.monotonic()).n_done == len(shared.asked) == 1
     shared = use(monkeypatch, FakeBackground(fails_after=1))
-    assert asking.known(None, JOBS, "one", until=time.monotonic() + 60).problem, "nothing more comes of it"
+    assert asking.known(SOURCE, JOBS, "one", until=time.monotonic() + 60).problem, "nothing more comes of it"
 
 
 def test_a_click_ends_the_waiting_where_the_session_is_read(session, monkeypatch):
@@ -130,5 +132,29 @@ def test_a_click_ends_the_waiting_where_the_session_is_read(session, monkeypatch
     monkeypatch.setattr(asking.st, "session_state", Reading(session.state))
     shared = use(monkeypatch, FakeBackground())
     with pytest.raises(InterruptedError):
-        asking.known(None, JOBS, "one", until=time.monotonic() + 60)
+        asking.known(SOURCE, JOBS, "one", until=time.monotonic() + 60)
     assert len(shared.asked) == 2
+
+
+def test_the_curators_runs_are_counted_once_each_where_they_are_done(session, monkeypatch):
+    use(monkeypatch, FakeBackground())
+    said = [(10, "one"), (20, "one"), (20, "one, again"), (30, "file")]
+    for (n_runs, key), jobs in zip(said, (JOBS[:2], JOBS[:2], JOBS[:2], JOBS), strict=True):
+        if key == "file":  # other columns of the same people, without a word of noise
+            use(monkeypatch, FakeBackground())
+            other = SimpleNamespace(key=("set", "b"), people=("set",), uploaded=True)
+            asking.ask(other, jobs, what="parts", key=key, secret=False, public=False)
+        else:
+            asking.ask(SOURCE, jobs, what="parts", key=key, secret=True, public=False)
+        assert session.said.pop() == asking.TALLY.format(n_runs)
+    asking.ask(SOURCE, JOBS, what="parts", key="bundled", secret=False, public=False)
+    assert session.said == [], "who knows the seed releases nothing"
+
+
+def test_jobs_of_the_public_have_no_records(session, monkeypatch):
+    shared = use(monkeypatch, FakeBackground())
+    asking.ask(SOURCE, JOBS, what="parts", key="one", secret=True, public=True)
+    assert shared.source == "no records"
+    assert session.said == []
+    peek(session.lines[0]["peek"])
+    assert shared.source == "no records", "the line's own way asks, too"

@@ -7,13 +7,13 @@ import numpy as np
 
 from dpviz.core import Box, Centers, Guarantee, Labels, Points
 from dpviz.data import Dataset
+from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import nonprivate_floor, nonprivate_found, run_trials
 from dpviz.tools.sweep.trials import Fields, Trial
 
-STAND_INS = 100  # records; below 1,000 every δ that follows their noisy number is at its largest
 HERE = "here"  # what a grid calls the records on screen
 
 
@@ -77,9 +77,8 @@ def promised(box: Box, part: TrialPart) -> Guarantee:
     Where δ follows the noisy number of records, these are so few that it is the largest that the method takes. Raises
     ValueError for parameters that the method refuses.
     """
-    n = max(STAND_INS, 2 * part.n_clusters)
-    points = box.from_unit(np.random.default_rng(0).random((n, box.d)))
-    return look(box.clip(points), box, None, replace(part, n=n)).guarantee
+    points = stand_ins(box, part.n_clusters)
+    return look(points, box, None, replace(part, n=len(points))).guarantee
 
 
 def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:

@@ -62,6 +62,23 @@ class Source:
         """Whether the records are this session's, so that no other may share what is computed on them."""
         return self.uploaded or self.drawn
 
+    @property
+    def people(self) -> tuple[Any, ...]:
+        """Name the records behind the set: other columns or bounds of a file are the same people."""
+        return self.key[:2] if self.uploaded else self.key
+
+    def without_records(self) -> "Source":
+        """Return what the public knows: names, box and units, and no record."""
+        empty = replace(
+            self.dataset,
+            points=self.dataset.points[:0],
+            labels=None,
+            image=None,
+            nonprivate_n_clipped=0,
+            nonprivate_n_left_out=0,
+        )
+        return replace(self, dataset=empty, key=(*self.key, "no records"))
+
 
 @dataclass(frozen=True, slots=True)
 class DataCatalog:

@@ -41,6 +41,7 @@ class Job:
     arguments: tuple[Hashable, ...]
     classified: bool = False  # the task gets the records' true classes, or None, after the box
     secret: bool = False  # its arguments depend on secret noise, so that no other session may recall the answer
+    n_runs: int = 1  # of a method on the records, with noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,12 +87,14 @@ def _attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noi
         st.error(state.plain(str(error)))
         return
     asked = AttackQuestion(scalars(params), record, params)
-    jobs = [Job(attack_record_tasks.exact, (asked,))]
+    jobs = [Job(attack_record_tasks.exact, (asked,), n_runs=0)]
     if what != "exact":
         seed = noise.seed_for(page.source).value
         firsts = range(0, RUNS[what], BATCH)
-        jobs = [Job(attack_record_tasks.runs, (asked, seed, first, BATCH)) for first in firsts]
-    answers = asking.ask(page.source, jobs, what="batches of attacks", key="wait-attack", secret=noise.secret)
+        jobs = [Job(attack_record_tasks.runs, (asked, seed, first, BATCH), n_runs=BATCH) for first in firsts]
+    answers = asking.ask(
+        page.source, jobs, what="batches of attacks", key="wait-attack", secret=noise.secret, public=page.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif not answers.complete:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Knob, knobs
+from dpviz.data.synthetic import STAND_INS
 from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, MethodRuns
 from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
 from dpviz.methods.convergent_kmeans.story.budget_chart import budget_chart
@@ -30,6 +31,10 @@ CLAIMED = ("lloyd", "past", "future")  # nothing is proved, and what they spend 
 STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su", "fastlloyd")  # the start is a choice
 EPSILONS = {"total": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "step": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)}
 FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
+INVENTED = (
+    f"Computed on {STAND_INS} invented records, so that this view is no release. Where the number of steps follows the "
+    "noisy number of records, it is that of so few."
+)
 COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
 
 METHOD = Knob(
@@ -157,7 +162,9 @@ def _all_methods(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilons
     jobs = [_job(name, question, n_runs, seed) for name in names]
     others = [dataclasses.replace(question, epsilon=at) for at in grid]
     jobs += [_job(name, other, n_runs, seed) for other in others for name in names]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs of each method", key="wait", secret=noise.secret)
+    answers = asking.ask(
+        frame.source, jobs, what=f"{n_runs} runs of each method", key="wait", secret=noise.secret, public=frame.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -175,11 +182,19 @@ def _budgets(frame: PageFrame, asked: FamilyQuestion, noise: Noise, epsilon: Kno
         return
     question = dataclasses.replace(asked, epsilon=float(state.value(epsilon)))
     names = [name for name in METHODS if name not in (CLAIMED if frame.public else ("lloyd",))]
-    jobs = [Job(family_tasks.account, (name, question, noise.seed_for(frame.source).value)) for name in names]
-    answers = asking.ask(frame.source, jobs, what="Ledgers", key="wait-budgets", secret=noise.secret)
+    if frame.public:
+        jobs = [Job(family_tasks.public_account, (name, question), n_runs=0) for name in names]
+    else:
+        seed = noise.seed_for(frame.source).value
+        jobs = [Job(family_tasks.account, (name, question, seed)) for name in names]
+    answers = asking.ask(
+        frame.source, jobs, what="Ledgers", key="wait-budgets", secret=noise.secret, public=frame.public
+    )
     if answers.complete and not answers.problem:
         live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
         st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
+        if frame.public:
+            st.caption(INVENTED)
     elif answers.problem:
         st.error(IMPOSSIBLE if frame.public else state.plain(answers.problem))
 
@@ -265,7 +280,7 @@ def _follow_click(chart: Any, key: str) -> None:
 
 
 def _job(name: str, question: FamilyQuestion, n_runs: int, seed: int) -> Job:
-    return Job(family_tasks.many_runs, (name, question, n_runs, seed))
+    return Job(family_tasks.many_runs, (name, question, n_runs, seed), n_runs=n_runs)
 
 
 def _kept_switches() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dpviz.core import Box, Points
+from dpviz.data.synthetic import stand_ins
 from dpviz.methods.convergent_kmeans.paper.family import (
     METHODS,
     FamilyQuestion,
@@ -18,6 +19,12 @@ from dpviz.stories.ledger import ledger_rows
 def many_runs(points: Points, box: Box, name: str, question: FamilyQuestion, n_runs: int, seed: int) -> MethodRuns:
     """Run one method many times."""
     return run_many(name, points, box, question, n_runs=n_runs, seed=seed)
+
+
+def public_account(_points: Points, box: Box, name: str, question: FamilyQuestion) -> Account:
+    """Return the ledger of one run on stand-ins in the unit box: no record, and no bound, has a part in it."""
+    unit = Box.cube(0.0, 1.0, box.d)
+    return account(stand_ins(unit, question.n_clusters), unit, name, question, 0)
 
 
 def account(points: Points, box: Box, name: str, question: FamilyQuestion, seed: int) -> Account:

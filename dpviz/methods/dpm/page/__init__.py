@@ -26,7 +26,7 @@ def draw() -> None:
         chosen = dpm_knobs.draw(page)
         noise = frame.seeds(page, start=False)
         view = frame.view(page, solid=True)
-    dataset = page.source.dataset
+    dataset, adapt = page.source.dataset, two_worlds.adapter(dpm_tabs.TAB)
 
     def method(epsilon: float, node: int) -> Setup[algorithm.Params, TreeContext]:
         """Describe DPM with these knobs, looking into that node; raises ValueError for impossible ones."""
@@ -36,7 +36,7 @@ def draw() -> None:
             """Add what only this page knows: the known classes, and the subset that is looked into."""
             return replace(told, classes=dataset.labels, chosen=node)
 
-        return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=node, adapt=two_worlds.adapter(dpm_tabs.TAB))
+        return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=node, adapt=adapt)
 
     def looked_into() -> int:
         """Return the subset that the strips and the picture look into."""

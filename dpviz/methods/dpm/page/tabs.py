@@ -122,8 +122,11 @@ def cuts(frame: PageFrame, recall: Recall, noise: Noise, shown: View, n_runs: in
         return
     arguments = _arguments(told.params)
     batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
-    jobs = [Job(cut_often, (arguments, size, (noise.seed_for(frame.source).value, batch))) for batch, size in batches]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs", key="wait-many", secret=noise.secret)
+    seed = noise.seed_for(frame.source).value
+    jobs = [Job(cut_often, (arguments, size, (seed, batch)), n_runs=size) for batch, size in batches]
+    answers = asking.ask(
+        frame.source, jobs, what=f"{n_runs} runs", key="wait-many", secret=noise.secret, public=frame.public
+    )
     found = [part for part in answers.found if part is not None]
     if answers.problem:
         st.error(state.plain(answers.problem))
@@ -178,8 +181,10 @@ def _quality(frame: PageFrame, recall: Recall, noise: Noise) -> None:
         return
     labels = told.last.nonprivate_labels.astype(np.int32).tobytes()
     classes = None if told.classes is None else told.classes.astype(np.int32).tobytes()
-    jobs = [Job(compared, (labels, told.result.release.centers.tobytes(), classes))]
-    answers = asking.ask(frame.source, jobs, what="Comparison", key="wait-quality", secret=noise.secret)
+    jobs = [Job(compared, (labels, told.result.release.centers.tobytes(), classes), n_runs=0)]
+    answers = asking.ask(
+        frame.source, jobs, what="Comparison", key="wait-quality", secret=noise.secret, public=frame.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:

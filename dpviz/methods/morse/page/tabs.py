@@ -134,8 +134,12 @@ def _many_runs(frame: PageFrame, params: Params, noise: Noise, epsilon: Knob) ->
     grid = sorted({*EPSILONS, now})
     seed = noise.seed_for(frame.source).value
     order = sorted(grid, key=lambda at: at != now)  # the one on screen first
-    jobs = [Job(morse_tasks.many_runs, (replace(params, epsilon=at), n_runs, seed), classified=True) for at in order]
-    answers = asking.ask(frame.source, jobs, what=f"{n_runs} runs at each ε", key="wait-morse", secret=noise.secret)
+    asked = [(replace(params, epsilon=at), n_runs, seed) for at in order]
+    twice = 2 * n_runs  # each with K components alone, too
+    jobs = [Job(morse_tasks.many_runs, each, classified=True, n_runs=twice) for each in asked]
+    answers = asking.ask(
+        frame.source, jobs, what=f"{n_runs} runs at each ε", key="wait-morse", secret=noise.secret, public=frame.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return

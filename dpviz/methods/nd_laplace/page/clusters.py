@@ -61,12 +61,16 @@ def clusters(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> Non
         st.caption(note)
     first = _first_job(told, method, n_clusters, public=frame.public)
     helped = Job(
-        nd_laplace_tasks.helpers, (told.result.release.points[laplace_clusters.helped_rows(told.n)].tobytes(),)
+        nd_laplace_tasks.helpers,
+        (told.result.release.points[laplace_clusters.helped_rows(told.n)].tobytes(),),
+        n_runs=0,
     )
     jobs = [first, helped]
     if not frame.public:
         jobs += _many_jobs(told, n_clusters, noise.seed_for(frame.source).value)
-    answers = asking.ask(frame.source, jobs, what="Clusterings", key="wait-clusters", secret=noise.secret)
+    answers = asking.ask(
+        frame.source, jobs, what="Clusterings", key="wait-clusters", secret=noise.secret, public=frame.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return
@@ -77,8 +81,10 @@ def clusters(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> Non
 
 def _first_job(told: PointsContext, method: str, n_clusters: int, *, public: bool) -> Job:
     sample = told.result.release.points[laplace_clusters.rows_of(told.n, method)].tobytes()
-    task = nd_laplace_tasks.private if public else nd_laplace_tasks.compare
-    return Job(task, (sample, method, n_clusters if method == "kmeans" else 0))
+    k = n_clusters if method == "kmeans" else 0
+    if public:
+        return Job(nd_laplace_tasks.private, (told.n, sample, method, k), n_runs=0)
+    return Job(nd_laplace_tasks.compare, (sample, method, k), n_runs=0)
 
 
 def _many_jobs(told: PointsContext, n_clusters: int, seed: int) -> list[Job]:
@@ -87,7 +93,7 @@ def _many_jobs(told: PointsContext, n_clusters: int, seed: int) -> list[Job]:
         settings = nd_laplace_tasks.settings_of(laplace_clusters.at_level(told.params, level, told.measure.radius))
         for method in METHODS:
             k = n_clusters if method == "kmeans" else 0
-            jobs.append(Job(nd_laplace_tasks.many, (settings, method, k, N_RUNS, seed)))
+            jobs.append(Job(nd_laplace_tasks.many, (settings, method, k, N_RUNS, seed), n_runs=N_RUNS))
     return jobs
 
 

@@ -22,10 +22,10 @@ def ask(frame: PageFrame, told: PointsContext, key: str) -> Answers:
     radius, n_rounds = told.measure.radius, story.rounds_of(told.words.box.d)
     jobs = []
     for attack in story.ATTACKS:
-        jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, False, story.N_BARE, 0)))
+        jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, False, story.N_BARE, 0), n_runs=0))
         for seed in range(story.N_BATCHES):
-            jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, True, n_rounds, seed)))
-    return asking.ask(frame.source, jobs, what="Membership games", key=key, secret=False)
+            jobs.append(Job(nd_laplace_tasks.membership, (settings, radius, attack, True, n_rounds, seed), n_runs=0))
+    return asking.ask(frame.source, jobs, what="Membership games", key=key, secret=False, public=frame.public)
 
 
 def draw(frame: PageFrame, told: PointsContext, answers: Answers) -> None:

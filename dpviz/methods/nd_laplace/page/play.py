@@ -16,7 +16,7 @@ from dpviz.methods.nd_laplace.story.ground import Ground, around, playable
 from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.stories import View
 from dpviz.stories.panel import number
-from dpviz.ui import controls, panel, state
+from dpviz.ui import asking, controls, panel, state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
@@ -76,6 +76,8 @@ def game(frame: PageFrame, recall: Recall, shown: View) -> None:
         st.caption(f"ε = {number(told.level)} per {told.measure.said}: move the slider to make it harder or easier.")
         if own:
             st.caption(OWN_ROUND)
+            asking.count(frame.source, {(kept.seed, kept.number): 1})
+            asking.tally(frame.source)
         if score is not None:
             panel.side(panel.facts("This round", play.score_facts(made, score), public=frame.public))
         if kept.scores:

@@ -20,9 +20,10 @@ def compare(points: Points, box: Box, sample: bytes, method: str, n_clusters: in
     return clusters.compared(points, _points(sample, box), method, n_clusters)
 
 
-def private(points: Points, box: Box, sample: bytes, method: str, n_clusters: int) -> PrivateClusters:
-    """Cluster released points; of the records only their number is read, which is public."""
-    rows = clusters.rows_of(len(points), method)
+def private(points: Points, box: Box, n: int, sample: bytes, method: str, n_clusters: int) -> PrivateClusters:
+    """Cluster released points, a sample of `n`: a number that is public."""
+    del points
+    rows = clusters.rows_of(n, method)
     return clusters.private_clusters(_points(sample, box), rows, method, n_clusters)
 
 

@@ -34,6 +34,7 @@ def draw() -> None:
     record = None if page.public else source_target.looked_at(page)
     proved = not page.source.dataset.bounds_from_data
     classes = page.source.dataset.labels
+    adds = (targets.public, record, *source_target_data.link(page.source))
 
     def params_at(value: float) -> algorithm.Params:
         """Return these knobs' parameters at a budget."""
@@ -47,7 +48,6 @@ def draw() -> None:
 
     def method(value: float) -> Setup[algorithm.Params, story.SourceTargetContext]:
         """Return what is run at a budget."""
-        adds = (targets.public, record, *source_target_data.link(page.source))
         return Setup(METHOD, METHOD.story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
 
     @st.fragment

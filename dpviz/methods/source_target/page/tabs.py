@@ -17,7 +17,7 @@ from dpviz.methods.source_target.story import batches as source_target_tasks
 from dpviz.methods.source_target.story import change as story
 from dpviz.methods.source_target.story import many as target_many
 from dpviz.methods.source_target.story.layers import PICK, thinning
-from dpviz.methods.source_target.story.many import CostQuestion, Costs
+from dpviz.methods.source_target.story.many import N_PRIVATE, CostQuestion, Costs
 from dpviz.stories import View, Words
 from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.tools.two_worlds import page as two_worlds
@@ -27,7 +27,7 @@ from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.runs import Noise
+from dpviz.ui.runs import Noise, scalars
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
 
@@ -114,9 +114,16 @@ def _costs(frame: PageFrame, params: Params, noise: Noise, budget: Knob) -> None
         CostQuestion.of(each[now], ks),
         *(CostQuestion.of(each[at], (min(k, len(params.targets)),)) for at in grid),
     ]
-    jobs = [Job(source_target_tasks.many_runs, (question, n_runs, seed)) for question in asked]
+    jobs = [
+        Job(source_target_tasks.many_runs, (question, n_runs, seed), n_runs=N_PRIVATE * n_runs) for question in asked
+    ]
     answers = asking.ask(
-        frame.source, jobs, what=f"Budgets, {n_runs} runs each", key="wait-source-target", secret=noise.secret
+        frame.source,
+        jobs,
+        what=f"Budgets, {n_runs} runs each",
+        key="wait-source-target",
+        secret=noise.secret,
+        public=frame.public,
     )
     if answers.problem:
         st.error(state.plain(answers.problem))
@@ -190,6 +197,9 @@ def _record(
     address.follow([(WHAT.name, str(what)), *two_worlds.link(frame)], key="address-record")
     seen = story.change(dataset.points, dataset.box, params, row, place, noise.seed_for(frame.source).value)
     wait(done=1, all=1, what="", follow="picture", key="wait-record")
+    if noise.seed_for(frame.source).secret:
+        asking.count(frame.source, {(scalars(params), row, None if place is None else tuple(place.tolist())): 2})
+        asking.tally(frame.source)
     _say(frame, params, seen)
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
     live(story.change_scene(seen, params, words, shown), key="record", height=PAIR_HEIGHT)

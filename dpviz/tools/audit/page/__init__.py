@@ -20,9 +20,10 @@ from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.page.asked import AuditQuestion, calls_of, keep_shown, sizes_of
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
+from dpviz.ui.address import address
 from dpviz.ui.epsilon import epsilon_slider, nearest
 from dpviz.ui.export.shown import keep
-from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
+from dpviz.ui.frame import MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
 from dpviz.ui.wait import wait
@@ -106,16 +107,27 @@ def guarantee_of(frame: PageFrame, question: AuditQuestion) -> tuple[AuditCase, 
     dataset = frame.source.dataset
     try:
         case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
+        if frame.source.uploaded and question.record != CONSTRUCTED:  # the claims are read off a run in each way
+            asking.count(frame.source, {(question.key, question.record, question.epsilon): 2})
         return case, case.guarantee
     except ValueError as error:
         st.error(state.plain(str(error)))
         return None
 
 
-def label(frame: PageFrame, question: AuditQuestion, case: AuditCase, guarantee: Guarantee) -> Label:
-    """Put both claims on a label; how far a real record moved, for an ε per distance, is not the public's."""
-    told = case.pair.distance > 0.0 and not (frame.public and question.record != CONSTRUCTED)
-    distances = ((case.pair.distance, "this pair's distance"),) if told else ()
+def hidden(frame: PageFrame, question: AuditQuestion) -> None:
+    """Say why the public sees nothing of real records: each run of an audit would be one more release of them."""
+    st.info(story.HIDDEN)
+    query = state.query([*frame.source.link, *link(question), ("audience", "public")])
+    dataset = frame.source.dataset
+    case = audit_tasks.case_of(question.key, dataset.points, dataset.box, CONSTRUCTED, question.epsilon)
+    keep_shown(frame, question, case, (), query)
+    address(query)
+
+
+def label(case: AuditCase, guarantee: Guarantee) -> Label:
+    """Put both claims on a label."""
+    distances = ((case.pair.distance, "this pair's distance"),) if case.pair.distance > 0.0 else ()
     trusted = NOBODY if guarantee.published.per_distance else CURATOR
     return label_of(guarantee, Contents(RECORD, (BOX,), (story.SECRET,), trusted, distances))
 
@@ -132,9 +144,6 @@ def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: 
         return
     with lead:
         panel.sentence(story.sentence(audited), public=frame.public)
-    if frame.public and audited.is_own:
-        live(story.histogram(audited), key="picture", height=CHART_HEIGHT, audience_public=True, query=query)
-        return
     scenes = (story.histogram(audited), story.roc(audited))
     keep_shown(frame, question, case, scenes, query)
     worlds, attack = st.columns(2, gap="small")
@@ -214,6 +223,9 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
             )
             for world in (0, 1)
         ]
+        if frame.source.uploaded and question.record != CONSTRUCTED:
+            asking.count(frame.source, {name: 2 * sizes[0]})
+            asking.tally(frame.source)
     else:
         if (answers := _parts(frame, question, sizes)) is None:
             return None
@@ -227,12 +239,17 @@ def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> Epsilo
 
 
 def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
+    own = question.record != CONSTRUCTED
     jobs = [
-        Job(audit_tasks.part, (question.key, question.record, question.epsilon, world, chunk, size, question.seed))
+        Job(
+            audit_tasks.part,
+            (question.key, question.record, question.epsilon, world, chunk, size, question.seed),
+            n_runs=size if own else 0,
+        )
         for world in (0, 1)
         for chunk, size in enumerate(sizes)
     ]
-    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT, secret=False)
+    answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=frame.public)
     if answers.problem:
         st.error(state.plain(answers.problem))
         return None
@@ -285,13 +302,17 @@ def draw() -> None:
     keep(None)  # nothing of the page before
     question = ask(page)
     with page.picture:
-        found = guarantee_of(page, question)
+        found = None
+        if page.public and not made:
+            hidden(page, question)
+        else:
+            found = guarantee_of(page, question)
     if found is not None:
         case, guarantee = found
         query = state.query([*page.source.link, *link(question), ("audience", str(state.value(frame.AUDIENCE)))])
         with page.picture:
             measured(page, question, case, query)
-        said = label(page, question, case, guarantee)
+        said = label(case, guarantee)
         with page.slider:
             held = said.proved or said.stated
             said_so = " ".join(is_right(held.odds))

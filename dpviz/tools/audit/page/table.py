@@ -67,8 +67,8 @@ def table(frame: PageFrame) -> None:
 
 
 def _made_here(frame: PageFrame) -> None:
-    jobs = [Job(audit_tasks.line, (key, RUNS, SEED)) for key in cases()]
-    answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT, secret=False)
+    jobs = [Job(audit_tasks.line, (key, RUNS, SEED), n_runs=0) for key in cases()]
+    answers = asking.ask(frame.source, jobs, what="Methods and modes", key=_WAIT, secret=False, public=frame.public)
     label = "Back to the file's table" if answers.complete else "Stop making the table"
     st.button(label, on_click=_switch, args=(False,))
     if answers.problem:

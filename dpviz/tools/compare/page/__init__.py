@@ -22,7 +22,7 @@ from dpviz.tools.compare.page import grid as compare_grid
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import solve as compare_solve
 from dpviz.tools.compare.page.question import CLUSTERS, KNOBS, CompareQuestion, ask, read_at
-from dpviz.tools.compare.page.runs import Gathered, gathered
+from dpviz.tools.compare.page.runs import TALLIED, Gathered, gathered
 from dpviz.tools.compare.story import ranking as compare_ranking
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
@@ -83,7 +83,7 @@ def compared(frame: PageFrame, question: CompareQuestion, legend: DeltaGenerator
     place, progress = st.container(), st.container()
     lead, below = frame.lead.container(), frame.more_pictures.container()
     with progress:
-        runs = gathered(frame.source, question.parts(frame.source.dataset.n), "frontier", "Parts of the runs")
+        runs = gathered(frame.source, question.parts(frame.source.dataset.n), TALLIED, "Parts of the runs")
     drawn = _series(question, runs.rows, bounds_public=bounds_public)
     shared = tuple(one for one in drawn if not one.per_distance)
     without_data = no_data_ratio(runs.rows)

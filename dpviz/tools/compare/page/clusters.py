@@ -19,7 +19,7 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import TEACHING
+from dpviz.ui.runs import TEACHING, count_release
 
 HEIGHT = 300  # CSS pixels
 PRICE = Knob(
@@ -88,16 +88,14 @@ def _look(frame: PageFrame, question: CompareQuestion, price: float) -> None:
     data = source.dataset
     curve = private_curve(data.points, data.box, price, question.adjacency, rng=rng)
     looks.append(_Look(source.key, question.adjacency, curve))
+    if source.own:
+        count_release(source)
 
 
 def _looks(source: Source) -> list[_Look]:
-    """Return the curves of these people, whatever columns and bounds they were seen with; the last data's alone."""
-    people = source.key[:2] if source.uploaded else source.key
-    kept = st.session_state.get(_LOOKS)
-    if kept is None or kept[0] != people:
-        kept = st.session_state[_LOOKS] = (people, [])
-    found: list[_Look] = kept[1]
-    return found
+    """Return the curves of these people, whatever columns and bounds they were seen with."""
+    kept: dict[tuple[Any, ...], list[_Look]] = st.session_state.setdefault(_LOOKS, {})
+    return kept.setdefault(source.people, [])
 
 
 def _spent(looks: list[_Look]) -> float:

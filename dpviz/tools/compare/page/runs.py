@@ -19,6 +19,7 @@ from dpviz.ui.server.background import Answers, Job
 
 PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
 LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
+TALLIED = "frontier"  # the place that says how many runs there have been, once on the page
 _KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
 
 
@@ -63,7 +64,17 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, 
         jobs = [_job(part) for part in missing]
         known_before = len(parts) - len(missing)
         said = None if line is None else (line.said, line.share)
-        answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", known=known_before, secret=False, said=said)
+        answers = asking.ask(
+            source,
+            jobs,
+            what=what,
+            key=f"wait-{place}",
+            known=known_before,
+            secret=False,
+            public=False,
+            said=said,
+            tallied=place == TALLIED,
+        )
     found = dict(zip(missing, answers.found, strict=False))
     known: dict[TrialPart, Any] = {part: kept.get(part, found.get(part)) for part in parts}
     now: dict[TrialPart, Any] = {part: made for part, made in known.items() if made is not None}
@@ -106,8 +117,8 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
 
 def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[compare_tasks.RepeatedRun | None, ...]:
     """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
-    jobs = [Job(compare_tasks.look, (part,), classified=True) for part in parts]
-    answers = asking.ask(source, jobs, what="Runs to look at", key=f"wait-{place}", secret=False)
+    jobs = [Job(compare_tasks.look, (part,), classified=True, n_runs=0) for part in parts]  # the same noise again
+    answers = _beside(source, jobs, "Runs to look at", place)
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found
@@ -117,14 +128,18 @@ def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> 
     """Return k-means without privacy on the records of the first of `parts`; None without one or on its way."""
     if not parts:
         return None
-    job = Job(compare_tasks.without_privacy, (parts[0],), classified=True)
-    answers = asking.ask(source, [job], what="Centers without privacy", key=f"wait-{place}", secret=False)
+    job = Job(compare_tasks.without_privacy, (parts[0],), classified=True, n_runs=0)
+    answers = _beside(source, [job], "Centers without privacy", place)
     found: compare_tasks.Exact | None = answers.found[0]
     return found
 
 
 def _job(part: TrialPart) -> Job:
-    return Job(compare_tasks.rows, (part,), classified=True)
+    return Job(compare_tasks.rows, (part,), classified=True, n_runs=part.n_runs)
+
+
+def _beside(source: Source, jobs: Sequence[Job], what: str, place: str) -> Answers:
+    return asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
 
 
 def _kept(source: Source, place: str) -> dict[TrialPart, Any]:

@@ -112,7 +112,9 @@ def _outcomes(
     jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
     n_batches = len(jobs)
     jobs += [_job(page, each, look, Draws(seed, 0, IN_BANDS, vary)) for each in others]
-    answers = asking.ask(page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret)
+    answers = asking.ask(
+        page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret, public=page.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return n_runs
@@ -194,4 +196,4 @@ def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> fl
 
 def _job(page: PageFrame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
     asked = RunsQuestion(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
-    return Job(outcome_tasks.outcomes, (asked, draws), classified=True)
+    return Job(outcome_tasks.outcomes, (asked, draws), classified=True, n_runs=draws.count)

@@ -47,7 +47,15 @@ def _over(frame: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, sho
     seed = noise.seed_for(frame.source).value
     jobs = [_lloyd_job(methods[-1], seed)]
     jobs += [_job(method, stop, seed, len(stops)) for method, stop in zip(methods, stops, strict=True)]
-    answers = asking.ask(frame.source, jobs, what="Values of ε", follow="", key="wait-play", secret=noise.secret)
+    answers = asking.ask(
+        frame.source,
+        jobs,
+        what="Values of ε",
+        follow="",
+        key="wait-play",
+        secret=noise.secret,
+        public=frame.public,
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif answers.complete:

@@ -72,14 +72,17 @@ def _asked(
 ) -> FoundClouds:
     batch = n_runs if question.by_record else BATCH
     jobs = [
-        Job(two_worlds_tasks.run_world, (question, world, min(batch, n_runs - at), (seed.value, at)))
+        Job(two_worlds_tasks.run_world, (question, world, size, (seed.value, at)), n_runs=size)
         for at in range(0, n_runs, batch)
+        for size in (min(batch, n_runs - at),)
         for world in (0, 1)
     ]
     n_runs_jobs = len(jobs)
     if guarantee.proved is not None and not guarantee.proved.per_distance:
-        jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation)))
-    answers = asking.ask(frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret)
+        jobs.append(Job(two_worlds_tasks.noise_limit, (tuple(events), question.change.operation), n_runs=0))
+    answers = asking.ask(
+        frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret, public=frame.public
+    )
     if answers.problem:
         st.error(state.plain(answers.problem))
         return FoundClouds(None)

@@ -1,0 +1,143 @@
+"""No view costs a release that nobody counts: runs on a person's records, on each page with all of its tabs open."""
+
+import functools
+import itertools
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from dpviz.methods import ALGORITHMS
+from dpviz.ui import asking, controls, runs
+from dpviz.ui.server.background import Answers
+from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
+
+SHARING = ("attack", "people")  # tabs that draw a knob of another tab
+N = 73  # records: no stand-ins, constructed worlds or thumbnails are as many
+ROWS = np.random.default_rng(4).random((N, 2)).round(4)
+CSV = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in ROWS)).encode()
+OWN = {"audit": {"neighbors": "own", "record": "3", "audit_runs": "200"}}  # what lets a page run on the records
+
+
+@pytest.fixture
+def fitted():
+    """Gather the runs with noise on as many records as there are, or one more or less; the same noise again is none."""
+    found, own, secret = set(), {}, itertools.count()
+
+    def spied(name, fit):
+        @functools.wraps(fit)
+        def counted(points, box, params, *, rng):
+            if abs(len(points) - N) <= 1:
+                noise = str(getattr(rng.bit_generator, "state", None) or next(secret))
+                found.add((name, points.tobytes(), runs.scalars(params), noise))
+            return fit(points, box, params, rng=rng)
+
+        return counted
+
+    for name, algorithm in ALGORITHMS.items():
+        if name != "lloyd":  # it has no noise
+            module, fit = sys.modules[algorithm.fit.__module__], algorithm.fit
+            own[name] = algorithm, module, fit
+            object.__setattr__(algorithm, "fit", spied(name, fit))
+            module.fit = algorithm.fit
+    yield found
+    for algorithm, module, fit in own.values():
+        object.__setattr__(algorithm, "fit", fit)
+        module.fit = fit
+
+
+@pytest.fixture(autouse=True)
+def open_tabs(monkeypatch):
+    """Have a page fill all of its tabs in one run, or those that share a knob with another one in a second run."""
+    again = SimpleNamespace(is_now=False)
+
+    class Tab:
+        def __init__(self, name):
+            self.place, self.open = st.container(), (name in SHARING) is again.is_now
+
+        def __enter__(self):
+            return self.place.__enter__()
+
+        def __exit__(self, *error):
+            return self.place.__exit__(*error)
+
+    monkeypatch.setattr(controls, "_tabs", lambda _knob, labels: [Tab(name) for name in labels])
+    return again
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Do one job of each task at once, here; gather (job, number of records that it gets, answer)."""
+    found = {}
+
+    def ask(source, jobs, _own):
+        data = source.dataset
+        for job in jobs:
+            # Who plays, and how often, is no matter of the records: the games on invented ones are long.
+            if job.task not in found and job.task.__name__ != "membership":
+                given = (data.labels, *job.arguments) if job.classified else job.arguments
+                found[job.task] = job, data.n, job.task(data.points, data.box, *given)
+        return Answers(tuple(found[job.task][2] if found.get(job.task, ("",))[0] == job else None for job in jobs))
+
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
+    return found
+
+
+@pytest.fixture
+def opened(open_page):
+    """Open a page with the file of N records, all bounds typed."""
+
+    def on_file(name, **link):
+        page = open_page(name, data="upload:", **link, **OWN.get(name, {}))
+        page.widget("file_uploader", "Your file").set_value(("mine.csv", CSV, "text/csv"))
+        page.run()
+        return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+
+    return on_file
+
+
+def counted(page):
+    """Return how many releases this session has counted."""
+    state = page.app.session_state
+    return sum(state[runs._RELEASES].values()) if runs._RELEASES in state else 0
+
+
+def tallied(page):
+    """Return how many runs this session has counted that only the curator sees."""
+    state = page.app.session_state
+    found = state[asking._RUNS] if asking._RUNS in state else {}  # noqa: SIM401 - it has no get
+    return sum(sum(each.values()) for each in found.values())
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_the_public_costs_what_is_counted(opened, open_tabs, asked, fitted, name):
+    page = opened(name, audience="public")
+    assert len(fitted) == counted(page) == (name in PAGES)
+    assert {task.__name__: n for task, (_, n, _) in asked.items() if n} == {}, "no job of the public's has a record"
+    assert tallied(page) == 0
+    open_tabs.is_now = True
+    page.run()
+    assert len(fitted) == counted(page) == (name in PAGES), "looking again is no release"
+    if name in PAGES:
+        page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
+        assert len(fitted) == counted(page) == 2
+    assert not page.app.error
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("secret", ["a file", pytest.param("secret noise", marks=pytest.mark.slow)])
+def test_the_curators_runs_are_counted_apart_from_releases(opened, open_page, open_tabs, asked, fitted, name, secret):
+    if secret == "a file":
+        page = opened(name)
+    elif name in PAGES:
+        page = open_page(name, data="blobs", n=str(N), secret="1")
+    else:
+        pytest.skip("has no secret noise of its own")
+    for open_tabs.is_now in (True, False):
+        page.run()
+        assert counted(page) == (name in PAGES)
+        assert tallied(page) + counted(page) >= len(fitted) > 0
+    assert asked
+    assert any("for the curator alone" in caption.value for caption in page.app.caption)
