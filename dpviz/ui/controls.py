@@ -82,14 +82,13 @@ def _controlled(knob: Knob) -> dict[str, Any]:
 
     A widget forgets its value when a run does not draw it, as while an upload is being described; the knob does not.
     """
-    key = state.widget_key(knob.name)
-    st.session_state[key] = state.value(knob)
-    return {"key": key, "help": knob.help, "on_change": _moved, "args": (knob,)}
+    key = state.tie(state.widget_key(knob.name), state.value(knob))
+    return {"key": key, "help": knob.help, "on_change": _moved, "args": (knob, key)}
 
 
-def _moved(knob: Knob) -> None:
+def _moved(knob: Knob, key: str) -> None:
     """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
-    chosen = st.session_state.get(state.widget_key(knob.name))
+    chosen = state.sent(state.widget_key(knob.name), key)
     if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
         state.remember(knob, chosen)
 

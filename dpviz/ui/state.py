@@ -27,6 +27,7 @@ _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _STAYING = "dpviz:staying"
 _ASKED = "dpviz:asked"
+_TIED = "dpviz:tied"
 READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"})  # by no knob
 
 
@@ -102,6 +103,35 @@ def is_blank() -> bool:
 def widget_key(name: str) -> str:
     """Return the session key of a knob's widget."""
     return f"knob:{name}"
+
+
+def tie(name: str, shown: Any) -> str:
+    """Return the key of the widget `name` that shows `shown`: a new key if anything but the widget has changed it.
+
+    The browser keeps the value of a widget that it does not draw, as in a closed menu, and sends it with the next run.
+    Under the old key that value would undo the change.
+    """
+    ties: dict[str, tuple[int, Any]] = st.session_state.setdefault(_TIED, {})
+    turn, before = ties.get(name, (0, shown))
+    turn += before != shown
+    ties[name] = (turn, shown)
+    key = _key_of(name, turn)
+    st.session_state[key] = shown
+    return key
+
+
+def sent(name: str, key: str) -> Any:
+    """Return what the reader chose with the widget `name`, whose key was `key` then."""
+    chosen = st.session_state.get(key)
+    ties: dict[str, tuple[int, Any]] = st.session_state.setdefault(_TIED, {})
+    turn, _ = ties.get(name, (0, None))
+    if key == _key_of(name, turn):
+        ties[name] = (turn, chosen)
+    return chosen
+
+
+def _key_of(name: str, turn: int) -> str:
+    return f"{name}:{turn}" if turn else name
 
 
 def report(problem: str) -> None:

@@ -329,6 +329,66 @@ def test_a_link_with_the_choices_needs_the_file_alone(open_page, upload, name):
     }
 
 
+SAME_COLUMNS = b"age,income,note\n20,3,100\n50,2,900\n40,9,200\n"
+
+
+def give(page, content, name="mine.csv"):
+    page.widget("file_uploader", "Your file").set_value(content if content is None else (name, content, "text/csv"))
+    return page.run()
+
+
+@ON_ONE_PAGE
+def test_a_file_has_its_own_answers_and_the_last_files_only_when_asked(upload):
+    page = upload(CSV, "people.csv")
+    page.set("multiselect", "Features", ["note", "age"])
+    page.set("selectbox", "Labels", "income")
+    page.set("selectbox", "Missing values", "drop")
+    page.set("number_input", "Share of rows, %", 50)
+    page.set("toggle", "Scale bounds to 0 and 1", True)
+    first = typed(page, {"note from": (0.0, 1.0), "age from": (0.0, 1.0)}).query
+
+    page = give(page, SAME_COLUMNS, "others.csv")
+    assert page.packed() == {}
+    assert page.widget("multiselect", "Features").value == ["age", "income"]
+    assert [field.value for field in page.app.text_input if field.label in ("age from", "income from", "to")] == [
+        ""
+    ] * 4
+    assert page.widget("selectbox", "Labels").value == ""
+    assert page.widget("selectbox", "Missing values").value == "error"
+    assert page.widget("number_input", "Share of rows, %").value is None
+    page.widget("button", "Describe it like people\\.csv").click()
+    same = page.run().query
+    assert {**same, "data": ""} == {**first, "data": ""}
+
+    page = give(page, CSV, "people.csv")
+    assert page.query == first, "what was answered about this file"
+
+
+@ON_ONE_PAGE
+def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
+    page = give(unit_bounds(upload(CSV)), None)
+    assert "Describe your data below" in said(page)
+    assert "dpviz:table" not in page.app.session_state
+    assert page.packed() == {}
+    page = give(page, SAME_COLUMNS)
+    assert not [button for button in page.app.button if button.label.startswith("Describe it like")]
+    page = give(page, CSV)
+    assert "Type both bounds" in said(page)
+
+
+@ON_ONE_PAGE
+def test_a_links_choices_are_for_the_file_that_is_given_for_it(upload):
+    page = unit_bounds(upload(CSV))
+    public = {**page.query, "data": "upload"}  # without a fingerprint, as the public's link is
+    page = upload(CSV, **public)
+    assert page.packed()["picture"]
+    page = give(page, SAME_COLUMNS)
+    assert "Type both bounds" in said(page), "nobody has asked for these bounds here"
+    named = upload(SAME_COLUMNS, **{**public, "data": f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"})
+    assert "the picture will be another one" in said(named)
+    assert give(give(named, None), CSV).packed()["picture"], "the file that it names, after another one"
+
+
 @ON_ONE_PAGE
 def test_a_number_that_is_none_is_said(upload):
     page = upload(CSV)

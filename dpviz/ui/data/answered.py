@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import streamlit as st
-
 from dpviz.data import Dataset, Scaling, Table, TableError
 from dpviz.data.choices import Choices
 from dpviz.data.geography import likely_map
@@ -13,7 +11,7 @@ from dpviz.ui.data import bounding, kept, upload_form
 FIRST_FEATURES = 2
 NO_LABEL, NO_MAP = "", ""
 PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "unnamed: 0")  # of columns that only count
-_FOR = "dpviz:answers-for"
+IMPORT = "import"  # the answer that is no question's: which import had its say
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +52,9 @@ def described() -> tuple[Described | None, str]:
 def _suggest(table: Table) -> None:
     """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
     number, form = upload_form.expected(table)
-    if st.session_state.get(_FOR) == (table.digest, number):
+    if (asked := kept.answer(IMPORT)) == number:
         return
-    st.session_state[_FOR] = (table.digest, number)
+    kept.set_answers({IMPORT: number})
     if form is not None:
         kept.set_answers(
             {
@@ -72,9 +70,9 @@ def _suggest(table: Table) -> None:
             }
         )
         return
+    if asked is not None:  # the import is about another file
+        return
     numeric = table.numeric_columns
-    if (before := kept.answer("features")) and set(before) <= set(numeric):
-        return  # another file of the same columns: bounds are typed once
     pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
     counting = {each for each in numeric if each.lower() in PLAIN_NAMES}
     first = [each for each in numeric if each not in counting] or list(numeric)
@@ -109,8 +107,3 @@ def place_of(features: tuple[str, ...]) -> tuple[str, str] | None:
     """Return which of the features are latitude and longitude, as answered."""
     found = kept.answer("place", NO_MAP)
     return tuple(found) if found and set(found) <= set(features) else None
-
-
-def forget() -> None:
-    """Let the next file have its answers suggested anew."""
-    st.session_state.pop(_FOR, None)

@@ -143,7 +143,7 @@ def _each(table: Table, name: str, place: tuple[str, str] | None, *, public: boo
         sources,
         format_func=titles.__getitem__,
         help="A range that everybody knows, or one that you type. From the data it is not private.",
-        **(field | {"on_change": _take, "args": (name,)}),
+        **(field | {"on_change": _take, "args": (name, field["key"])}),
     )
     if kept.answer(f"source:{name}") == DATA:
         bounds = table.suggested_bounds(name)
@@ -165,11 +165,10 @@ def _row(title: str, name: str, columns: Sequence[DeltaGenerator]) -> None:
             column.caption(f"{state.plain(text)} is no number. Write it like 250,000 or 48.15.")
 
 
-def _take(name: str) -> None:
+def _take(name: str, key: str) -> None:
     """Fill in a known range that was chosen."""
-    source = st.session_state.get(kept.key_of(f"source:{name}"))
-    kept.set_answers({f"source:{name}": source})
-    known = KNOWN.get(str(source))
+    kept.keep(f"source:{name}", key)
+    known = KNOWN.get(str(kept.answer(f"source:{name}")))
     if known is not None:
         ends = {f"low:of:{name}": words_of(known.low), f"high:of:{name}": words_of(known.high)}
         kept.set_answers({**ends, f"unit:{name}": known.unit})

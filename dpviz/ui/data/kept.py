@@ -1,5 +1,6 @@
 """What a session knows of its own table: the file once read, and what was answered about it, on whichever page.
 
+Answers are kept for each file, by its fingerprint: bounds and columns of one file say nothing about the next.
 A widget forgets its value when a page does not draw it; what stands here stays until the session ends. Nothing of it is
 written, logged, or put into a cache that sessions share.
 """
@@ -10,16 +11,26 @@ from typing import Any
 import streamlit as st
 
 from dpviz.data import Table, TableError
+from dpviz.ui import state
 
 _TABLE = "dpviz:table"
 _ANSWERS = "dpviz:answers"
-_TURNS = "dpviz:answers-set"
+_BEFORE = "dpviz:table-before"
 _LINK = "dpviz:linked-upload"
 
 
-def keep_table(table: Table | TableError | None) -> None:
-    """Keep a table, or why a file is none; None forgets it."""
+def keep_table(table: Table | TableError) -> None:
+    """Keep a table, or why a file is none."""
+    before = st.session_state.get(_TABLE)
+    if isinstance(before, Table):
+        st.session_state[_BEFORE] = (before.digest, before.name)
     st.session_state[_TABLE] = table
+
+
+def forget() -> None:
+    """Forget the table, those before it, and what was answered about them."""
+    for key in (_TABLE, _BEFORE, _ANSWERS):
+        st.session_state.pop(key, None)
 
 
 def table() -> Table | None:
@@ -51,38 +62,34 @@ def answer(name: str, default: Any = None) -> Any:
     return default if found is None else found
 
 
+def answers_before() -> tuple[str, Mapping[str, Any]]:
+    """Return the name of the file before this one, and what was answered about it; nothing where there was none."""
+    digest, name = st.session_state.get(_BEFORE, ("", ""))
+    found = _all_answers().get(digest, {})
+    return name, {} if found is _answers() else found
+
+
 def set_answers(values: Mapping[str, Any]) -> None:
     """Take these answers, as if they had been given."""
-    for name, value in values.items():
-        if name not in _answers() or _answers()[name] != value:
-            _answers()[name] = value
-            _turns()[name] = _turns().get(name, 0) + 1
-
-
-def key_of(name: str) -> str:
-    """Return the key of the widget that asks for the answer `name`.
-
-    It is another one after each answer that was set: a widget that nobody has opened since would send its old value.
-    """
-    return f"upload:{name}:{_turns().get(name, 0)}"
+    _answers().update(values)
 
 
 def field(name: str, shown: Any = None) -> dict[str, Any]:
     """Return the options that tie a widget to an answer: it shows the kept one, or `shown`, and keeps another."""
-    key = key_of(name)
-    st.session_state[key] = answer(name, shown)
-    return {"key": key, "on_change": _keep, "args": (name, key)}
+    key = state.tie(f"upload:{name}", answer(name, shown))
+    return {"key": key, "on_change": keep, "args": (name, key)}
 
 
-def _keep(name: str, key: str) -> None:
-    _answers()[name] = st.session_state.get(key)
+def keep(name: str, key: str) -> None:
+    """Keep what the reader answered with the widget of that key."""
+    _answers()[name] = state.sent(f"upload:{name}", key)
 
 
 def _answers() -> dict[str, Any]:
-    answers: dict[str, Any] = st.session_state.setdefault(_ANSWERS, {})
+    found = st.session_state.get(_TABLE)
+    return _all_answers().setdefault(found.digest if isinstance(found, Table) else "", {})
+
+
+def _all_answers() -> dict[str, dict[str, Any]]:
+    answers: dict[str, dict[str, Any]] = st.session_state.setdefault(_ANSWERS, {})
     return answers
-
-
-def _turns() -> dict[str, int]:
-    turns: dict[str, int] = st.session_state.setdefault(_TURNS, {})
-    return turns

@@ -118,7 +118,8 @@ def pick(
         st.popover(f"Data: {state.plain(called)}", key=key),
     ):
         if not hiding.hides("data"):
-            st.selectbox("Data", names, format_func=titles.__getitem__, key=_CHOICE, on_change=_chosen, args=(own,))
+            key = state.tie(_CHOICE, name)
+            st.selectbox("Data", names, format_func=titles.__getitem__, key=key, on_change=_chosen, args=(own, key))
             with st.container(horizontal=True, gap="xsmall"):
                 gallery_button(partial(_take, own))
                 if UPLOAD in names and name != UPLOAD:  # its entry is far above the set that the list opens at
@@ -169,7 +170,6 @@ def _open(default: str, names: list[str], titles: Mapping[str, str]) -> str:
             "Choose any other under Data."
         )
     st.session_state[_SAID] = (follows, name)
-    st.session_state[_CHOICE] = name
     return name
 
 
@@ -193,15 +193,14 @@ def _wanted(default: str, names: list[str]) -> str:
     return wanted
 
 
+def _chosen(own: DataCatalog | None, key: str) -> None:
+    """Take the set that was chosen from the list."""
+    _take(own, state.sent(_CHOICE, key))
+
+
 def _take(own: DataCatalog | None, name: str) -> None:
-    """Choose a set of the gallery, as if from the list."""
-    st.session_state[_CHOICE] = name
-    _chosen(own)
-
-
-def _chosen(own: DataCatalog | None) -> None:
-    """Let the set that was chosen follow the session from now on."""
-    st.session_state[_FOLLOWS] = st.session_state[_CHOICE]
+    """Let this set follow the session from now on."""
+    st.session_state[_FOLLOWS] = name
     _start_again(own)
 
 

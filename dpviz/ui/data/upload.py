@@ -27,6 +27,7 @@ from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
 from dpviz.ui.data.clipping import say_clipping
 from dpviz.ui.data.upload_form import LEAST_SHARE, MOST_FEATURES
 from dpviz.ui.export.listed import listed
+from dpviz.ui.server import uploads
 
 KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "geojson", "json")
 PREVIEWED = 5  # rows
@@ -71,6 +72,7 @@ def draw(found: Described | None, problem: str, *, public: bool) -> None:
             _say(table, problem, public=public)
         if table is None:
             return
+        _offer_answers(table)
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
         if features:
@@ -84,6 +86,7 @@ def _file(*, public: bool) -> Table | None:
     file = st.file_uploader("Your file", type=list(KINDS), help=LIMITS, key=_UPLOADER, on_change=_exchanged)
     if file is not None and st.session_state.get(_READ) != file.file_id:
         st.session_state[_READ] = file.file_id
+        uploads.arrived(file.file_id)
         with st.spinner("Reading the file"):
             kept.keep_table(_read(file))
         state.run_again()  # what it makes is known before anything is drawn
@@ -120,15 +123,17 @@ def _say_file(table: Table, *, public: bool) -> None:
 
 
 def _exchanged() -> None:
-    """Forget the table when its file was taken away, not when another page has a field of its own for it."""
-    if st.session_state.get(_UPLOADER) is None:
+    """Forget the table when its file was taken away.
+
+    It stays when another page has a field of its own for it, and when another file is about to replace it.
+    """
+    if st.session_state.get(_UPLOADER) is None and not uploads.is_coming():
         _forget()
 
 
 def _forget() -> None:
-    kept.keep_table(None)
+    kept.forget()
     st.session_state.pop(_READ, None)
-    answered.forget()
     st.session_state.pop(_UPLOADER, None)
 
 
@@ -138,6 +143,16 @@ def _read(file: Any) -> Table | TableError:
         return read_confined(file)
     except TableError as error:
         return error
+
+
+def _offer_answers(table: Table) -> None:
+    """Offer to describe this file as the one before it, if it has the same columns."""
+    name, answers = kept.answers_before()
+    if answers.get("features") and set(answers["features"]) <= set(table.numeric_columns):
+        words = "Columns, bounds, units and all else, as you described that file. Look whether they fit this one."
+        taken = {**answers, answered.IMPORT: kept.answer(answered.IMPORT)}
+        options: dict[str, Any] = {"on_click": kept.set_answers, "args": (taken,), "help": words}
+        st.button(f"Describe it like {state.plain(name)}", **options)
 
 
 def _columns(table: Table, *, public: bool) -> tuple[str, ...]:

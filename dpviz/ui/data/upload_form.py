@@ -15,6 +15,7 @@ import streamlit as st
 from dpviz.data import Missing, Table
 from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 from dpviz.data.projecting import MAX_SEED
+from dpviz.ui.data import kept
 
 MOST_FEATURES = 50
 MOST_NAME, MOST_UNIT = 1_000, 12
@@ -23,6 +24,7 @@ MOST_DIGITS = 11
 PREFIX = "data_"  # of the form's names in a link
 LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project")
 _FORM = "dpviz:upload-form"
+_FOR = "dpviz:upload-form-for"  # the fingerprint of the first file that it was for
 
 
 def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
@@ -160,15 +162,23 @@ def _place(place: Any, names: list[str]) -> tuple[str, str] | None:
 
 
 def expect(form: Choices | None) -> None:
-    """Have the answers ready for the next file; None takes the last ones away."""
+    """Have the answers ready for the file that comes next; None takes the last ones away."""
     number = st.session_state.get(_FORM, (0, None))[0]
     st.session_state[_FORM] = (number + 1, form)
+    st.session_state.pop(_FOR, None)
 
 
 def expected(table: Table) -> tuple[int, Choices | None]:
-    """Return a number that is another for every import, and the answers if this table has their columns."""
+    """Return a number that is another for every import, and the answers if they are about this table.
+
+    They are about the file that the link or the settings were made with, and the first one with their columns that is
+    given for it. A file after that has its own.
+    """
     number, form = st.session_state.get(_FORM, (0, None))
-    return number, form if form is not None and set(form.features) <= set(table.numeric_columns) else None
+    if form is None or not set(form.features) <= set(table.numeric_columns):
+        return number, None
+    meant = (kept.expected(), st.session_state.setdefault(_FOR, table.digest))
+    return number, form if table.digest in meant else None
 
 
 def _pair(pair: Any) -> Pair:

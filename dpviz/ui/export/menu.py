@@ -16,6 +16,7 @@ from dpviz.ui.export.shown import latest
 from dpviz.ui.live import wrap
 from dpviz.ui.server.profile import takes_files
 from dpviz.ui.server.served import served
+from dpviz.ui.server.uploads import arrived
 
 KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
@@ -175,6 +176,7 @@ def _take(key: str) -> None:
     file = st.session_state.get(key)
     if file is None:
         return
+    arrived(file.file_id)
     st.session_state[_TAKEN] = st.session_state.get(_TAKEN, 0) + 1
     st.session_state[_REFUSED] = ""
     try:

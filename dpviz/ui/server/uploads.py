@@ -1,17 +1,26 @@
-"""What readers' files may take of the server: memory, never its disk, and so much for each session."""
+"""Readers' files on their way: which are coming, and how much of the server's memory they may take, never its disk.
+
+A browser that replaces a file first says that there is none, and sends the new one after that. A page that believed it
+would forget the table, and with it the field that the new file is meant for. So a page asks whether one is coming.
+"""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.runtime import Runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileUrlInfo
 
 from dpviz.data import MAX_BYTES
 
 SESSION_BYTES = 2 * MAX_BYTES  # of all files that a session holds; ours
 ROUTE = "/_stcore/upload_file/"
+CHANGING = ("PUT", "POST", "DELETE")  # methods of requests
 TOO_MANY = (
     f"Your files would hold more than {SESSION_BYTES // 1_000_000} MB of this server's memory, which is the most for "
     "one reader. Remove one of them first."
@@ -20,6 +29,47 @@ NO_LENGTH = "The upload did not say how large it is. Send it with a length."
 
 # Above its own limit the parser of uploads would write files to the disk, which is promised not to happen.
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
+
+MOST_COMING = 20  # files of one session at a time: each page has room for two
+_COMING: dict[str, list[str]] = {}  # session -> files that it has asked an address for, until a page has them
+_ask, _leave = MemoryUploadedFileManager.get_upload_urls, MemoryUploadedFileManager.remove_session_files
+
+
+def _asked(self: MemoryUploadedFileManager, session_id: str, file_names: Sequence[str]) -> list[UploadFileUrlInfo]:
+    """Give addresses for files, and note that these are coming: a browser asks before it does anything else."""
+    given = _ask(self, session_id, file_names)
+    coming = _COMING.setdefault(session_id, [])
+    coming.extend(each.file_id for each in given)
+    del coming[:-MOST_COMING]
+    return given
+
+
+def _left(self: MemoryUploadedFileManager, session_id: str) -> None:
+    """Forget what was coming to a session that has ended."""
+    _COMING.pop(session_id, None)
+    _leave(self, session_id)
+
+
+MemoryUploadedFileManager.get_upload_urls = _asked  # type: ignore[method-assign]
+MemoryUploadedFileManager.remove_session_files = _left  # type: ignore[method-assign]
+
+
+def is_coming() -> bool:
+    """Say whether a file is on its way to a page of this session."""
+    context = get_script_run_ctx()
+    return context is not None and bool(_COMING.get(context.session_id))
+
+
+def arrived(file_id: str) -> None:
+    """Note that a page of this session has the file."""
+    context = get_script_run_ctx()
+    if context is not None:
+        _settle(context.session_id, file_id)
+
+
+def _settle(session: str, file_id: str) -> None:
+    if file_id in (coming := _COMING.get(session, [])):
+        coming.remove(file_id)
 
 
 class SessionLimit:
@@ -32,10 +82,20 @@ class SessionLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is no upload, or one that there is room for."""
-        if scope["type"] != "http" or scope["method"] not in ("PUT", "POST") or ROUTE not in scope["path"]:
+        if scope["type"] != "http" or scope["method"] not in CHANGING or ROUTE not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        session = scope["path"].partition(ROUTE)[2].partition("/")[0]
+        session, _, file_id = scope["path"].partition(ROUTE)[2].partition("/")
+        try:
+            await self._pass(scope, receive, send, session)
+        finally:
+            if file_id not in _files(session):  # refused, broken off, or taken away again
+                _settle(session, file_id)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
+        if scope["method"] == "DELETE":
+            await self.app(scope, receive, send)
+            return
         length = Headers(scope=scope).get("content-length", "")
         if not length.isascii() or not length.isdigit():
             await PlainTextResponse(NO_LENGTH, status_code=411)(scope, receive, send)
@@ -55,5 +115,11 @@ class SessionLimit:
 
 def held(session: str) -> int:
     """Return how many bytes of files a session holds."""
-    files = Runtime.instance().uploaded_file_mgr.file_storage.get(session, {}) if Runtime.exists() else {}  # type: ignore[attr-defined]
-    return sum(len(file.data) for file in list(files.values()))
+    return sum(len(file.data) for file in list(_files(session).values()))
+
+
+def _files(session: str) -> Mapping[str, UploadedFileRec]:
+    if not Runtime.exists():
+        return {}
+    found: Mapping[str, UploadedFileRec] = Runtime.instance().uploaded_file_mgr.file_storage.get(session, {})  # type: ignore[attr-defined]
+    return found

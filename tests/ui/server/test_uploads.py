@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from dpviz.data import MAX_BYTES
 from dpviz.ui.server import uploads
@@ -34,7 +35,8 @@ def asked(limit, session, size, *, method="PUT", path=uploads.ROUTE):
         sent.append(message)
 
     headers = [] if size is None else [(b"content-length", str(size).encode())]
-    scope = {"type": "http", "method": method, "path": f"{path}{session}/file", "headers": headers}
+    path = f"{path}{session}/file" if session else path
+    scope = {"type": "http", "method": method, "path": path, "headers": headers}
     asyncio.run(limit(scope, receive, send))
     return sent[0]["status"] if sent else None
 
@@ -76,6 +78,57 @@ def test_files_on_their_way_count_and_are_forgotten_when_they_break_off(stored):
     assert seen == [True, True]
     assert not limit.coming
     assert stored == {}
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """Return a session's name, whose page asks what is coming."""
+    monkeypatch.setattr(uploads, "_COMING", {})
+    monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: SimpleNamespace(session_id=MINE))
+    return MINE
+
+
+@pytest.mark.parametrize("ending", ["arrives", "is refused", "breaks off", "is taken away", "is left behind"])
+def test_a_file_is_coming_from_the_question_for_its_address_until_it_ends(stored, session, ending):
+    manager = MemoryUploadedFileManager("/upload")
+    stored[session] = {}
+    assert not uploads.is_coming()
+    manager.get_upload_urls(OTHERS, ["theirs.csv"])
+    assert not uploads.is_coming()
+    (given,) = manager.get_upload_urls(session, ["mine.csv"])
+    assert uploads.is_coming()
+    path = f"{uploads.ROUTE}{session}/{given.file_id}"
+
+    async def takes(_scope, _receive, _send):
+        assert uploads.is_coming()
+        if ending == "breaks off":
+            raise ConnectionError
+        stored[session][given.file_id] = SimpleNamespace(data=b"1")
+
+    limit = uploads.SessionLimit(takes)
+    if ending == "is left behind":
+        manager.remove_session_files(session)
+    elif ending == "is refused":
+        assert asked(limit, "", uploads.SESSION_BYTES + 1, path=path) == 413
+    elif ending == "breaks off":
+        with pytest.raises(ConnectionError):
+            asked(limit, "", 1, path=path)
+    else:
+        assert asked(limit, "", 1, path=path) is None
+        assert uploads.is_coming(), "no page has it yet"
+        if ending == "arrives":
+            uploads.arrived(given.file_id)
+        else:
+            limit.app = inside
+            stored[session].clear()
+            asked(limit, "", 0, path=path, method="DELETE")
+    assert not uploads.is_coming()
+    assert list(uploads._COMING.get(OTHERS, ())), "others' files are their own"
+
+
+def test_what_a_browser_asks_for_is_limited(session):
+    MemoryUploadedFileManager("/upload").get_upload_urls(session, ["a"] * 10_000)
+    assert len(uploads._COMING[session]) == uploads.MOST_COMING
 
 
 def test_an_upload_of_the_largest_size_stays_off_the_disk():

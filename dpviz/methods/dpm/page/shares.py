@@ -61,10 +61,9 @@ def draw() -> Shares | None:
             return None
         _mend()
         for name, knob in KNOBS.items():
-            key = state.widget_key(knob.name)
-            st.session_state[key] = float(state.value(knob))
+            key = state.tie(state.widget_key(knob.name), float(state.value(knob)))
             options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
-            options |= {"on_change": _moved, "args": (name,)}
+            options |= {"on_change": _moved, "args": (name, key)}
             st.slider(knob.label, LEAST, MOST, step=0.01, format="%.3f", **options)
         _draw_locks()
         st.caption("They always add up to 1. A locked share stays while you move another.")
@@ -82,19 +81,20 @@ def link() -> list[tuple[str, str]]:
 
 def _draw_locks() -> None:
     """Draw which shares stay where they are."""
-    st.session_state[_LOCKED] = [name for name, knob in LOCKS.items() if state.value(knob)]
+    key = state.tie(_LOCKED, [name for name, knob in LOCKS.items() if state.value(knob)])
     st.pills(
         "Locked",
         list(WORDS),
         format_func=lambda name: WORDS[name][0],
         selection_mode="multi",
-        key=_LOCKED,
+        key=key,
         on_change=_lock,
+        args=(key,),
     )
 
 
-def _lock() -> None:
-    chosen = st.session_state[_LOCKED]
+def _lock(key: str) -> None:
+    chosen = state.sent(_LOCKED, key)
     for name, knob in LOCKS.items():
         state.remember(knob, name in chosen)
 
@@ -116,11 +116,11 @@ def _mend() -> None:
         _keep(scaled(_values()))
 
 
-def _moved(name: str) -> None:
+def _moved(name: str, key: str) -> None:
     """Keep what the reader chose, and let the others make room."""
     locked = [other for other, knob in LOCKS.items() if state.value(knob)]
     before = _values()
-    after = rebalanced(before, name, float(st.session_state[state.widget_key(KNOBS[name].name)]), locked)
+    after = rebalanced(before, name, float(state.sent(state.widget_key(KNOBS[name].name), key)), locked)
     if len([other for other in before if other not in locked and other != name]) == 0:
         state.report("All other shares are locked, so that this one cannot move. Unlock one of them.")
     _keep(after)

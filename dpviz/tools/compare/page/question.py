@@ -83,14 +83,15 @@ class CompareQuestion:
 def ask(frame: PageFrame) -> CompareQuestion:
     """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
     with frame.first:
-        st.session_state[_PILLS] = [key for key in ENTRIES if state.value(SWITCHES[key])]
+        key = state.tie(_PILLS, [key for key in ENTRIES if state.value(SWITCHES[key])])
         st.pills(
             "Methods",
             list(ENTRIES),
             format_func=lambda key: ENTRIES[key].name,
             selection_mode="multi",
-            key=_PILLS,
+            key=key,
             on_change=_switched,
+            args=(key,),
         )
         n_clusters = int(controls.control(frame.source.suited(CLUSTERS)))
     with frame.more:
@@ -114,8 +115,8 @@ def read_at(question: CompareQuestion, *, bounds_public: bool) -> float:
     return float(state.remember(AT, chosen))
 
 
-def _switched() -> None:
+def _switched(key: str) -> None:
     """Keep which methods are compared."""
-    chosen = st.session_state.get(_PILLS) or []
+    chosen = state.sent(_PILLS, key) or []
     for key, knob in SWITCHES.items():
         state.remember(knob, key in chosen)

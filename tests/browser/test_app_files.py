@@ -1,0 +1,195 @@
+"""A person's own file, by every way that a page offers: none is lost, and none stays that was taken away."""
+
+import base64
+import re
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from dpviz.methods import CATALOGUE
+from tests.browser.test_app import APP, SLOW, Server, behind, choose_data
+from tests.browser.test_app_uploads import bound
+
+pytestmark = [pytest.mark.browser, pytest.mark.still]
+
+PAGES = [*CATALOGUE, "compare", "audit"]
+FILES = {"first.csv": 200, "second.csv": 77}  # name -> rows
+DROP = """async ([zone, name, content]) => {
+  const data = new DataTransfer(), bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+  data.items.add(new File([bytes], name, {type: "text/csv"}));
+  for (const kind of ["dragenter", "dragover", "drop"]) {
+    zone.dispatchEvent(new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true}));
+    await new Promise((done) => setTimeout(done, 100));  // a hand is slower
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(3)
+    for name, n in FILES.items():
+        rows = rng.uniform(0.0, 10.0, (n, 2))
+        (folder / name).write_text("x,y\n" + "".join(f"{x:.3f},{y:.3f}\n" for x, y in rows), encoding="utf-8")
+    return {name: folder / name for name in FILES}
+
+
+def field(page: Page) -> Locator:
+    """Return the field for a file, which is behind the data's button where there is a picture."""
+    if not page.get_by_text(re.compile("Describe your data below|Choose the same file below")).count():
+        behind(page, "data")
+    return page.get_by_test_id("stFileUploader").filter(has_text="Your file")
+
+
+def choose(page: Page, file: Path) -> None:
+    """Give a file as a person does: by the field's button, and the system's own window."""
+    button = field(page).get_by_role("button", name=re.compile("^Upload$|^Add files$"))
+    with page.expect_file_chooser() as chooser:
+        button.click(timeout=SLOW)
+    chooser.value.set_files(file)
+
+
+def drop(page: Page, file: Path) -> None:
+    """Drag a file from another window onto the field."""
+    zone = field(page).get_by_test_id("stFileUploaderDropzone").element_handle(timeout=SLOW)
+    page.evaluate(DROP, [zone, file.name, base64.b64encode(file.read_bytes()).decode()])
+
+
+GIVE = {"chosen": choose, "dropped": drop}
+
+
+def by_the_button(page: Page) -> None:
+    behind(page, "data")
+    page.get_by_role("button", name="Upload", exact=True).click(timeout=SLOW)
+
+
+def by_the_list(page: Page) -> None:
+    choose_data(page, "Upload a file…")
+
+
+ASK = {"button": by_the_button, "list": by_the_list}
+
+
+def expect_file(page: Page, file: Path) -> None:
+    """Wait until the page has this file: its name on the data's button, and its number of rows beside the field."""
+    said = page.get_by_text(re.compile(rf"{FILES[file.name]} rows, 2 columns"))
+    button = page.locator(".st-key-dpviz-data button").first
+    expect(button).to_contain_text(re.compile(rf"Data: {file.stem}"), timeout=SLOW)
+    if not said.count():
+        behind(page, "data")
+    expect(said).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Connection error")).to_have_count(0)
+
+
+def expect_picture(page: Page, file: Path) -> None:
+    expect_file(page, file)
+    expect(page.locator(".st-key-dpviz-form").get_by_text("Public bounds")).to_have_count(0, timeout=SLOW)
+    expect(page.get_by_text(f"{FILES[file.name]} records, 2 features")).to_be_attached(timeout=SLOW)
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def opened(page: Page, server: Server, name: str, query: str = "") -> None:
+    page.goto("about:blank")
+    page.goto(f"{server(APP)}/{name}{query}")
+    expect(page.locator(".st-key-dpviz-data button").first).to_be_visible(timeout=SLOW)
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
+
+
+def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Path) -> None:
+    opened(page, server, name)
+    ASK[ask](page)
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    GIVE[give](page, file)
+    expect_file(page, file)
+
+
+@pytest.mark.parametrize(("name", "ask", "give"), [("compare", "button", "chosen"), ("dpm", "list", "dropped")])
+def test_a_file_that_is_asked_for_is_there(
+    page: Page, server: Server, files: dict[str, Path], name: str, ask: str, give: str
+) -> None:
+    ask_for(page, server, name, ask, give, files["first.csv"])
+
+
+@pytest.mark.slow  # the test above goes two of these ways
+@pytest.mark.parametrize("name", PAGES)
+def test_a_file_is_there_on_every_page_by_every_way(
+    page: Page, server: Server, files: dict[str, Path], name: str
+) -> None:
+    for ask in ASK:
+        for give in GIVE:
+            ask_for(page, server, name, ask, give, files["first.csv"])
+
+
+def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> None:
+    """Open a page at a picture of the first file, after the second has been described as well."""
+    opened(page, server, name, "?data=upload")
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    for each in reversed(files):
+        choose(page, files[each])
+        expect_file(page, files[each])
+        bound(page, 0, 10)
+        expect_picture(page, files[each])
+
+
+def replace_often(page: Page, files: dict[str, Path], times: int) -> None:
+    for turn in range(times):
+        file = files[list(files)[(turn + 1) % 2]]
+        GIVE[list(GIVE)[turn // 2 % 2]](page, file)
+        expect_picture(page, file)
+
+
+def test_a_file_is_replaced_under_its_picture_and_forgotten_when_it_is_taken_away(
+    page: Page, server: Server, files: dict[str, Path]
+) -> None:
+    described(page, server, "compare", files)
+    replace_often(page, files, 4)
+    page.route(re.compile("/_stcore/upload_file/"), _late)
+    choose(page, files["second.csv"])
+    page.wait_for_timeout(1_000)
+    expect(page.get_by_text(f"{FILES['first.csv']} records, 2 features")).to_be_attached()
+    expect_picture(page, files["second.csv"])
+    page.unroute_all(behavior="wait")
+
+    field(page).get_by_role("button", name=re.compile("remove|delete", re.I)).click()
+    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("It stays in this session's memory, on every page")).to_have_count(0)
+    choose(page, files["second.csv"])
+    expect_file(page, files["second.csv"])
+    expect(page.get_by_text("Type both bounds of every feature")).to_be_visible()  # they went with the file
+
+
+def _late(route: Route) -> None:
+    time.sleep(2.0 if route.request.method == "PUT" else 0.0)
+    route.continue_()
+
+
+@pytest.mark.slow  # the test above replaces a few
+@pytest.mark.parametrize("name", PAGES)
+def test_no_file_of_a_hundred_is_lost_that_replaces_another(
+    page: Page, server: Server, files: dict[str, Path], name: str
+) -> None:
+    described(page, server, name, files)
+    replace_often(page, files, 100 // len(PAGES) + 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["dpm", *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES if name != "dpm")]
+)
+def test_a_link_asks_for_its_file_also_after_a_reload(
+    page: Page, server: Server, files: dict[str, Path], name: str
+) -> None:
+    described(page, server, name, files)
+    query = parse_qs(urlsplit(page.url).query)
+    assert query["data"][0].startswith("upload:")
+    page.reload()
+    for give in GIVE.values():
+        expect(page.get_by_text("Choose the same file below")).to_be_visible(timeout=SLOW)
+        give(page, files["first.csv"])
+        expect_picture(page, files["first.csv"])
+        assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
+        page.goto(page.url)
+        page.reload()
