@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import math
 import sys
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -74,25 +75,32 @@ class Tape(replay.Tape):
             self.centers.append(np.array(centers))
         return nearness(centers)
 
-    def record(self, method, points, params):
+    def record(self, method, unit, params, box=None):
         """Return the result of a run that is recorded."""
         self.centers = []
         with self.recording():
-            return self._run(method, points, params)
+            return self._run(method, unit, params, box)
 
-    def replay(self, method, points, params):
+    def replay(self, method, unit, params, box=None):
         """Return the result of a run that is answered from the tape, and what its mechanisms were given."""
         with self.replaying():
-            result = self._run(method, points, params)
+            result = self._run(method, unit, params, box)
         given = []
         for mechanism, value, public in self.asked:
             kind, worth = WORTH[mechanism](**public)
             given.append((kind, value.astype(np.float64), np.array(worth, dtype=np.float64)))
         return result, given
 
-    def _run(self, method, points, params):
-        box = Box.cube(0.0, 1.0, points.shape[1])
+    def _run(self, method, unit, params, box):
+        """Run the method on records (n, d) of [0, 1]^d put into `box`."""
+        box = Box.cube(0.0, 1.0, unit.shape[1]) if box is None else box
+        points = box.clip(box.from_unit(unit))
         return ALGORITHMS[method].fit(points, box, params, rng=np.random.default_rng(0))
+
+
+def far(value, other):
+    """Return |value - other| in exact arithmetic, rounded once."""
+    return np.array([float(abs(Fraction(x) - Fraction(y))) for x, y in zip(value.flat, other.flat, strict=True)])
 
 
 def losses(one, other):
@@ -103,7 +111,7 @@ def losses(one, other):
             moved = np.subtract(x, y, out=np.full(x.shape, np.nan), where=np.isfinite(x))
             found = np.atleast_1d((np.nanmax(moved, axis=-1) - np.nanmin(moved, axis=-1)) / scale)
         else:
-            found = np.abs(x - y) / np.where(scale > 0, scale, 1.0)
+            found = far(x, y).reshape(x.shape) / np.where(scale > 0, scale, 1.0)
         pure.append(math.inf if kind == "gaussian" and found.any() else float(found.sum()))
         rho.append(float((found**2).sum()) / (8.0 if kind == "choice" else 2.0))
     return math.fsum(pure), math.fsum(rho)
@@ -135,18 +143,18 @@ def on_own_borders(decisions, n, d, seed):
     return records
 
 
-def shares(tape, method, choices, d, seeds=range(2)):
+def shares(tape, method, choices, d, seeds=range(2), box=None):
     """Yield what a run was found to lose over what its events add up to, again and again; none if nothing is proved."""
-    params = params_of(method, choices, Box.cube(0.0, 1.0, d))
+    params = params_of(method, choices, Box.cube(0.0, 1.0, d) if box is None else box)
     for seed, n in itertools.product(seeds, NUMBERS):
-        first = tape.record(method, on_own_borders([], n, d, seed)[:n], params)
+        first = tape.record(method, on_own_borders([], n, d, seed)[:n], params, box)
         if first.guarantee.proved is None:
             return
         adjacency = first.guarantee.proved.adjacency
         records = on_own_borders(own_decisions(tape, first, d), n, d, seed)
         less = records[:-1]
         more = records if adjacency is Adjacency.ADD_REMOVE else np.vstack([less[:-1], records[-1:]])
-        (result, given), (_, others) = (tape.replay(method, points, params) for points in (more, less))
+        (result, given), (_, others) = (tape.replay(method, unit, params, box) for unit in (more, less))
         allowed = pure_epsilon(result.events, adjacency), zcdp_rho(result.events, adjacency)
         found = zip(losses(given, others), allowed, strict=True)
         yield max(loss / limit for loss, limit in found if math.isfinite(limit))
@@ -160,6 +168,36 @@ def test_no_record_moves_more_than_the_events_say(method, choices, d, monkeypatc
     except ValueError as error:
         pytest.skip(str(error))  # a combination that the method refuses
     assert max(found, default=0.0) <= 1.0 + ROUNDING
+
+
+STEPS = 2.0**34  # doubles across an axis: twice as many as a box needs
+FAR = Box([1.7e18, -(2.0**53)], [1.7e18 + 256 * STEPS, STEPS - 2.0**53])
+
+
+@pytest.mark.parametrize(("method", "choices"), list(modes()))
+def test_nor_in_a_box_far_from_0(method, choices, monkeypatch):
+    try:
+        found = [*shares(Tape(monkeypatch), method, choices, 2, range(1), FAR)]
+    except ValueError as error:
+        pytest.skip(str(error))  # a combination that the method refuses
+    assert max(found, default=0.0) <= 1.0 + ROUNDING
+
+
+@pytest.mark.parametrize("ends", [(1.7e18, 1.7e18 + 1e7), (2.0**53, 2.0**53 + 16)])
+def test_nor_would_averages_of_cells_where_boxes_are_refused(ends, monkeypatch):
+    """DPM's averages were summed in data units: twice the sensitivity in the second of these boxes."""
+    monkeypatch.setattr(sys.modules[Box.__module__], "FEWEST_STEPS", 1.0)
+    box, tape, found = Box(*ends), Tape(monkeypatch), []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        unit = rng.choice(rng.integers(9, size=3) / 8.0, (400, 1))
+        unit[-1] = rng.integers(9) / 8.0
+        params = params_of("dpm", {"epsilon": 30.0}, box)
+        tape.record("dpm", unit, params, box)
+        (result, given), (_, others) = (tape.replay("dpm", held, params, box) for held in (unit, unit[:-1]))
+        allowed = zcdp_rho(result.events[-1:], Adjacency.ADD_REMOVE)
+        found.append(losses(given[-1:], others[-1:])[1] / allowed)
+    assert 0.1 < max(found) <= 1.0 + ROUNDING
 
 
 def by_place(records, slopes, offsets):

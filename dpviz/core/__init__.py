@@ -3,7 +3,7 @@
 from dpviz.core.arguments import check_arguments
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
-from dpviz.core.box import Box, unit_records
+from dpviz.core.box import FEWEST_STEPS, Box, unit_records
 from dpviz.core.chunks import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
@@ -16,6 +16,7 @@ from dpviz.core.run import CentersRelease, Event, MovedCenters, PointsRelease, R
 
 __all__ = [
     "BLOCK_ROWS",
+    "FEWEST_STEPS",
     "Adjacency",
     "Algorithm",
     "AnyAlgorithm",

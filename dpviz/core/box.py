@@ -9,6 +9,8 @@ from dpviz.core.arrays import FloatArray, Points, as_points, frozen
 from dpviz.core.remembered import remembering
 
 REMEMBERED = 4  # sets of records in box units
+# Doubles across an axis at least. Sensitivities leave no room for a record's place being rounded by more than that.
+FEWEST_STEPS = 2.0**33
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -19,7 +21,10 @@ class Box:
     high: FloatArray  # (d,) data units
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        """Take one lower and one higher bound for each of the d axes; raises ValueError unless low < high."""
+        """Take one lower and one higher bound for each of the d axes; raises ValueError unless low < high.
+
+        An axis must be at least `FEWEST_STEPS` times as wide as doubles lie apart at its ends.
+        """
         lower = np.atleast_1d(np.array(low, dtype=np.float64))
         upper = np.atleast_1d(np.array(high, dtype=np.float64))
         if lower.ndim != 1 or lower.shape != upper.shape or lower.size == 0:
@@ -35,6 +40,10 @@ class Box:
                 f"Box axis {axis} ran from {lower[axis]:g} to {upper[axis]:g}, but low must be finite and below "
                 "high. Widen a constant column on purpose, for example by one unit."
             )
+        apart = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))
+        if ((upper - lower) / apart < FEWEST_STEPS).any():
+            axis = int(np.argmin((upper - lower) / apart))
+            raise ValueError(_too_narrow(axis, float(lower[axis]), float(upper[axis]), float(apart[axis])))
         # Adding 0 turns -0.0 into 0.0: the two are equal, so they must hash alike.
         object.__setattr__(self, "low", frozen(lower + 0.0))
         object.__setattr__(self, "high", frozen(upper + 0.0))
@@ -80,6 +89,15 @@ class Box:
     def __hash__(self) -> int:
         """Hash the bounds' bytes, so that equal boxes share a cache entry."""
         return hash((self.low.tobytes(), self.high.tobytes()))
+
+
+def _too_narrow(axis: int, low: float, high: float, apart: float) -> str:
+    return (
+        f"Box axis {axis} ran from {low!r} to {high!r}, a width of {high - low:.3g}. Numbers there are stored "
+        f"{apart:.2g} apart, so a width of at least {FEWEST_STEPS * apart:.2g} is needed: rounding would move records "
+        f"by more than the noise is made for. Subtract one number, for example {low!r}, from the column and from its "
+        "bounds, or widen the bounds."
+    )
 
 
 @remembering(REMEMBERED)

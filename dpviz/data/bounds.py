@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray
+from dpviz.core import FEWEST_STEPS, Box, FloatArray
 
 LARGEST = sys.float_info.max
 
@@ -44,12 +44,10 @@ def clipping(values: FloatArray, box: Box) -> Clipping:
 
 
 def rounded_outward(low: float, high: float) -> Bounds:
-    """Round to a step of about a hundredth of the width; a constant gets one unit on each side, or the next float."""
+    """Round to a step of about a hundredth of the width; a constant gets one unit on each side, or what a box needs."""
     if low == high:
-        return Bounds(
-            max(min(low - 1.0, math.nextafter(low, -math.inf)), -LARGEST),
-            min(max(high + 1.0, math.nextafter(high, math.inf)), LARGEST),
-        )
+        room = max(1.0, FEWEST_STEPS * math.ulp(low))
+        return Bounds(max(low - room, -LARGEST), min(high + room, LARGEST))
     half = high / 2 - low / 2  # the full width may overflow
     try:
         digits = 2 - math.ceil(math.log10(half))

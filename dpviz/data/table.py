@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Labels
-from dpviz.data.bounds import Bounds, Clipping, clipping, rounded_outward
+from dpviz.data.bounds import LARGEST, Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.columns import Columns
 from dpviz.data.dataset import Dataset
 from dpviz.data.decoding import TableError, own, read_bytes, shown
@@ -262,9 +262,12 @@ class Table:
         bounds = [rounded_outward(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
         try:
             return Box([one.low for one in bounds], [one.high for one in bounds])
-        except ValueError:
+        except ValueError as error:
+            wide = bool((highs / 2 - lows / 2 > LARGEST / 2).any())
             raise TableError(
                 "The columns span more than a number can hold, so they give no bounds. Type narrower bounds."
+                if wide
+                else str(error)
             ) from None
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpviz.core import Box, CentersRelease, FloatArray, Guarantee, PointsRelease, Release
+from dpviz.core import FEWEST_STEPS, Box, CentersRelease, FloatArray, Guarantee, PointsRelease, Release
 from dpviz.plots import Frame, Kind, Scene
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.promise import promise
@@ -60,5 +60,6 @@ def _around(values: FloatArray) -> Words:
     d = values.shape[1]
     low, high = (values.min(axis=0), values.max(axis=0)) if len(values) else (np.zeros(d), np.ones(d))
     room = np.where(high > low, _ROOM * (high - low), 1.0)
+    room = np.maximum(room, FEWEST_STEPS * np.spacing(np.maximum(np.abs(low), np.abs(high))))  # as a box needs
     names = tuple(f"feature {i + 1}" for i in range(d))
     return Words("", Box(low - room, high + room), names, ("",) * d)

@@ -16,6 +16,7 @@ def boxes_and_points(draw):
     low = np.array(draw(st.lists(finite, min_size=d, max_size=d)))
     width = np.array(draw(st.lists(st.floats(1e-3, 1e6), min_size=d, max_size=d)))
     rows = draw(st.lists(st.lists(finite, min_size=d, max_size=d), max_size=5))
+    width = np.maximum(width, 2.0**34 * np.spacing(np.abs(low)))
     return Box(low, low + width), np.array(rows).reshape(len(rows), d)
 
 
@@ -108,3 +109,22 @@ def test_a_box_survives_pickling():
     again = pickle.loads(pickle.dumps(box))
     assert again == box
     assert hash(again) == hash(box)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1.7e18, 1.7e18 + 1e7), (2.0**53, 2.0**53 + 16), (-1e9 - 1, -1e9), (0.0, 1e-320), (1.0, 1.0 + 1e-9)],
+)
+def test_a_box_in_which_rounding_moves_records_too_far_is_refused(low, high):
+    with pytest.raises(
+        ValueError, match=r"Box axis 1 ran from .*a width of at least .* is needed.*Subtract one number"
+    ):
+        Box([0.0, low], [1.0, high])
+
+
+@pytest.mark.parametrize("low", [0.0, 1.0, -2000.0, 2.0**53, 1.7e18, -1e300])
+def test_the_narrowest_box_that_will_do(low):
+    apart = float(np.spacing(abs(low)))
+    assert Box(low, low + 2.0**34 * apart).d == 1
+    with pytest.raises(ValueError, match="is needed"):
+        Box(low, low + 2.0**32 * apart) if low else Box(0.5, 0.5 + 2.0**-25)

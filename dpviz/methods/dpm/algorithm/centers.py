@@ -96,30 +96,42 @@ def average(
 ) -> CentersStep:
     """Release noisy sum / noisy count of every leaf; the leaves are disjoint, so each may spend `budget`.
 
-    Repaired: the sum of x - middle of the leaf's own cell, a public place, in units of the box's widths; |x - middle|
-    is at most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units,
-    |x| at most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
+    Repaired: the sum of u - middle of the leaf's own cell, a public place, with records and cells in the box's own
+    units [0, 1]^d: what is rounded is then small beside the sensitivity, wherever the box lies. |u - middle| is at
+    most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units, |x| at
+    most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
     """
     leaves = np.array(tree.leaves, dtype=np.intp)
     index = np.full(len(tree.low), -1, dtype=np.intp)
     index[leaves] = np.arange(len(leaves))
-    low, high = box.from_unit(np.array(tree.low)[leaves]), box.from_unit(np.array(tree.high)[leaves])
+    low, high = np.array(tree.low)[leaves], np.array(tree.high)[leaves]  # box units
     middles = low + (high - low) / 2.0
+    inside = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
     if published:
         origins, units = np.zeros_like(middles), np.ones(box.d)
         corner = float(np.linalg.norm(np.maximum(np.abs(box.low), np.abs(box.high))))
         reach = np.full(len(leaves), corner)
-        low, high = box.low, box.high
+        sums, counts = _centered_sums(inside, origins)
     else:
         origins, units = middles, box.widths
-        reach = np.linalg.norm((high - low) / box.widths + 2.0 * EDGE, axis=1) / 2.0
-    sums, counts = _centered_sums(tree.records.parts(index), box, origins)
+        reach = np.linalg.norm(high - low + 2.0 * EDGE, axis=1) / 2.0
+        sums, counts = _centered_sums(((box.to_unit(points), labels) for points, labels in inside), origins)
     sigma = gaussian_sigma(1.0, budget)
-    noisy_sums = units * gaussian(sums / units, sigma=(sigma * reach)[:, None], rng=rng)
+    noisy_sums = gaussian(sums, sigma=(sigma * reach)[:, None], rng=rng)
     noisy_counts = np.array(tree.noisy_counts)[leaves] if published else _leaf_counts(tree, plan, leaves)
     raw = origins + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None]
-    centers = np.clip(raw, low, high)
-    exact = np.where(counts[:, None] > 0, origins + sums / np.maximum(counts, 1.0)[:, None], middles)
+    exact = origins + sums / np.maximum(counts, 1.0)[:, None]
+    if published:
+        centers = box.clip(raw)
+        exact = np.where(counts[:, None] > 0, exact, box.from_unit(middles))
+        clipped = raw != centers
+    else:
+        held = np.clip(raw, low, high)
+        centers, exact, clipped = (
+            np.clip(box.from_unit(held), box.from_unit(low), box.from_unit(high)),
+            box.clip(box.from_unit(exact)),
+            raw != held,
+        )
     step = plan.n_levels + 1
     parts = tuple(
         GaussianEvent("average", float(s), float(sigma * s), purpose=Purpose.AVERAGES, step=step) for s in reach
@@ -136,7 +148,7 @@ def average(
         center_sigmas=frozen((sigma * reach)[:, None] * units / np.maximum(noisy_counts, 1.0)[:, None]),
         tree=released_tree(tree, box, plan),
         centers=frozen(centers),
-        clipped=frozen(np.asarray((raw != centers).any(axis=1))),
+        clipped=frozen(np.asarray(clipped.any(axis=1))),
         events=(ParallelEvent("averages", parts),),
     )
 
@@ -155,12 +167,12 @@ def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
     return counts
 
 
-def _centered_sums(parts: Iterable[tuple[Points, Labels]], box: Box, origins: Centers) -> tuple[FloatArray, Counts]:
+def _centered_sums(parts: Iterable[tuple[Points, Labels]], origins: Centers) -> tuple[FloatArray, Counts]:
     """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part."""
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:
         # Each record beside its own leaf's origin: what a sum rounds away is then small beside what one record moves.
-        found = cluster_sums(box.clip(points) - origins[labels], labels, len(origins))
+        found = cluster_sums(points - origins[labels], labels, len(origins))
         sums += found.nonprivate_sums
         counts += found.nonprivate_counts
     return sums, counts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, frozen
+from dpviz.core import FEWEST_STEPS, Box, FloatArray, frozen
 from dpviz.methods.nd_laplace.story.told import Measure, PointsContext
 from dpviz.plots import Audience, Axis
 from dpviz.stories.view import View
@@ -62,6 +62,7 @@ def around(told: PointsContext, view: View, record: int, *, centered: bool = Fal
     features, side = [view.x, view.y], SIDE * told.measure.radius
     scales = told.scales[features]  # box units of one unit of noise
     place, whole = told.unit[record, features] / scales, 1.0 / scales
+    side = max(side, 2.0 * FEWEST_STEPS * float(np.spacing(whole.max())))  # as a box needs
     low = place - side / 2.0
     if not centered:
         side = min(side, float(whole.max()))

@@ -307,7 +307,7 @@ def test_sums_of_a_narrow_leaf_round_by_no_more_than_secret_noise_allows_for(cop
     moved = half * np.random.default_rng(0).uniform(-1.0, 1.0, (1 if copies else n, 2))
     points, labels = np.repeat(origin + moved, n if copies else 1, axis=0), np.zeros(n, dtype=np.intp)
     exact = [math.fsum([*points[:, axis], *np.full(n, -origin[0, axis])]) for axis in range(2)]
-    sums, counts = _dpm_centers._centered_sums([(points, labels)], Box.cube(0.0, 1.0, 2), origin)
+    sums, counts = _dpm_centers._centered_sums([(points, labels)], origin)
     limit = n**2 * 2.0**-53 * half
     assert counts.tolist() == [n]
     assert np.abs(sums[0] - exact).max() <= limit
