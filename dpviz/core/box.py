@@ -93,10 +93,9 @@ class Box:
 
 def _too_narrow(axis: int, low: float, high: float, apart: float) -> str:
     return (
-        f"Box axis {axis} ran from {low!r} to {high!r}, a width of {high - low:.3g}. Numbers there are stored "
-        f"{apart:.2g} apart, so a width of at least {FEWEST_STEPS * apart:.2g} is needed: rounding would move records "
-        f"by more than the noise is made for. Subtract one number, for example {low!r}, from the column and from its "
-        "bounds, or widen the bounds."
+        f"Box axis {axis} ran from {low!r} to {high!r}, but numbers there are stored {apart!r} apart, so that it must be "
+        f"{FEWEST_STEPS * apart!r} wide or wider: rounding would move records by more than the noise is made for. "
+        f"Subtract one number, for example {low!r}, from the column and from its bounds, or widen the bounds."
     )
 
 
