@@ -28,6 +28,7 @@ MECHANISMS = (
     _approx.noisy_whole,
     interval._dp_percentile,  # as published, a place among as many gaps as there are: its options are private, too
 )
+CHOICE = mechanisms.exponential  # where this module stands in between, it has another one by that name
 ADDED_LATER = (mechanisms.nd_laplace_noise,)  # it is given no record, and its noise is added to records
 OF_ANY_LENGTH = (interval._dp_percentile,)
 # A run of each method, long enough to come to borders that it has drawn itself.
@@ -133,7 +134,7 @@ class Tape:
         where = f"{what}, of {real.__name__}"
         if value is not None and real not in OF_ANY_LENGTH and value.shape != call.value.shape:
             raise RefusedError(f"{where}, is for shape {call.value.shape}, but was asked for shape {value.shape}.")
-        if real is mechanisms.exponential and (np.isfinite(value) != np.isfinite(call.value)).any():
+        if real is CHOICE and (np.isfinite(value) != np.isfinite(call.value)).any():
             raise RefusedError(f"{where}: other candidates are excluded, and which ones are must be public.")
         different = difference(call.public, public, "request")
         if different:

@@ -114,15 +114,15 @@ def repaired_interval(
     # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
     thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(np.uint32)
     utility = -np.abs(records.gap_counts(axes, thresholds) - GAP_QUANTILE * n_gaps)
-    probabilities = _law(utility, options, epsilon, gap_sensitivity(axes.size))
-    chosen = int(exponential(_logarithm(probabilities), epsilon=2.0, sensitivity=1.0, rng=choice_rng))
+    scores = _log_weights(utility, options, epsilon, gap_sensitivity(axes.size))
+    chosen = int(exponential(scores, epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
         fractions=frozen(np.full(d, 1.0 / number)),
         n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
-        nonprivate_probabilities=frozen(probabilities),
+        nonprivate_probabilities=frozen(exponential_probabilities(scores, epsilon=2.0, sensitivity=1.0)),
         events=(PureEvent("interval size", epsilon, bounded_range=True, purpose=Purpose.INTERVAL),),
     )
 
@@ -165,25 +165,21 @@ def _dp_percentile(values: FloatArray, highest: float, epsilon: float, *, rng: n
     edges = np.concatenate([[0.0], np.clip(values, 0.0, highest), [highest]])  # ascending
     utility = -np.abs(np.arange(values.size + 1) - GAP_QUANTILE * values.size)
     lengths = np.diff(edges)
-    law = _law(utility, lengths, epsilon, 1.0)
-    chosen = int(exponential(_logarithm(law), epsilon=2.0, sensitivity=1.0, rng=choice_rng))
+    scores = _log_weights(utility, lengths, epsilon, 1.0)
+    chosen = int(exponential(scores, epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     return float(edges[chosen] + place_rng.random() * lengths[chosen])
 
 
-def _law(utility: FloatArray, measure: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
-    """Return the exponential mechanism's law over options that weigh `measure` beforehand, a public number each.
+def _log_weights(utility: FloatArray, measure: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
+    """Return ln(measure_i) + epsilon (utility_i - best) / (2 sensitivity); -inf for options of no measure.
 
-    P(i) is proportional to measure_i exp(epsilon utility_i / (2 sensitivity)); at epsilon = infinity to the measure of
-    the best.
+    Options weigh `measure` beforehand, a public number each. Logarithms, because the smallest weight would be 0, and
+    its option excluded for what the records are. At epsilon = infinity the best alone are left.
     """
     allowed = np.where(measure > 0, utility, -np.inf)
-    weights = measure * exponential_probabilities(allowed, epsilon=epsilon, sensitivity=sensitivity)
-    return np.asarray(weights / weights.sum())
-
-
-def _logarithm(law: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return np.log(law)
+    gap = allowed - allowed.max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(measure) + np.where(gap == 0.0, 0.0, epsilon / (2.0 * sensitivity) * gap)
 
 
 @lru_cache(maxsize=64)
