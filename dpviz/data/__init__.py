@@ -5,9 +5,10 @@ from dpviz.data.bounds import Bounds, Clipping
 from dpviz.data.chunks import FrameChunks, ParquetChunks
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
-from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError
+from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.projecting import RandomProjection
+from dpviz.data.reading import TableFormat
 from dpviz.data.table import Missing, Scaling, Table, read_table
 from dpviz.data.workers import WorkerChunks
 
@@ -31,6 +32,8 @@ __all__ = [
     "SizeLimits",
     "Table",
     "TableError",
+    "TableFormat",
+    "TableWarning",
     "WorkerChunks",
     "as_chunks",
     "data_knobs",

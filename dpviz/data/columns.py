@@ -1,7 +1,7 @@
 """What is made of every file: named columns of numbers or text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,3 +20,5 @@ class Columns:
     nonprivate_numbers: Mapping[str, FloatArray]  # (n,) each; NaN where a cell is missing or not finite
     nonprivate_texts: Mapping[str, Texts]  # (n,) each; '' where a cell is missing
     notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()  # those of the notes that say which numbers may be wrong by a factor of 1000
+    decimals: Mapping[str, str] = field(default_factory=dict)  # decimal signs of numeric columns that were text

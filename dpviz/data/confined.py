@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import GZIP_MAGIC, MAX_BYTES, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
-from dpviz.data.reading import columns_of, load_parsers
+from dpviz.data.reading import READ_OFF, TableFormat, columns_of, load_parsers
 from dpviz.data.table import Table
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
@@ -51,12 +51,12 @@ _SPARE_LOCK = threading.Lock()
 _spare: list["subprocess.Popen[bytes]"] = []  # at most one process that waits for a file, its packages loaded
 
 
-def read_confined(file_or_path: Any) -> Table:
+def read_confined(file_or_path: Any, reading: TableFormat = READ_OFF) -> Table:
     """Read what `read_table` reads, within UPLOADED, SECONDS and MEMORY. Raises TableError, also for what took more."""
     given = read_bytes(file_or_path, MAX_BYTES)
     if len(given.data) <= AT_ONCE and not given.data.startswith(PACKED):
-        return Table(given.name, given.digest, columns_of(given.data))
-    return Table(given.name, given.digest, _asked(given.data))
+        return Table(given.name, given.digest, columns_of(given.data, reading=reading), reading)
+    return Table(given.name, given.digest, _asked(given.data, reading), reading)
 
 
 def get_ready() -> None:
@@ -66,13 +66,13 @@ def get_ready() -> None:
             _spare.append(_started())
 
 
-def _asked(data: bytes) -> Columns:
+def _asked(data: bytes, reading: TableFormat) -> Columns:
     """Hand a file's bytes to a process, when there is a place for it, and return what it read."""
     began = time.monotonic()
     if not _PLACES.acquire(timeout=WAITING):
         raise TableError(BUSY)
     try:
-        found = _answer_of(_taken(), data, began + SECONDS)
+        found = _answer_of(_taken(), data, reading, began + SECONDS)
     finally:
         _PLACES.release()
         get_ready()
@@ -88,7 +88,7 @@ def _taken() -> "subprocess.Popen[bytes]":
     return process if process.poll() is None else _started()
 
 
-def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, end: float) -> Columns | str:
+def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float) -> Columns | str:
     """Return the columns that a process read by `end` (monotonic, s), or why there are none; it is ended."""
     too_late = threading.Event()
     try:
@@ -103,6 +103,7 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, end: float) -> C
         try:
             to, back = (cast(io.FileIO, pipe) for pipe in (process.stdin, process.stdout))
             with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as sent:
+                pickle.dump(reading, sent)
                 sent.write(data)
             # Read as it comes: only the columns are held, not their bytes as well. Our own process wrote them.
             return cast(Columns | str, pickle.load(io.BufferedReader(back)))
@@ -145,10 +146,11 @@ def answer() -> None:
     load_parsers()  # before the memory is limited to what one file may take
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
+    reading = pickle.load(sys.stdin.buffer)
     data = sys.stdin.buffer.read()
     limit()
     try:
-        written = pickle.dumps(columns_of(data), protocol=pickle.HIGHEST_PROTOCOL)
+        written = pickle.dumps(columns_of(data, reading=reading), protocol=pickle.HIGHEST_PROTOCOL)
         if len(written) > MOST_ANSWERED:
             raise MemoryError
     except TableError as error:

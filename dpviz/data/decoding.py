@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import io
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ MAX_UNPACKED = 300_000_000  # ours, of what a workbook or a Parquet file unpacks
 MAX_TIMES = 100  # its own size that a larger file unpacks to, ours; tables pack to a tenth or so, bombs to a thousandth
 PIECE = 1 << 24  # bytes that are unpacked at a time
 MAX_SHOWN = 40  # characters of a cell or name that a message repeats
+MAX_LISTED = 8  # columns that a message lists
 DIGEST_LENGTH = 16  # hex digits of SHA-256
 PROBE = 4_096  # characters looked at to tell text from binary
 MAX_CONTROL_SHARE = 0.01  # of control characters in the probe; a text file has next to none
@@ -45,6 +47,10 @@ MAGICS = (
 
 class TableError(ValueError):
     """A file is no usable table; the message says what was given, what is allowed, the way out."""
+
+
+class TableWarning(UserWarning):
+    """Numbers of a file could be others, by a factor of 1000; the message says what decides it, without a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,17 @@ def shown(value: object) -> str:
     """Return `value` quoted and shortened to about MAX_SHOWN characters, safe to repeat in a message."""
     text = str(value)
     return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return at most MAX_LISTED `names`, quoted, and how many more there are."""
+    return joined([shown(name) for name in names])
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Join at most MAX_LISTED parts with commas and say how many more there are."""
+    rest = len(parts) - MAX_LISTED
+    return ", ".join(parts[:MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def read_bytes(file_or_path: Any, most: int | None = None) -> GivenFile:
@@ -183,7 +200,10 @@ def _refuse_binary(data: bytes) -> None:
 
 
 def _text(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decode by mark, else as UTF-8, else as Latin-1, which takes any byte; NUL characters mean binary."""
+    """Decode by mark, else as UTF-8, else as Windows does, else as Latin-1, which takes any byte.
+
+    NUL characters mean binary.
+    """
     notes: tuple[str, ...] = ()
     if data.startswith(UTF16_MARKS):
         text = _utf16(data, "utf-16")
@@ -193,8 +213,11 @@ def _text(data: bytes) -> tuple[str, tuple[str, ...]]:
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            text = data.decode("latin-1")
-            notes = ("The file is not UTF-8, so it was read as Latin-1: check accented letters.",)
+            try:  # Latin-1 with the euro sign and others in place of control characters
+                text = data.decode("cp1252")
+            except UnicodeDecodeError:
+                text = data.decode("latin-1")
+            notes = ("The file is not UTF-8, so it was read as Latin-1 (Windows-1252): check accented letters.",)
     if "\x00" in text:
         raise TableError("The file was binary (it holds NUL bytes), but it must be CSV text. Save the table as CSV.")
     return text.removeprefix("\ufeff"), notes

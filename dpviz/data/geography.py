@@ -26,7 +26,14 @@ MOST_LATITUDE, TURN = 90.0, 360.0  # degrees
 MOST_ODD = 0.01  # of the values of a column that may lie outside of what degrees can be
 
 _LATITUDE = re.compile(r"(?:^|(?<=[^a-z]))(latitude|lat|breitengrad|breite)(?=$|[^a-z])")
-_LONGITUDE = ("longitude", "long", "lon", "lng", "laengengrad", "längengrad", "länge", "laenge")
+_SHORT, _FULL = ("lon", "long", "lng"), ("longitude",)
+_GERMAN_SHORT, _GERMAN_FULL = ("länge", "laenge"), ("längengrad", "laengengrad")
+_LONGITUDE = {  # words for longitude beside each for latitude, the most alike first
+    "lat": (*_SHORT, *_FULL),
+    "latitude": (*_FULL, *_SHORT),
+    "breite": (*_GERMAN_SHORT, *_GERMAN_FULL),
+    "breitengrad": (*_GERMAN_FULL, *_GERMAN_SHORT),
+}
 _WEAK = (("y", "x"), ("north", "east"), ("northing", "easting"))
 
 
@@ -171,7 +178,7 @@ def _partner(name: str, lower: Mapping[str, str]) -> str | None:
     found = _LATITUDE.search(split)
     if found is None:
         return None
-    for word in _LONGITUDE:
+    for word in _LONGITUDE[found[1]]:
         wanted = f"{split[: found.start()]}{word}{split[found.end() :]}"
         for given, own in lower.items():
             if wanted in (given, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", own).lower()) and own != name:

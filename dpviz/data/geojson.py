@@ -1,29 +1,38 @@
 """Points of a GeoJSON text (RFC 7946) as a table: latitude, longitude, and the properties that are numbers or text."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.parsing import column_names, typed
+from dpviz.data.numerals import typed
+from dpviz.data.parsing import column_names
+from dpviz.data.reading import READ_OFF, TableFormat
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
 WAY_OUT = "Save the points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
-_DEGREES = ("CRS84", "4326")  # in names of reference systems whose coordinates are degrees
+WGS_84 = ("CRS84", "CRS84H", "4326", "4979", "WGS84")  # how names of reference systems end, without blanks
+NEAR_WGS_84 = ("4258", "ETRS89", "4269", "NAD83", "CRS83", "4283", "GDA94", "7844", "GDA2020")  # degrees, within meters
+SYSTEM_PREFIX = re.compile(r"^(urn:(x-)?ogc:def:crs:|https?://www\.opengis\.net/(def/crs/|gml/srs/))", re.IGNORECASE)
 
 
 def is_json(text: str) -> bool:
     """Say whether a text is a JSON object or list rather than a table."""
-    return text.lstrip()[:1] == "{" or text.lstrip()[:2] in ("[{", "[]")
+    if re.match(r'\s*\[\s*["\d-]', text):
+        return text.rstrip().endswith("]")  # a name of a column can begin with a bracket
+    return re.match(r"\s*(\{|\[\s*[\[{\]])", text) is not None
 
 
-def read_geojson(text: str, limits: Limits = UPLOADED) -> Columns:
+def read_geojson(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Return one row for each point; raises TableError for anything else, or beyond `limits`."""
-    features = _features(_parsed(text), limits)
+    whole, system_notes = _parsed(text)
+    features, point_notes = _features(whole, limits)
     limits.refuse_size(len(features), 2)
     names: dict[str, None] = {}
     rows, n_deep, n_high = [], 0, 0
@@ -37,38 +46,60 @@ def read_geojson(text: str, limits: Limits = UPLOADED) -> Columns:
         limits.refuse_size(len(features), len(names) + 2)
         rows.append((latitude, longitude, cells))
     columns = [[latitude for latitude, _, _ in rows], [longitude for _, longitude, _ in rows]]
-    columns += [[cells.get(name, "") for _, _, cells in rows] for name in names]
+    columns += [[cells.get(name, ("", False))[0] for _, _, cells in rows] for name in names]
+    stored = [np.ones(len(rows), dtype=np.bool_)] * 2
+    stored += [np.array([cells.get(name, ("", False))[1] for _, _, cells in rows], dtype=np.bool_) for name in names]
     called, notes = column_names([LATITUDE, LONGITUDE, *names])
+    notes = (*system_notes, *point_notes, *notes)
     if n_deep:
         notes = (*notes, f"Properties that hold lists or objects were left out, in {n_deep} features.")
     if n_high:
         notes = (*notes, f"Heights were left out, in {n_high} features.")
-    return typed(pd.DataFrame(dict(enumerate(columns)), dtype=str), called, notes)
+    frame = pd.DataFrame(dict(enumerate(columns)), dtype=str)
+    return typed(frame, called, notes, stored=dict(enumerate(stored)), reading=reading)
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the object that a text is, and a note on its coordinates where they are not exactly of WGS 84."""
     try:
         whole = json.loads(text, parse_int=_whole)
-    except TableError:
-        raise
-    except (ValueError, RecursionError):  # also one that is nested a thousand times
+    except (ValueError, RecursionError) as error:  # also one that is nested a thousand times
+        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
+            raise TableError(f"The file was JSON lines, one object in each, but no GeoJSON object. {WAY_OUT}") from None
         raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {WAY_OUT}") from None
     if not isinstance(whole, dict):
-        raise TableError(f"The file was JSON but no GeoJSON object. {WAY_OUT}")
-    system = json.dumps(whole.get("crs"))[:1_000]
-    if whole.get("crs") is not None and not any(name in system for name in _DEGREES):
-        raise TableError(
-            f"The file's coordinates are of {shown(system)}, but they must be degrees (WGS 84). Save it in WGS 84."
-        )
-    return whole
+        raise TableError(f"The file was JSON, but no GeoJSON object. {WAY_OUT}")
+    system = _system(whole.get("crs"))
+    last = re.split(r"[:/#]", system.replace(" ", ""))[-1].upper()
+    if not system or last in WGS_84:
+        return whole, ()
+    if last in NEAR_WGS_84:
+        return whole, (f"The coordinates are of {shown(system)}: degrees, within meters of WGS 84.",)
+    raise TableError(
+        f"The file's coordinates are of {shown(system)}, but they must be degrees (WGS 84). Save it in WGS 84."
+    )
+
+
+def _system(crs: Any) -> str:
+    """Return the name of a reference system without what all names begin with, "" where a file names none."""
+    if crs is None:
+        return ""
+    properties = crs.get("properties") if isinstance(crs, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return str(crs)[:1_000] or "an unnamed system"
+    name = properties.get("name", properties.get("code", properties.get("href")))
+    return SYSTEM_PREFIX.sub("", str(name)[:1_000]) or "an unnamed system"
 
 
 def _whole(digits: str) -> float | int:
     return int(digits) if len(digits) < MAX_DIGITS else float(digits)
 
 
-def _features(whole: dict[str, Any], limits: Limits) -> list[Any]:
-    """Return the features of a collection, or what stands for one; raises TableError where there are none."""
+def _features(whole: dict[str, Any], limits: Limits) -> tuple[list[Any], tuple[str, ...]]:
+    """Return one feature for each point of a collection, or of what stands for one, and a note where one has several.
+
+    Raises TableError where there are none.
+    """
     kind = whole.get("type")
     if kind == "FeatureCollection":
         found = whole.get("features")
@@ -81,16 +112,28 @@ def _features(whole: dict[str, Any], limits: Limits) -> list[Any]:
     if not isinstance(found, list) or not found:
         raise TableError(f"The file was GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
     limits.refuse_size(len(found), 2)
-    return [each for feature in found for each in _single(feature)]
+    single = [list(_single(feature)) for feature in found]
+    several = [len(points) for points in single if len(points) > 1]
+    notes: tuple[str, ...] = ()
+    if several and kind != "MultiPoint":
+        features = "1 feature has" if len(several) == 1 else f"{len(several)} features have"
+        notes = (
+            f"{features} several points, {sum(several)} in all. Each point became a record, and the promise covers one "
+            "record: whoever has several is protected less.",
+        )
+    return [each for points in single for each in points], notes
 
 
 def _single(feature: Any) -> Iterator[Any]:
-    """Yield a feature, one of many points once for each of them."""
+    """Yield a feature, one of many points once for each of them, and one of no point without a place."""
     geometry = feature.get("geometry") if isinstance(feature, Mapping) else None
     if not isinstance(geometry, Mapping) or geometry.get("type") != "MultiPoint":
         yield feature
         return
     many = geometry.get("coordinates")
+    if many == []:
+        yield {**feature, "geometry": None}
+        return
     for each in many if isinstance(many, list) else [None]:
         yield {**feature, "geometry": {"type": "Point", "coordinates": each}}
 
@@ -114,17 +157,17 @@ def _point(feature: Any, place: int) -> tuple[str, str, bool]:
     return repr(coordinates[0]), repr(coordinates[1]), len(coordinates) > 2
 
 
-def _cells(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the flat properties by name, as a table would have them."""
+def _cells(properties: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, bool]]]:
+    """Yield the flat properties by name, as a table would have them, and whether they are numbers."""
     for name, value in properties.items():
         if value is None:
-            yield name, ""
+            yield name, ("", False)
         elif isinstance(value, str):
-            yield name, value.strip()
+            yield name, (value.strip(), False)
         elif isinstance(value, bool):
-            yield name, "true" if value else "false"
+            yield name, ("true" if value else "false", False)
         elif _is_number(value):
-            yield name, repr(value)
+            yield name, (repr(value), True)
 
 
 def _is_number(value: Any) -> bool:

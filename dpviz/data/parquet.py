@@ -17,9 +17,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from dpviz.core import FloatArray
 from dpviz.data.columns import Columns, Texts
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.parsing import column_names, finite, typed
+from dpviz.data.numerals import finite, typed
+from dpviz.data.parsing import column_names
+from dpviz.data.reading import READ_OFF, TableFormat
 
-BATCH = 20_000  # rows that are unpacked at a time
+BATCH, SMALL_BATCH = 20_000, 200  # rows that are unpacked at a time
+DICTIONARY_ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # of values and levels
 MAX_PAGES = 100_000  # ours; a file has a few for each column
 MAX_LISTED = 8  # columns that a message lists
 MAX_DEPTH = 8  # of structures in the head of a page
@@ -32,7 +35,7 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 UNPACKED_SIZE, PACKED_SIZE = 2, 3  # fields of a page's head (parquet.thrift, PageHeader)
 
 
-def read_parquet(data: bytes, limits: Limits = UPLOADED) -> Columns:
+def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Read the flat columns of `data`; raises TableError for anything that is no table within `limits`."""
     try:
         file = _opened(data, limits)
@@ -41,7 +44,7 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED) -> Columns:
         left_out = [_left_out(name, file.schema_arrow, i) for i, name in enumerate(names) if i not in flat]
         if not flat:
             raise TableError(f"No column held numbers or texts, but at least one must. {left_out[0]} {WAY_OUT}")
-        chunks = list(_batches(file, flat))
+        chunks = list(_batches(file, flat, limits))
         n_rows = sum(batch.num_rows for batch in chunks)
         numbers, texts = _collected(chunks, [names[i] for i in flat], limits)
     except TableError:
@@ -49,10 +52,10 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED) -> Columns:
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
         # What pyarrow says can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
-    return _columns(tuple(names[i] for i in flat), n_rows, numbers, texts, (*notes, *left_out))
+    return _columns(tuple(names[i] for i in flat), n_rows, numbers, texts, (*notes, *left_out), reading)
 
 
-def read_columns(path: Path, wanted: Sequence[str]) -> Columns:
+def read_columns(path: Path, wanted: Sequence[str], reading: TableFormat = READ_OFF) -> Columns:
     """Read the `wanted` columns of a Parquet file, or of all `*.parquet` of a folder in the order of their names.
 
     For files that a person has on this machine: the limits of uploads do not hold, and only these columns take memory.
@@ -68,7 +71,7 @@ def read_columns(path: Path, wanted: Sequence[str]) -> Columns:
         numbers, texts = _collected(batches, list(wanted), None)
     except pa.ArrowException as error:  # also for a column that is text in one file and numbers in another
         raise TableError(f"{path.name} was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
-    return _columns(tuple(wanted), sum(batch.num_rows for batch in batches), numbers, texts, ())
+    return _columns(tuple(wanted), sum(batch.num_rows for batch in batches), numbers, texts, (), reading)
 
 
 def _wanted_batches(path: Path, wanted: list[str]) -> Iterator[Any]:
@@ -105,8 +108,10 @@ def _opened(data: bytes, limits: Limits) -> Any:
     chunks = [group.column(i) for group in groups for i in range(group.num_columns) if group.num_rows]
     limits.refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))
     limits.refuse_unpacked(_page_sizes(data, chunks))
+    # pyarrow refuses to make a dictionary of what other encodings hold.
+    others = {chunk.path_in_schema for chunk in chunks if not DICTIONARY_ENCODINGS.issuperset(chunk.encodings)}
     texts = [column.path for column in map(file.schema.column, range(len(file.schema))) if _is_bytes(column)]
-    return pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+    return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[path for path in texts if path not in others])
 
 
 def _is_bytes(column: Any) -> bool:
@@ -127,13 +132,25 @@ def _is_text(kind: Any) -> bool:
     return bool(is_string or pa.types.is_boolean(kind) or is_time)
 
 
-def _batches(file: Any, flat: list[int]) -> Iterator[Any]:
-    """Yield the `flat` columns BATCH rows at a time."""
+def _batches(file: Any, flat: list[int], limits: Limits) -> Iterator[Any]:
+    """Yield the `flat` columns BATCH rows at a time.
+
+    Texts whose beginnings are stored once (DELTA_BYTE_ARRAY) unpack to more than their pages: they are added up as they
+    come, in smaller batches.
+    """
     wanted = file.schema_arrow.names
     if len(set(wanted)) < len(wanted):
         raise TableError(f"Two columns of the file have one name, but names must differ. {WAY_OUT}")
     columns = [wanted[i] for i in flat]
-    for batch in file.iter_batches(batch_size=BATCH, columns=columns, use_threads=False):
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    is_delta = any(
+        "DELTA_BYTE_ARRAY" in group.column(i).encodings for group in groups for i in range(group.num_columns)
+    )
+    n_bytes = 0
+    for batch in file.iter_batches(batch_size=SMALL_BATCH if is_delta else BATCH, columns=columns, use_threads=False):
+        if is_delta:
+            n_bytes += batch.nbytes
+            limits.refuse_unpacked(n_bytes)
         yield batch.select(columns)
 
 
@@ -177,9 +194,10 @@ def _columns(
     numbers: dict[str, FloatArray],
     texts: dict[str, Texts],
     notes: tuple[str, ...],
+    reading: TableFormat,
 ) -> Columns:
     """Put the columns together; a column of texts that are all numbers is one of numbers, as in CSV."""
-    read = typed(pd.DataFrame(texts, dtype="str"), tuple(texts), ()) if texts else None
+    read = typed(pd.DataFrame(texts, dtype="str"), tuple(texts), (), reading=reading) if texts else None
     given = {name: finite(name, values, np.isnan(values)) for name, values in numbers.items()}
     said = [note for _, more in given.values() for note in more]
     return Columns(
@@ -188,6 +206,8 @@ def _columns(
         {**{name: values for name, (values, _) in given.items()}, **(read.nonprivate_numbers if read else {})},
         read.nonprivate_texts if read else {},
         (*notes, *said, *(read.notes if read else ())),
+        read.doubts if read else (),
+        read.decimals if read else {},
     )
 
 
@@ -196,7 +216,7 @@ def _page_sizes(data: bytes, chunks: list[Any]) -> int:
     total, n_pages = 0, 0
     for chunk in chunks:
         begins = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
-        place = min(begin for begin in begins if begin is not None)
+        place = min(begin for begin in begins if begin)  # older writers give 0 where they give none
         end = place + chunk.total_compressed_size
         while place < end:
             head, place = _struct(data, place, 0)

@@ -1,5 +1,6 @@
 """An uploaded table, and the choice of columns and bounds that makes it a data set."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,9 +12,9 @@ from dpviz.core import Box, FloatArray, Labels
 from dpviz.data.bounds import LARGEST, Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.columns import Columns
 from dpviz.data.dataset import Dataset
-from dpviz.data.decoding import TableError, own, read_bytes, shown
+from dpviz.data.decoding import TableError, TableWarning, joined, listed, own, read_bytes, shown
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
-from dpviz.data.reading import columns_of
+from dpviz.data.reading import READ_OFF, Header, TableFormat, columns_of
 from dpviz.data.sampling import kept_rows
 
 Missing = Literal["error", "drop", "middle"]
@@ -33,7 +34,6 @@ REPLACED = (
     "among the records; how many there are is public."
 )
 MAX_UNIT = 12  # characters
-MAX_LISTED = 8  # columns that a message lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,7 @@ class Table:
     name: str  # of the file
     digest: str  # first 16 hex digits of the SHA-256 of its bytes, the file's name in a URL
     nonprivate_columns: Columns
+    reading: TableFormat = READ_OFF  # settings by hand
 
     @property
     def n_rows(self) -> int:
@@ -65,6 +66,20 @@ class Table:
     def notes(self) -> tuple[str, ...]:
         """What was changed or guessed while reading, one sentence each; may repeat a shortened cell."""
         return self.nonprivate_columns.notes
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Those of the notes that say which numbers could be others, by a factor of 1000."""
+        return self.nonprivate_columns.doubts
+
+    def warn_of_doubts(self) -> None:
+        """Warn, with TableWarning, where numbers could be others; no cell is repeated."""
+        for doubt in self.doubts:
+            warnings.warn(f"{self.name}: {doubt}", TableWarning, stacklevel=3)
+
+    def decimal(self, column: str) -> str:
+        """Return the decimal sign of a column as the file writes it, a point where it has none."""
+        return self.nonprivate_columns.decimals.get(column, ".")
 
     def suggested_bounds(self, column: str) -> Bounds:
         """Return the column's extremes rounded outward to two digits of its width, a constant widened by one unit.
@@ -194,7 +209,7 @@ class Table:
     def _numeric_listed(self) -> str:
         if not self.numeric_columns:
             return "No column of this file is numeric: choose another file."
-        return f"Choose from {_listed(self.numeric_columns)}."
+        return f"Choose from {listed(self.numeric_columns)}."
 
     def _checked_features(self, features: Any, label: Any) -> tuple[str, ...]:
         names = (features,) if isinstance(features, str) else tuple(features)
@@ -215,7 +230,7 @@ class Table:
             return self.nonprivate_columns.nonprivate_texts[label]
         if isinstance(label, str) and label in self.nonprivate_columns.nonprivate_numbers:
             return self.nonprivate_columns.nonprivate_numbers[label]
-        names = _listed(self.nonprivate_columns.names)
+        names = listed(self.nonprivate_columns.names)
         raise TableError(f"There is no column {shown(label)} to take labels from. Choose from {names}, or no label.")
 
     def _complete_rows(
@@ -238,13 +253,13 @@ class Table:
             absent.setdefault("", np.zeros(len(values), dtype=np.bool_))
         if counts and missing == "error":
             raise TableError(
-                f"Cells were missing or infinite in {_joined(counts)} of {self.n_rows:,} rows, but every one must be "
+                f"Cells were missing or infinite in {joined(counts)} of {self.n_rows:,} rows, but every one must be "
                 "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
             )
         kept = ~np.logical_or.reduce(list(absent.values()))
         if not kept.any():
             raise TableError(
-                f"No row was complete: cells were missing in {_joined(counts)} of {self.n_rows} rows. "
+                f"No row was complete: cells were missing in {joined(counts)} of {self.n_rows} rows. "
                 "Choose columns with fewer gaps."
             )
         return np.asarray(kept, dtype=np.bool_)
@@ -271,15 +286,29 @@ class Table:
             ) from None
 
 
-def read_table(file_or_path: Any) -> Table:
+def read_table(
+    file_or_path: Any,
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    header: Header = "infer",
+) -> Table:
     """Read CSV text (plain or gzip), an Excel workbook (.xlsx), Parquet or points in GeoJSON, from a path or a file.
 
     The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
     UTF-16 and Latin-1. Writes nothing anywhere. A table may have as many rows and columns as memory holds; limits are
-    for uploads (`read_confined`). Raises TableError for anything that is no table, or unpacks as none does.
+    for uploads (`read_confined`).
+
+    `sep`, `decimal`, `thousands` and `header` are those of `pandas.read_csv`; "" is no separator. What is not given is
+    read off the file as a whole (see `dpviz.data.numerals`), and a guarantee takes it as public. Raises TableError for
+    anything that is no table, or unpacks as none does; warns with TableWarning of numbers that could be others by a
+    factor of 1000.
     """
-    given = read_bytes(file_or_path)
-    return Table(given.name, given.digest, columns_of(given.data, own(len(given.data))))
+    given, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header)
+    table = Table(given.name, given.digest, columns_of(given.data, own(len(given.data)), reading), reading)
+    table.warn_of_doubts()
+    return table
 
 
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
@@ -293,8 +322,8 @@ def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int,
     """Return which of the features `names` are latitude and longitude."""
     if len(place) != 2 or place[0] == place[1] or not set(place) <= set(names):
         raise TableError(
-            f"Latitude and longitude were {_listed(tuple(place))}, but they must be two of the features, "
-            f"{_listed(names)}. Choose both as features, or take them as plain numbers."
+            f"Latitude and longitude were {listed(tuple(place))}, but they must be two of the features, "
+            f"{listed(names)}. Choose both as features, or take them as plain numbers."
         )
     return names.index(place[0]), names.index(place[1])
 
@@ -314,13 +343,3 @@ def _absent(classes: NDArray[Any]) -> NDArray[np.bool_]:
 def _encoded(classes: NDArray[Any]) -> Labels:
     """Number the classes (n,) 0..c-1 in sorted order."""
     return np.unique(classes, return_inverse=True)[1].astype(np.intp)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return _joined([shown(name) for name in names])
-
-
-def _joined(parts: list[str]) -> str:
-    """Join at most MAX_LISTED parts with commas and say how many more there are."""
-    rest = len(parts) - MAX_LISTED
-    return ", ".join(parts[:MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")

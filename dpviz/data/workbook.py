@@ -14,11 +14,14 @@ from dataclasses import replace
 from typing import Any, Protocol
 from xml.parsers import expat
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 from dpviz.data.parsing import parse_cells
+from dpviz.data.reading import READ_OFF, TableFormat
 
 SHEET_COLUMNS = 16_384  # that a sheet has at most
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
@@ -100,19 +103,23 @@ class _Sheet:
         "_pieces",
         "_place",
         "_row",
+        "_stored",
         "_strings",
         "rows",
+        "stored",
         "width",
     )
 
     def __init__(self, strings: list[str], limits: Limits) -> None:
         self.rows: list[dict[int, str]] = []
+        self.stored: list[int] = []  # of each row, the bits of the places at which numbers are
         self.width = 0
         self._strings = strings
         self._limits = limits
         self._columns: dict[str, int] = {}  # letters -> place, found once for each
         self._n_characters = 0  # one long shared string can stand in every cell
         self._row: dict[int, str] = {}
+        self._stored = 0
         self._place = -1
         self._kind = "n"
         self._pieces: list[str] = []
@@ -126,7 +133,7 @@ class _Sheet:
             self._kind = attributes.get("t", "n")
             self._pieces = []
         elif tag == "row":
-            self._row, self._place = {}, -1
+            self._row, self._stored, self._place = {}, 0, -1
         elif tag == "rPh":  # a guide to pronunciation inside a cell's own text
             self._kind = "guided"
 
@@ -149,6 +156,14 @@ class _Sheet:
         places = range(self.width)
         return pd.DataFrame({i: pd.Series([row.get(i, "") for row in self.rows], dtype="str") for i in places})
 
+    def stored_numbers(self) -> dict[int, NDArray[np.bool_]]:
+        """Return which cells (rows,) of each column are numbers of the workbook, and not text."""
+        found = {}
+        for place in range(self.width):
+            bit = 1 << place
+            found[place] = np.fromiter((row & bit != 0 for row in self.stored), dtype=np.bool_, count=len(self.stored))
+        return found
+
     def _keep(self, written: str) -> None:
         if self._kind == "s":
             written = self._strings[_index(written)].strip()
@@ -157,13 +172,16 @@ class _Sheet:
         if written and self._kind != "e":
             self._row[self._place] = written
             self._n_characters += len(written)
+            if self._kind == "n":
+                self._stored |= 1 << self._place
 
     def _end_row(self) -> None:
         self.rows.append(self._row)
+        self.stored.append(self._stored)
         self.width = max(self.width, max(self._row) + 1)
         self._limits.refuse_size(len(self.rows) - 1, self.width)
         self._limits.refuse_unpacked(self._n_characters)
-        self._row = {}
+        self._row, self._stored = {}, 0
 
     def _column(self, reference: str) -> int:
         letters = reference.rstrip("0123456789")
@@ -173,13 +191,13 @@ class _Sheet:
         return place
 
 
-def read_workbook(data: bytes, limits: Limits = UPLOADED) -> Columns:
+def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Read the first visible sheet of the workbook `data`; raises TableError when there is none within `limits`."""
     try:
         with _opened(data, limits) as archive:
-            names, path = _sheets(archive)
+            names, path, shared = _sheets(archive)
             strings = _Strings()
-            for part in _parts(archive, "sharedStrings.xml"):
+            for part in shared:
                 _stream(archive, part, strings)
             sheet = _Sheet(strings.found, limits)
             _stream(archive, path, sheet)
@@ -191,7 +209,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED) -> Columns:
         raise TableError(f"The Excel workbook does not follow its format ({type(error).__name__}). {WAY_OUT}") from None
     if not sheet.rows:
         raise TableError(f"The sheet {shown(names[0])} was empty, but it must hold a header and records. {WAY_OUT}")
-    columns = parse_cells(sheet.frame())
+    columns = parse_cells(sheet.frame(), sheet.stored_numbers(), reading)
     if len(names) == 1:
         return columns
     note = f"The workbook has {len(names)} sheets; the first one, {shown(names[0])}, was read."
@@ -211,27 +229,45 @@ def _opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
     return archive
 
 
-def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str]:
-    """Return the names of the visible sheets (of all, if none is) and the path of the first one's cells."""
-    books = _parts(archive, "workbook.xml")
-    if not books:
+def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str, list[str]]:
+    """Return the names of the visible sheets (of all, if none is), and the paths of the first and of shared strings.
+
+    Parts are found by the relations that name them, from the archive's own on, wherever they lie (ECMA-376, part 2).
+    """
+    books = [path for path in _related(archive, "").values() if path[0] == "officeDocument"]
+    book = books[0][1] if books else "xl/workbook.xml"
+    if book not in archive.namelist():
         raise TableError(f"The file was a ZIP archive without an Excel sheet in it. {WAY_OUT}")
-    folder, name = posixpath.split(books[0])
-    related = {at["Id"]: at for tag, at in _elements(archive, f"{folder}/_rels/{name}.rels") if tag == "Relationship"}
+    related = _related(archive, book)
     sheets = []
-    for tag, attributes in _elements(archive, books[0]):
-        relation = related.get(attributes.get("id", ""), {})
-        if tag == "sheet" and relation.get("Type", "").endswith("/worksheet"):
-            path = posixpath.normpath(posixpath.join(folder, relation["Target"])).lstrip("/")
+    for tag, attributes in _elements(archive, book):
+        kind, path = related.get(attributes.get("id", ""), ("", ""))
+        if tag == "sheet" and kind == "worksheet":
             sheets.append((attributes.get("state", "visible") == "visible", attributes.get("name", "sheet"), path))
     if not sheets:
         raise TableError(f"The workbook had no sheet with cells. {WAY_OUT}")
     usable = [sheet for sheet in sheets if sheet[0]] or sheets
-    return [sheet[1] for sheet in usable], usable[0][2]
+    shared = {path for kind, path in related.values() if kind == "sharedStrings"}
+    shared |= {
+        path for path in archive.namelist() if posixpath.basename(path) == "sharedStrings.xml"
+    }  # not named by all
+    return [sheet[1] for sheet in usable], usable[0][2], sorted(shared & set(archive.namelist()))
 
 
-def _parts(archive: zipfile.ZipFile, name: str) -> list[str]:
-    return [path for path in archive.namelist() if path.startswith("xl/") and posixpath.basename(path) == name]
+def _related(archive: zipfile.ZipFile, path: str) -> dict[str, tuple[str, str]]:
+    """Return the kind and the path of each part that the part `path` names, by its mark; "" is the archive itself."""
+    folder, name = posixpath.split(path)
+    listed = posixpath.join(folder, "_rels", f"{name}.rels")
+    if listed not in archive.namelist():
+        return {}
+    return {
+        at["Id"]: (
+            at.get("Type", "").rpartition("/")[2],
+            posixpath.normpath(posixpath.join("/", folder, at["Target"]))[1:],
+        )
+        for tag, at in _elements(archive, listed)
+        if tag == "Relationship"
+    }
 
 
 def _elements(archive: zipfile.ZipFile, path: str) -> Iterator[tuple[str, Attributes]]:

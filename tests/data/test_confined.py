@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from dpviz.data import TableError, confined, read_table
+from dpviz.data.reading import READ_OFF
 from tests.data import corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,7 +209,7 @@ def test_what_is_handed_back_is_no_more_than_was_agreed(monkeypatch):
     monkeypatch.setattr(confined, "limit", lambda: None)
     monkeypatch.setattr(confined, "_write", lambda _, answer: written.write(answer))
     monkeypatch.setattr(confined, "MOST_ANSWERED", 100)
-    monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(corpus.TEXT)}))
+    monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(pickle.dumps(READ_OFF) + corpus.TEXT)}))
     monkeypatch.setattr(sys, "stdout", type("Output", (), {"buffer": io.BytesIO()}))
     confined.answer()
     assert pickle.loads(written.getvalue()) == confined.TOO_MUCH

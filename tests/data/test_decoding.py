@@ -31,6 +31,11 @@ def test_encodings(encoding):
     assert any("Latin-1" in note for note in decoded.notes) == (encoding == "latin-1")
 
 
+def test_what_windows_calls_ansi_has_a_euro_sign_and_any_byte_is_read():
+    assert decode(io.BytesIO(b"a\n5 \x80\n")).text == "a\n5 €\n"
+    assert decode(io.BytesIO(b"a\nx\x81\n")).text == "a\nx\x81\n"
+
+
 def test_big_endian_mark():
     assert decode(io.BytesIO(b"\xfe\xff" + TEXT.encode("utf-16-be"))).text == TEXT
 

@@ -74,3 +74,52 @@ def test_a_bomb_of_lists_ends_only_its_own_process():
     bomb = b'{"type":"FeatureCollection","features":[' + b"[]," * 8_000_000 + b"[]]}"
     with pytest.raises(TableError, match=r"MB of memory|5 seconds|rows"):
         read_confined(io.BytesIO(bomb))
+
+
+def test_a_feature_of_several_points_is_said_and_one_of_none_stays():
+    def points(person, *places):
+        return {
+            "type": "Feature",
+            "geometry": {"type": "MultiPoint", "coordinates": places},
+            "properties": {"p": person},
+        }
+
+    columns = columns_of(collection(points("a", [1.5, 2.5], [3.5, 4.5]), points("b", [5.5, 6.5]), points("c")))
+    assert columns.nonprivate_texts["p"].tolist() == ["a", "a", "b", "c"]
+    assert np.isnan(columns.nonprivate_numbers["latitude"][3])
+    assert any("1 feature has several points, 2 in all" in note for note in columns.notes)
+
+
+@pytest.mark.parametrize(
+    "name", ["urn:ogc:def:crs:EPSG::4258", "EPSG:4269", "ETRS89", "http://www.opengis.net/def/crs/OGC/0/CRS83"]
+)
+def test_degrees_within_meters_of_wgs_84_are_read_and_said(name):
+    columns = columns_of(collection(feature(11.5, 48.1), crs={"type": "name", "properties": {"name": name}}))
+    assert columns.nonprivate_numbers["latitude"].tolist() == [48.1]
+    assert any("within meters of WGS 84" in note for note in columns.notes)
+
+
+@pytest.mark.parametrize("name", ["urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326", "WGS 84"])
+def test_wgs_84_needs_no_note(name):
+    assert columns_of(collection(feature(11.5, 48.1), crs={"properties": {"name": name}})).notes == ()
+
+
+@pytest.mark.parametrize("name", ["urn:ogc:def:crs:EPSG::3857", "ETRS89 / UTM zone 32N", "urn:ogc:def:crs:EPSG::43260"])
+def test_another_system_is_refused_by_its_name(name):
+    with pytest.raises(TableError, match=name.removeprefix("urn:ogc:def:crs:")):
+        columns_of(collection(feature(11.5, 48.1), crs={"type": "name", "properties": {"name": name}}))
+
+
+@pytest.mark.parametrize("text", ['[\n  {\n "a": 1\n}\n]', "[ {", "[1, 2]", "[\n]", "[[1]]"])
+def test_other_json_is_no_table(text):
+    with pytest.raises(TableError, match="JSON"):
+        columns_of(text.encode())
+
+
+def test_json_lines_are_called_what_they_are():
+    with pytest.raises(TableError, match="JSON lines"):
+        columns_of(b'{"lat": 48.1}\n{"lat": 48.2}\n')
+
+
+def test_a_name_in_brackets_is_no_json():
+    assert columns_of(b"[1],[2]\n3,4\n").names == ("[1]", "[2]")

@@ -3,6 +3,7 @@ import decimal
 import io
 import struct
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,36 @@ def test_heads_of_pages_are_read_as_pyarrow_writes_them(compression, version):
     total = sum(chunk.total_uncompressed_size for chunk in chunks)
     assert 0.3 * total < heads <= total
     np.testing.assert_array_equal(read_parquet(data).nonprivate_numbers["a"], VALUES)
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_texts_of_every_encoding_are_read(encoding):
+    names = ["a1", "a2", None]
+    data = written(
+        {"name": names, "x": [1.5, 2.5, 3.5]}, use_dictionary=False, column_encoding={"name": encoding, "x": "PLAIN"}
+    )
+    columns = read_parquet(data)
+    assert columns.nonprivate_texts["name"].tolist() == ["a1", "a2", ""]
+    assert columns.nonprivate_numbers["x"].tolist() == [1.5, 2.5, 3.5]
+
+
+def test_a_bomb_of_shared_beginnings_stops_at_the_limit():
+    texts = ["x" * 100_000 + str(i) for i in range(2_000)]
+    data = written({"a": texts}, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY")
+    assert len(data) < 200_000
+    refused(data, "unpacks to", SMALL)
+
+
+def test_an_older_writers_dictionary_begins_where_its_pages_do():
+    data = written({"a": ["x", "y"] * 20})
+    chunk = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(0)
+    names = ("total_compressed_size", "has_dictionary_page")
+    older = SimpleNamespace(
+        **{name: getattr(chunk, name) for name in names},
+        dictionary_page_offset=0,
+        data_page_offset=chunk.dictionary_page_offset,
+    )
+    assert _page_sizes(data, [older]) == _page_sizes(data, [chunk])
 
 
 def test_100_000_records_of_50_features():

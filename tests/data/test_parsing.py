@@ -1,7 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpviz.data import TableError, parsing
+from dpviz.data import TableError, TableFormat, parsing
 from dpviz.data.decoding import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.parsing import parse
 
@@ -31,6 +32,10 @@ def test_separators_and_line_ends(separator, line_end):
         ("a,b,\n1,2,\n", {"a": [1.0], "b": [2.0]}),
         ("a,b\n1,2,\n3,4,\n", {"a": [1.0, 3.0], "b": [2.0, 4.0]}),  # separators at the ends of lines
         ("0,1,2\n5,6,7\n", {"0": [5.0], "1": [6.0], "2": [7.0]}),  # an array's header
+        (",0,1\n0,5.1,3.5\n1,4.9,3.0\n", {"column 1": [0.0, 1.0], "0": [5.1, 4.9], "1": [3.5, 3.0]}),  # with its index
+        ("Preis, Euro;Menge, kg\n1,5;2,5\n3,5;4,5\n", {"Preis, Euro": [1.5, 3.5], "Menge, kg": [2.5, 4.5]}),
+        ("Lo, hi|b, c\n1,5|2,5\n3,5|4,5\n", {"Lo, hi": [1.5, 3.5], "b, c": [2.5, 4.5]}),
+        ("a,b\n1,5.5,x\n2,6.5,y\n", {"column 1": [1.0, 2.0], "a": [5.5, 6.5]}),  # R's names of rows
         ('"a,x","b\ny"\n1,2\n', {"a,x": [1.0], "b y": [2.0]}),
     ],
 )
@@ -57,16 +62,11 @@ def test_short_rows_are_filled_with_missing():
     np.testing.assert_array_equal(parse("a,b\n1\n2,3\n").nonprivate_numbers["b"], [np.nan, 3.0])
 
 
-@pytest.mark.parametrize("cell", ["1_000", "0x10", "١٢", "1,234", "$5", "True", "2020-01-01", "1 2", "--1", "1e", "e5"])
+@pytest.mark.parametrize("cell", ["1_000", "0x10", "١٢", "$5", "True", "2020-01-01", "1 2", "--1", "1e", "e5"])
 def test_what_only_looks_like_a_number_is_text(cell):
     columns = parse(f'a;b\n"{cell}";1.5\n2;2.5\n')
     assert list(columns.nonprivate_texts) == ["a"]
     assert columns.notes == (f"Column 'a' is text: 1 of 2 cells are no numbers, first '{cell}'.",)
-
-
-def test_thousands_and_decimal_points_are_not_confused():
-    columns = parse("a;b\n1,234;0.5\n5,678;1.5\n")
-    assert list(columns.nonprivate_texts) == ["a"]
 
 
 def test_commas_as_decimal_signs_are_noted():
@@ -102,7 +102,7 @@ def test_a_file_without_header_loses_no_record():
     columns = parse("1.5,2\n3,4\n")
     assert columns.names == ("column 1", "column 2")
     assert columns.n_rows == 2
-    assert "first row holds only numbers" in columns.notes[0]
+    assert "read as a record" in columns.notes[0]
 
 
 def test_rows_without_cells_are_left_out():
@@ -165,12 +165,117 @@ def test_prices_and_separators_of_thousands_are_read_and_said(cells, values):
     assert any("left out" in note and "price" in note for note in columns.notes)
 
 
-@pytest.mark.parametrize(
-    "cells", [["$5", "6"], ["1,234", "2,345"], ["1.234,5", "1,234.5"], ["$a", "$b"], ["5$5", "6$6"]]
-)
+@pytest.mark.parametrize("cells", [["$5", "6"], ["1.234,5", "1,234.5"], ["$a", "$b"], ["5$5", "6$6"], ["5%", "6"]])
 def test_what_could_mean_two_things_is_not_guessed(cells):
     columns = parse("price;n\n" + "".join(f'"{cell}";{i}\n' for i, cell in enumerate(cells)))
-    if cells == ["1,234", "2,345"]:
-        np.testing.assert_array_equal(columns.nonprivate_numbers["price"], [1.234, 2.345])
-    else:
-        assert "price" in columns.nonprivate_texts
+    assert "price" in columns.nonprivate_texts
+
+
+HEADERLESS = {
+    "iris": "5.1,3.5,1.4,0.2,red\n4.9,3.0,1.4,0.2,red\n6.3,2.9,5.6,1.8,blue\n",
+    "votes": "rep,n,y,n,y\nrep,n,y,n,?\ndem,?,y,y,n\ndem,n,n,y,y\n",
+    "airports": '1,"Goroka","GKA",-6.08,145.39,5282,10,"U"\n2,"Madang","MAG",-5.2,145.7,20,10,"U"\n',
+    "communities": "8,?,?,Lakewood,1,0.19\n53,?,?,Tukwila,1,0\n",
+    "a word first": "B,1,1,1,1\nR,1,1,1,2\n",
+    "a word and a fraction": "5.1;red\n4.9;blue\n",
+    "percentages of classes": "7,0.5,low\n8,0.25,high\n",
+}
+
+
+@pytest.mark.parametrize("text", HEADERLESS.values(), ids=list(HEADERLESS))
+def test_a_first_record_is_no_header(text):
+    columns = parse(text)
+    assert columns.n_rows == text.count("\n")
+    assert columns.names[0] == "column 1"
+    assert any("read as a record" in note for note in columns.notes)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "name,2019,2020,2021",
+        "name,1990,2000,2005",
+        "name,0,1,2",
+        "name,1,2,3",
+        ",10,20,30",
+        "q,0.25,0.5,0.75",
+        "a,b,c,d",
+    ],
+)
+def test_numbers_that_count_up_are_names(header):
+    columns = parse(f"{header}\nx,1.5,2.5,3.5\ny,2.5,3.5,4.5\n")
+    assert columns.n_rows == 2
+    assert columns.names[1:] == tuple(header.split(",")[1:])
+
+
+def test_a_word_above_numbers_is_a_name():
+    columns = parse("150,4,setosa,versicolor\n5.1,3.5,1.4,0\n4.9,3.0,1.4,0\n")
+    assert columns.names == ("150", "4", "setosa", "versicolor")
+    assert any("'150' as a name" in note for note in columns.notes)
+
+
+TABLE = ["name,p,q", "x,1.5,2.5", "y,2.5,3.5"]
+ABOVE = {
+    "one title": ["Report of the office"],
+    "a title padded": ["Report,,", ",,"],
+    "pairs": ['"Source","Made-up Office",', "", '"Updated","2024-05-01",', ""],
+    "prose": ["People, by county", "Numbers are made up", ""],
+}
+
+
+@pytest.mark.parametrize("above", ABOVE.values(), ids=list(ABOVE))
+def test_rows_above_the_header_are_left_out_and_noted(above):
+    columns = parse("\n".join([*above, *TABLE]) + "\n")
+    assert columns.names == ("name", "p", "q")
+    assert columns.nonprivate_numbers["q"].tolist() == [2.5, 3.5]
+    assert any("above the header" in note for note in columns.notes)
+
+
+def test_rows_above_the_header_of_a_workbook_are_left_out():
+    cells = [["Report", "", ""], ["Made up", "", ""], *(row.split(",") for row in TABLE)]
+    assert parsing.parse_cells(pd.DataFrame(cells, dtype="str")).names == ("name", "p", "q")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["note\nBerlin, 5\nBonn, 7\n", "people\n1,240\n980\n2,500\n", "a,b,\n1,2,3\n4,5,6\n", "a,b\n1,\n2,\n3,4\n"],
+)
+def test_a_narrow_header_is_no_title(text):
+    columns = parse(text)
+    assert columns.names[0] == text.split("\n")[0].split(",")[0]
+    assert not any("above the header" in note for note in columns.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "names", "numbers"),
+    [
+        ("t,u\na,b\n1,2\n", {"header": 1}, ("a", "b"), {"a": [1.0], "b": [2.0]}),
+        ("t\nu v\n\na;b\n1;2\n", {"header": 2}, ("a", "b"), {"a": [1.0], "b": [2.0]}),
+        ("7,8\n1,2\n", {"header": 0}, ("7", "8"), {"7": [1.0], "8": [2.0]}),
+        ("a,b\nx,2\n", {"header": None}, ("column 1", "column 2"), {}),
+        ("a;b,c\n1;2,5\n", {"sep": ","}, ("a;b", "c"), {"c": [5.0]}),
+        ("a  b\n 1   2\n3 4\n", {"sep": " "}, ("a", "b"), {"a": [1.0, 3.0], "b": [2.0, 4.0]}),
+        ("a,b\n1,5\n", {"sep": ""}, ("a,b",), {"a,b": [1.5]}),
+    ],
+)
+def test_what_is_set_by_hand_is_not_read_off(text, settings, names, numbers):
+    columns = parse(text, reading=TableFormat(**settings))
+    assert columns.names == names
+    assert {name: values.tolist() for name, values in columns.nonprivate_numbers.items()} == numbers
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"header": 9}, "row 10, but there are 2 rows"),
+        ({"header": -1}, "from 0 to 1000"),
+        ({"header": True}, "from 0 to 1000"),
+        ({"sep": "x"}, "sep was 'x'"),
+        ({"decimal": ";"}, "decimal was ';'"),
+        ({"thousands": "_"}, "thousands was '_'"),
+        ({"decimal": ",", "thousands": ","}, "must differ"),
+    ],
+)
+def test_settings_that_fit_nothing_are_refused(settings, words):
+    with pytest.raises(TableError, match=words):
+        parse("a,b\n1,2\n", reading=TableFormat(**settings))

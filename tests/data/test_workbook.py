@@ -13,7 +13,7 @@ from dpviz.data import TableError, decoding, read_table
 from dpviz.data.decoding import UPLOADED
 from dpviz.data.reading import columns_of
 from dpviz.data.workbook import read_workbook
-from tests.data.made import MAIN, archive, attempt, number_row, text_row, workbook
+from tests.data.made import MAIN, OFFICE, RELATIONS, archive, attempt, number_row, text_row, workbook
 
 HEAD = text_row("a", "b")
 
@@ -80,6 +80,22 @@ def test_references_gaps_formulas_errors_and_shared_texts():
     assert columns.names == ("column 1", "x", "column 3", "rich")
     np.testing.assert_array_equal(columns.nonprivate_numbers["x"], [2, 3])
     np.testing.assert_array_equal(columns.nonprivate_numbers["rich"], [np.nan, 45000])
+
+
+def test_parts_are_found_by_their_relations_wherever_they_lie():
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{HEAD + number_row(1, 2)}</sheetData></worksheet>'
+    sheets = '<sheets><sheet name="s" sheetId="1" r:id="a"/></sheets>'
+    book = f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">{sheets}</workbook>'
+
+    def related(kind, target):
+        link = f'<Relationship Id="a" Type="{OFFICE}/{kind}" Target="{target}"/>'
+        return f'<Relationships xmlns="{RELATIONS}">{link}</Relationships>'
+
+    parts = {"_rels/.rels": related("officeDocument", "/book.xml"), "book.xml": book, "cells/one.xml": sheet}
+    parts["_rels/book.xml.rels"] = related("worksheet", "cells/one.xml")
+    assert read_workbook(archive(parts)).nonprivate_numbers["b"].tolist() == [2]
+    del parts["book.xml"]
+    refused(archive(parts), "ZIP archive without an Excel sheet")
 
 
 def test_the_first_visible_sheet_is_read():

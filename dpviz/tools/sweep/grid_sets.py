@@ -2,12 +2,14 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dpviz.core import Box, Points
-from dpviz.data import DATASETS, Dataset, Table, TableError, data_knobs, load, read_table, size_limits
+from dpviz.data import DATASETS, Dataset, Table, TableError, TableFormat, data_knobs, load, read_table, size_limits
 from dpviz.data.decoding import PARQUET_MAGIC
+from dpviz.data.reading import READ_OFF
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSource, TrialTargets
@@ -15,7 +17,9 @@ from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSo
 DEFAULT_K = 5  # as the methods' own knob
 MOST_TARGETS = 20_000  # ours
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
-FILE_KEYS = (*DATA_KEYS, "file", "features", "label", "low", "high", "missing", "share", "project", "projection_seed")
+READING_KEYS = ("sep", "decimal", "thousands", "header")  # as `read_table` has them, "none" for no header
+CHOICE_KEYS = ("features", "label", "low", "high", "missing", "share", "project", "projection_seed")
+FILE_KEYS = (*DATA_KEYS, "file", *CHOICE_KEYS, *READING_KEYS)
 Entry = Mapping[str, Any]
 Made = tuple[TrialSource, int, TrialTargets | None]  # records, number of clusters that is asked for, public targets
 
@@ -86,7 +90,10 @@ def _own(entry: Entry, folder: Path) -> tuple[str, Dataset]:
     box = tried(place, lambda: Box(bounds["low"], bounds["high"]))
     features, label = entry["features"], entry.get("label")
     listed = features if isinstance(features, list | tuple) else [features]
-    table = _table(place, folder / file, [name for name in (*listed, label) if isinstance(name, str)])
+    chosen = {key: entry[key] for key in READING_KEYS if key in entry}
+    chosen |= {"header": None} if chosen.get("header") == "none" else {}
+    reading = tried(place, lambda: TableFormat(**chosen))
+    table = _table(place, folder / file, [name for name in (*listed, label) if isinstance(name, str)], reading)
     share = entry.get("share", 1.0)
     if not isinstance(share, int | float) or isinstance(share, bool):
         raise GridError(f"share of {place} was {share!r:.60}, but it must be a number above 0 and at most 1.")
@@ -126,14 +133,19 @@ def _points(path: Path, records: Dataset) -> Points:
     return made.points
 
 
-def _table(place: str, path: Path, wanted: Sequence[str]) -> Table:
-    """Read a file; of Parquet, which may be a folder of files, the `wanted` columns alone, however large it is."""
+def _table(place: str, path: Path, wanted: Sequence[str], reading: TableFormat = READ_OFF) -> Table:
+    """Read a file; of Parquet, which may be a folder of files, the `wanted` columns alone, however large it is.
+
+    Warns with TableWarning, as `read_table` does.
+    """
     from dpviz.data.parquet import read_columns  # loaded where a grid names a file, as `dpviz.data.reading` does
 
     try:
         if path.is_dir() or _is_parquet(path):
-            return Table(path.name, "", read_columns(path, list(dict.fromkeys(wanted))))
-        return read_table(path)
+            table = Table(path.name, "", read_columns(path, list(dict.fromkeys(wanted)), reading), reading)
+            table.warn_of_doubts()
+            return table
+        return read_table(path, **asdict(reading))
     except OSError as error:
         raise GridError(f"{place} could not be read ({error.strerror}). Its folder is that of the grid.") from None
     except TableError as error:

@@ -1,11 +1,13 @@
 """The data of a grid: the user's own files with public bounds, and public targets for source-target clustering."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpviz.core import Box
-from dpviz.data import Dataset, TableError, read_confined
+from dpviz.data import Dataset, TableError, TableWarning, read_confined
 from dpviz.data.target_pairs import load_pair
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import algorithm as source_target
@@ -140,6 +142,28 @@ def test_targets_are_even_given_or_those_of_a_pair(folder):
 def test_data_that_cannot_be_read_are_told_why(folder, entry, complaint):
     with pytest.raises(GridError, match=complaint):
         of_data(entry, folder)
+
+
+def test_how_a_file_is_read_is_set_in_the_grid_and_doubts_are_warned_of(folder):
+    (folder / "german.csv").write_text('Stand 2024;\nx;y\n"1,240";2\n"9,125";7\n')
+    entry = {**OWN, "file": "german.csv", "high": [10_000, 20]}
+    with pytest.warns(TableWarning, match=r"german\.csv.*'x'.*set the decimal sign"):
+        (trial,) = of_data(entry, folder).trials
+    assert trial.source.dataset().points[0, 0] == 1.24
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (set_by_hand,) = of_data({**entry, "decimal": ".", "sep": ";", "header": 1}, folder).trials
+    assert set_by_hand.source.dataset().points[:, 0].tolist() == [1240, 9125]
+    assert set_by_hand.key != trial.key
+    with pytest.raises(GridError, match="decimal was 'x'"):
+        of_data({**entry, "decimal": "x"}, folder)
+    pd.DataFrame({"x": ["1,240", "980"], "y": [1.0, 2.0]}).to_parquet(folder / "text.parquet")
+    with pytest.warns(TableWarning, match=r"text\.parquet"):
+        of_data({**entry, "file": "text.parquet"}, folder)
+    (folder / "headerless.csv").write_text("1,2\n3,4\n")
+    columns = {"features": ["column 1", "column 2"], "header": "none"}
+    (trial,) = of_data({**OWN, **columns, "file": "headerless.csv"}, folder).trials
+    assert trial.source.dataset().n == 2
 
 
 def test_handed_records_take_targets_too():
