@@ -56,7 +56,7 @@ def answer(key: str) -> Measure:
 
     def asked() -> None:
         worlds = [[part(key, world, chunk, size) for chunk, size in enumerate(sizes)] for world in (0, 1)]
-        audit_tasks.together(case, *worlds)
+        audit_tasks.together([case], [(worlds[0], worlds[1])])
 
     part(key, 0, 0, 1)  # whatever is made once
     taken = processor_ms(asked)
@@ -73,7 +73,7 @@ def piece(key: str) -> Measure:
 def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
     """Do one job of the page's."""
     pair = cases()[key].pair
-    return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, 1.0, world, chunk, n_runs, 0)
+    return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, 1.0, 0, world, chunk, n_runs, 0)
 
 
 def clouds(name: str) -> Measure:

@@ -6,10 +6,13 @@
 """
 
 from dpviz.audit.bound import (
+    CONFIDENCE,
     N_EVENTS,
     VERDICT_CONFIDENCE,
+    ChosenEvents,
     EpsilonBound,
     bound_from,
+    chosen_events,
     epsilon_lower_bound,
 )
 from dpviz.audit.events import AuditEvent, chances
@@ -25,11 +28,13 @@ from dpviz.audit.theory import (
 )
 
 __all__ = [
+    "CONFIDENCE",
     "N_EVENTS",
     "VERDICT_CONFIDENCE",
     "AuditEvent",
     "AuditStoppedError",
     "Batch",
+    "ChosenEvents",
     "EpsilonBound",
     "Family",
     "Outcomes",
@@ -37,6 +42,7 @@ __all__ = [
     "Progress",
     "bound_from",
     "chances",
+    "chosen_events",
     "epsilon_lower_bound",
     "events_profile",
     "gather",

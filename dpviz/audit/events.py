@@ -6,14 +6,16 @@ An event is "statistic above a threshold" or below it, with one world named wher
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from dpviz.audit.learned import Columns
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, frozen
 
+KEPT = 16  # numbers of runs, each at one level, whose ends are remembered; ours
 MOST_OF_ONE = 2  # events of a statistic, where there are enough statistics; ours
 BLOCKS = 4  # of a statistic's thresholds, each with a candidate of its own: neighbors say the same. Ours
 SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48  # places among sorted values where a threshold may stand; ours
@@ -44,6 +46,7 @@ class AuditEvent:
         return f"{'>' if self.above else '<'} {self.threshold:.4g}"
 
 
+@lru_cache(maxsize=KEPT)
 def chances(n_runs: int, beta: float) -> Chances:
     """Return the exact one-sided ends (n_runs + 1,) of a chance seen 0, 1, ..., n_runs times, each at level `beta`.
 
@@ -53,7 +56,7 @@ def chances(n_runs: int, beta: float) -> Chances:
     low, high = np.zeros(n_runs + 1), np.ones(n_runs + 1)
     low[1:] = betaincinv(hits[1:], n_runs - hits[1:] + 1.0, beta)
     high[:-1] = betaincinv(hits[:-1] + 1.0, n_runs - hits[:-1], 1.0 - beta)
-    return low, high
+    return frozen(low), frozen(high)
 
 
 def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:

@@ -61,6 +61,7 @@ _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
 _theirs, BROKEN = _declared(_ours)  # BROKEN: what cannot be shown, in words for the screen
 _own, _wrong = _brought({**_ours, **_theirs})
 OWN: tuple[str, ...] = tuple(_own)  # names of methods from a person's own files
+OUTSIDE: frozenset[str] = frozenset({*_theirs, *_own})  # names of methods that are no part of this package
 WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method that can be shown -> why, for the screen
 CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs, **_own})
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
@@ -77,6 +78,7 @@ __all__ = [
     "ALGORITHMS",
     "BROKEN",
     "CATALOGUE",
+    "OUTSIDE",
     "OWN",
     "WRONG",
     "convergent_kmeans",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpviz.accounting import gaussian_sigma, gdp_epsilon
-from dpviz.audit import AuditStoppedError, Batch, chances, epsilon_lower_bound
-from dpviz.core import Budget
+from dpviz.audit import AuditStoppedError, Batch, Outcomes, bound_from, chances, chosen_events, epsilon_lower_bound
+from dpviz.core import Adjacency, Budget
 
 POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
 
@@ -25,6 +25,12 @@ def laplace_count(scale=1.0):
 
 def audit(run, n_runs, seed=0, **options):
     return epsilon_lower_bound(run, POINTS, NEIGHBOUR, n_runs=n_runs, rng=rng(seed), **options)
+
+
+AUDITS = {
+    "bare": audit(Batch(lambda points, n, _: np.full(n, float(len(points)))), 500),
+    "noisy": audit(laplace_count(scale=0.4), 500),
+}
 
 
 def test_a_correct_count_is_measured_just_below_its_epsilon():
@@ -128,6 +134,68 @@ def test_a_broken_delta_is_found():
 
     assert audit(Batch(leaking), 20_000, delta=0.01).violates(1.0)
     assert not audit(Batch(leaking), 20_000, delta=0.1).violates(1.0)
+
+
+def test_the_runs_that_choose_are_not_the_runs_that_count():
+    same = Outcomes(400, {"value": np.zeros(400)})
+    for start, chosen in ((0, True), (1, False)):
+        differs = np.zeros(400)
+        differs[start::2] = 5.0
+        for worlds in ((Outcomes(400, {"value": differs}), same), (same, Outcomes(400, {"value": differs}))):
+            found = chosen_events(*worlds)
+            assert (found.promise > 3.0) == chosen
+            assert bound_from(*worlds).epsilon_lower == found.counted().epsilon_lower == 0.0
+            assert all(event.hits == event.other_hits for event in found.counted().events)
+
+
+def test_of_several_pairs_the_one_that_looks_worst_is_as_sound_as_one():
+    """At 50 % confidence errors can be counted; the largest bound of all pairs is not sound."""
+    level, n_audits, n_pairs, n_runs = 0.5, 60, 20, 200
+    generator = rng(1)
+    chosen, largest = [], []
+    for _ in range(n_audits):
+        seen = generator.random((n_pairs, 2, n_runs)) < np.array([0.5, 0.5 * math.exp(-1.0)])[:, None]
+        worlds = [[Outcomes(n_runs, {"value": values.astype(float)}) for values in pair] for pair in seen]
+        found = [chosen_events(*each, confidence=1 - level, n_events=1) for each in worlds]
+        chosen.append(max(found, key=lambda each: each.promise).counted().epsilon_lower)
+        largest.append(max(each.counted().epsilon_lower for each in found))
+    error = 6 * math.sqrt(level * (1 - level) / n_audits)
+    assert np.mean(np.array(chosen) > 1.0) <= level + error
+    assert np.mean(np.array(largest) > 1.0) > level + error
+
+
+@given(st.floats(0.0, 12.0))
+def test_a_claim_is_refuted_at_the_verdicts_confidence_and_undecided_where_nothing_could_refute_it(claim):
+    for found in (AUDITS["bare"], AUDITS["noisy"]):
+        assert found.violates(claim) == (found.lower_at(0.9999) > claim)
+        assert found.is_undecided(claim) == (AUDITS["bare"].lower_at(0.9999) <= claim)
+        assert not (found.violates(claim) and found.is_undecided(claim))
+
+
+@given(st.data())
+def test_data_sets_that_are_no_neighbors_are_refused_whatever_their_order(data):
+    generator = rng(data.draw(st.integers(0, 10**6)))
+    points = generator.integers(0, 3, (data.draw(st.integers(1, 8)), 2)).astype(float)
+    n_gone, n_come = data.draw(st.integers(0, min(2, len(points)))), data.draw(st.integers(0, 2))
+    fresh = 10.0 + generator.random((n_come, 2))
+    neighbour = generator.permutation(np.vstack([points[n_gone:], fresh]))
+    found = {(1, 0): Adjacency.ADD_REMOVE, (0, 1): Adjacency.ADD_REMOVE, (1, 1): Adjacency.REPLACE}.get(
+        (n_gone, n_come)
+    )
+    for adjacency in (None, *Adjacency):
+        options = {"n_runs": 20, "adjacency": adjacency, "rng": rng()}
+        run = Batch(lambda _, n, rng: rng.random(n))
+        if found is not None and adjacency in (None, found):
+            assert epsilon_lower_bound(run, points, neighbour, **options).n_runs == 20
+            continue
+        said = f"{n_gone} of {len(points)} records of points.* {n_come} of {len(neighbour)} of neighbour.*differ by one"
+        with pytest.raises(ValueError, match=said):
+            epsilon_lower_bound(run, points, neighbour, **options)
+
+
+def test_data_sets_of_other_features_are_refused():
+    with pytest.raises(ValueError, match="neighbour"):
+        epsilon_lower_bound(laplace_count(), np.zeros((3, 2)), np.zeros((2, 3)), n_runs=20, rng=rng())
 
 
 def peeked(n_audits, marks, beta, generator):

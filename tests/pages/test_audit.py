@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.plots import scene_hash
+from dpviz.tools.audit import page as audit_page
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
 from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking
@@ -43,7 +44,7 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert "No violation found in 5,000 runs of each world" in page.text
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "the other half test it" in captions
-    assert "your file plays no part" not in captions  # there is none
+    assert "your file" not in captions  # there is none
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"
@@ -60,6 +61,46 @@ def test_the_audited_epsilon_is_in_the_link_and_in_the_limit(open_page):
     assert open_page("audit", **QUICK).hash != page.hash, "other noise"
     assert "Audited at ε" in page.sliders
     assert "Audited at ε" not in open_page("audit", audited="lloyd").sliders, "there is nothing to spend"
+
+
+def test_what_so_few_runs_cannot_refute_is_undecided(open_page, at_once):
+    page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_epsilon="10", audit_runs="200")
+    assert at_once
+    assert "Undecided: 200 runs can show at most 2.83, and it promised 10 (proved)" in page.text
+    assert "No violation" not in page.text
+
+
+def test_pictures_stay_until_the_next_are_there_said_to_be_of_before(open_page, monkeypatch, at_once):
+    del at_once[:]
+    work = asking.background
+    page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
+    shown = page.packed()
+    waits = SimpleNamespace(ask=lambda _, jobs, __: Answers((None,) * len(jobs)))
+    monkeypatch.setattr(asking, "background", lambda: waits)
+    page.set("number_input", "Seed of the runs", 3)
+    for key in ("picture", "attack"):
+        before, now = shown[key][1], page.packed()[key][1]
+        assert [layer["name"] for layer in now["layers"]] == [layer["name"] for layer in before["layers"]]
+        for words in ("title", "caption"):
+            assert now[words].startswith("Before your change: ")
+    assert "No violation found" not in page.text, "nothing is claimed of the new runs, or of the old ones"
+    assert "Stop" in [button.label for button in page.app.button]
+    monkeypatch.setattr(asking, "background", work)
+    page.run()
+    assert not any(header["title"].startswith("Before") for _, header, _ in page.packed().values())
+    assert "No violation found" in page.text
+
+
+def test_pictures_of_a_record_do_not_stay_for_the_public(open_page):
+    page = open_page("audit", **QUICK, neighbors="own", record="7")
+    assert page.packed()["picture"][1]["layers"]
+    pictures = page.app.session_state["dpviz:audit-drawn:page"]
+    source, _, is_own = pictures[0]
+    frame, question = SimpleNamespace(source=SimpleNamespace(key=source), public=False), SimpleNamespace(record=7)
+    for public, record, stays in ((False, 7, True), (True, 7, False), (False, -1, False), (True, -1, False)):
+        frame.public, question.record = public, record
+        assert (audit_page.for_whom(frame, question) == pictures[0]) == stays
+    assert is_own
 
 
 def test_what_is_published_is_caught(open_page, at_once):

@@ -26,7 +26,7 @@ from dpviz.core import (
     Result,
     knobs,
 )
-from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.methods import ALGORITHMS, CATALOGUE, OUTSIDE
 from dpviz.tools.audit.last_bits import NOISY_COUNT
 from dpviz.tools.audit.pairs import (
     Pair,
@@ -37,6 +37,7 @@ from dpviz.tools.audit.pairs import (
     farthest_places,
     lattice_corner,
     own_pair,
+    pairs_in,
 )
 
 # Everything that has a catalogue entry, and the noise itself.
@@ -176,6 +177,21 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
     return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
+
+
+def cases_in(case: AuditCase, box: Box) -> tuple[AuditCase, ...]:
+    """Return a case on each pair of neighbors that is made up for it: several in `box` where its method came from
+    outside, as nothing is known of it; the case as it is, else.
+
+    Raises ValueError for a box that the method refuses.
+    """
+    if case.method not in OUTSIDE or case.pair_name:
+        return (case,)
+    params = _with_budgets(params_of(case.method, case.choices, box), case.scale)
+    first = pairs_in(box, Adjacency.ADD_REMOVE)[0]
+    claim = judged(_fitted(case.method, first.points, box, params, np.random.default_rng(0)).guarantee)
+    pairs = pairs_in(box, claim.adjacency, alone=AUDITED[case.method].audit.by_record)
+    return tuple(replace(case, given=pair, params=params) for pair in pairs)
 
 
 def _cases(method: str) -> Iterator[AuditCase]:

@@ -84,6 +84,41 @@ def lattice_corner() -> Pair:
     return _copies(LATTICE_CORNER, RECORDS, "in a corner of grids' cells")
 
 
+def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pair, ...]:
+    """Return neighbors in a public box for a method that nothing is known of: one record, far away from the others.
+
+    It is in a corner, or moves to the opposite one: off the ray through the middle, as far from the data's zero as the
+    box goes, and away from where the others are. So a noise shows that forgot how wide the box is, how far from 0, or
+    how far apart records may be. `alone` leaves the others out.
+    """
+
+    def opposite(place: FloatArray) -> FloatArray:
+        return np.where(place == box.low, box.high, box.low)
+
+    middle = np.tile((box.low + box.high) / 2.0, (RECORDS, 1))
+    slanting = np.where(corner(box.d) > 0, box.high, box.low)
+    far = np.where(np.abs(box.high) >= np.abs(box.low), box.high, box.low)
+    ends = np.where((np.arange(RECORDS) % 2 == 0)[:, None], far, opposite(far))
+    places = (
+        ("Records in the box's middle", middle, slanting, "a corner"),
+        ("Records in the box's middle", middle, far, "the corner farthest from 0"),
+        ("Records in one corner of the box", np.tile(opposite(far), (RECORDS, 1)), far, "the opposite one"),
+        ("Records in two opposite corners of the box", ends, far, "one of them"),
+    )
+    found = []
+    for where, others, place, there in places[:1] if alone else places:
+        records = np.vstack([others[:0] if alone else others, place])
+        if adjacency is Adjacency.ADD_REMOVE:
+            words, neighbour = f"{where}, with and without one in {there}.", records[:-1].copy()
+        else:
+            moving = f"that moves from {there} to the one across"
+            words = f"One record {moving}." if alone else f"{where}, and one {moving}."
+            neighbour = np.vstack([records[:-1], opposite(place)])
+        distance = 0.0 if len(neighbour) < len(records) else float(np.linalg.norm(place - opposite(place)))
+        found.append(Pair("", words, frozen(records), frozen(neighbour), box, adjacency, distance))
+    return tuple(found)
+
+
 def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, shares: bool = False) -> Pair:
     """Return records (n, d), clipped into the box, with and without row `record`, or with it in the farthest corner.
 

@@ -10,14 +10,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.audit import Batch, epsilon_lower_bound
+from dpviz.audit import Batch, EpsilonBound, Outcomes, epsilon_lower_bound
+from dpviz.audit.events import AuditEvent
 from dpviz.core import Adjacency
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit.cases import AUDITED as ALGORITHMS
 from dpviz.tools.audit.cases import cases, judged, own_case, scaled
 from dpviz.tools.audit.pairs import corner_record
-from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, VIOLATION, audited, row_of, verdict
+from dpviz.tools.audit.table import (
+    NONE_FOUND,
+    NOTHING_CLAIMED,
+    UNDECIDED,
+    VIOLATION,
+    audited,
+    counted_of,
+    row_of,
+    verdict,
+)
 
 CASES = cases()
 PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]
@@ -69,6 +79,51 @@ def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
     half = replace(published, params=replace(published.params, epsilon_counts=2.0))
     assert judged(half.guarantee).epsilon == pytest.approx(2.5)
     assert judged(scaled(published, 4.0).guarantee).epsilon == pytest.approx(4.0)
+
+
+def test_runs_are_held_against_what_is_proved_wherever_something_is():
+    """Its proof allows drawing again twice the ε that is published: a record's chance to be inside tells, too."""
+    case = CASES["nd_laplace:domain=redraw"]
+    guarantee = case.guarantee
+    assert guarantee.proved.epsilon == pytest.approx(2.0 * guarantee.published.epsilon)
+    assert case.epsilon_of(judged(guarantee)) == pytest.approx(2.0)
+    bare = EpsilonBound(1.5, (), 20, 10, 0.0, 0.95, 8, 1, np.zeros(10), np.zeros(10))
+    for other in CASES.values():
+        guarantee = other.guarantee
+        assert judged(guarantee) is (guarantee.published if guarantee.proved is None else guarantee.proved)
+        assert row_of(other, bare)["delta"] == judged(guarantee).delta
+    # What a proof doubles is no violation between both, and one above it.
+    low, high = (replace(bare, events=(event,), n_estimating=1_000) for event in (_seen(1_000, 100), _seen(1_000, 0)))
+    assert 1.0 < low.lower_at(0.9999) < 2.0 < high.lower_at(0.9999)
+    assert [verdict(case, each) for each in (low, high)] == [NONE_FOUND, VIOLATION]
+
+
+def _seen(hits, others):
+    return AuditEvent("value", 0.0, True, True, hits, others, 0.0)
+
+
+def test_the_pair_that_is_counted_was_chosen_by_other_runs():
+    """In one pair only the runs that choose differ, in the other one those that count, and a few of the first."""
+    same, even, odd = (np.zeros(400) for _ in range(3))
+    even[::2] = 5.0
+    odd[1::2] = odd[:100:2] = 5.0
+    worlds = [tuple(Outcomes(400, {"value": values}) for values in (each, same)) for each in (odd, even)]
+    found = [CASES["eugkm"], replace(CASES["eugkm"], mode="another")]
+    case, bound = counted_of(found, worlds)
+    assert case is found[1]
+    assert bound.epsilon_lower == 0.0
+    assert counted_of(found[:1], worlds[:1])[1].epsilon_lower > 3.0
+    case, bound = counted_of([scaled(found[0], 0.1), scaled(found[1], 10.0)], worlds)  # farther above what it claims
+    assert case.mode == found[0].mode
+    assert bound.violates(0.1)
+
+
+def test_the_table_says_where_runs_are_too_few():
+    case = CASES["eugkm:grid=even"]
+    few, many = (audited(scaled(case, 10.0), runs=runs, seed=0) for runs in (20, 40))
+    assert few.ceiling_at(0.9999) < 10.0
+    assert verdict(scaled(case, 10.0), few) == verdict(scaled(case, 10.0), many) == UNDECIDED
+    assert row_of(scaled(case, 10.0), few)["verdict"] == UNDECIDED
 
 
 @pytest.mark.slow

@@ -1,19 +1,22 @@
 """The audit's words and pictures: what was found, with its confidence, and nothing of real records for the public."""
 
 import math
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import Batch, epsilon_lower_bound, laplace_profile, trade_off
+from dpviz.audit import VERDICT_CONFIDENCE, Batch, EpsilonBound, epsilon_lower_bound, laplace_profile, trade_off
 from dpviz.audit.events import AuditEvent
 from dpviz.core import Budget
 from dpviz.experiments.tables import read_tables
 from dpviz.stories.panel import floored, number
 from dpviz.tools.audit import story
-from dpviz.tools.audit.story.words import event_words, statistic_words
-from dpviz.tools.audit.table import DECIMALS, least
+from dpviz.tools.audit.story.words import event_words, percent, statistic_words
+from dpviz.tools.audit.table import DECIMALS, NOTES, least
 
 POINTS = np.zeros((10, 1))
 
@@ -69,6 +72,53 @@ def test_the_sentence_says_what_was_found_and_how_surely():
     assert "verified" not in said + caught + free
 
 
+@pytest.mark.parametrize("is_proved", [True, False])
+def test_what_so_few_runs_cannot_refute_is_undecided_in_words_and_in_the_table(is_proved):
+    told = audited(n_runs=500, limit=10.0, is_proved=is_proved)
+    for said in (story.sentence(told).public, story.histogram(told).alt, story.roc(told).alt):
+        assert "Undecided: 500 runs can show at most 3.76, and it promised 10 (" in said
+        assert "No violation" not in said
+    # Between what the figure could show and what the verdict could, the verdict's own limit is named.
+    said = story.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
+    assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, and it promised 3.5 (")
+    assert story.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith("No violation found")
+    assert story.sentence(audited(0.0, n_runs=500, limit=2.0, is_proved=is_proved)).public.startswith("Violation")
+
+
+FIGURE = r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)"
+
+
+@given(st.floats(0.0, 12.0), st.floats(1e-3, 50.0), st.booleans(), st.sampled_from([20, 200, 500, 20_000]))
+@settings(max_examples=300)
+def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measured, limit, is_proved, n_runs):
+    made = np.zeros(n_runs // 2)
+    event = AuditEvent("value", 0.5, True, True, n_runs // 2, 0, measured)
+    bound = EpsilonBound(measured, (event,), n_runs, n_runs // 2, 0.0, 0.95, 8, 1, made, made)
+    told = story.Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=False)
+    said = story.sentence(told).public
+    facts = {fact.label: fact.value for fact in story.facts(told)}
+    (least,) = re.findall(f"ε is at least {FIGURE}", said)
+    for shown in (least, facts["Measured ε, at least"]):
+        assert float(shown.replace(",", "")) <= measured
+    (promised,) = re.findall(rf"(?:proved|claimed): {FIGURE}|promised {FIGURE}", said)
+    for shown in ("".join(promised), facts["Proved ε" if is_proved else "Claimed ε"]):
+        assert float(shown.replace(",", "")) >= limit * (1.0 - 1e-12)
+    for shown in (*re.findall(f"at most {FIGURE}", said)[:1], facts["Most that can be shown"]):
+        most = bound.ceiling_at(0.9999) if "can show at most" in said and bound.ceiling > limit else bound.ceiling
+        assert float(shown.replace(",", "")) >= (bound.ceiling if shown == facts["Most that can be shown"] else most)
+    assert "95 % confidence" in said
+    assert ("99.99 %" in said) >= told.is_violated
+    assert (said.startswith("Violation"), said.startswith("Undecided")) == (told.is_violated, told.is_undecided)
+
+
+def test_words_name_the_confidence_that_is_used(monkeypatch):
+    told = audited(0.0)
+    monkeypatch.setattr(story, "VERDICT_CONFIDENCE", 0.999)
+    assert "the verdict 99.9 %" in story.sentence(told).public
+    assert percent(0.9999) == "99.99 %"
+    assert f"{percent(VERDICT_CONFIDENCE)} confidence" in NOTES[0]
+
+
 def test_the_bars_hold_every_run_and_the_threshold_is_red_only_for_a_violation():
     for scale, color in ((1.0, "reference"), (0.0, "violation")):
         told = audited(scale)
@@ -109,9 +159,9 @@ def test_of_real_records_the_public_sees_nothing():
 
 def test_outcomes_without_a_number_can_be_drawn():
     def sometimes(points, n_runs, rng):
-        return np.where(rng.random(n_runs) < 0.1 * len(points), rng.normal(size=n_runs), np.nan)
+        return np.where(rng.random(n_runs) < 0.09 * len(points), rng.normal(size=n_runs), np.nan)
 
-    bound = epsilon_lower_bound(Batch(sometimes), POINTS, POINTS[:5], n_runs=400, rng=np.random.default_rng(0))
+    bound = epsilon_lower_bound(Batch(sometimes), POINTS, POINTS[:-1], n_runs=400, rng=np.random.default_rng(0))
     told = story.Audited(bound, Budget(1.0), is_proved=False, pair="Two worlds.", is_own=False)
     for layer in (*story.histogram(told).layers, *story.roc(told).layers):
         for array in layer.arrays.values():

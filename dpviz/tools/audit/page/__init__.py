@@ -1,6 +1,7 @@
 """The Audit page's furniture: what is audited, the runs behind it, and the pictures of what they show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -8,6 +9,7 @@ import streamlit as st
 
 from dpviz.audit import Batch, EpsilonBound, Outcomes
 from dpviz.core import Guarantee, Knob
+from dpviz.plots import Scene
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right
@@ -15,7 +17,7 @@ from dpviz.stories.recipe import calls_excerpt
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.audit import story
 from dpviz.tools.audit.batches import CONSTRUCTED
-from dpviz.tools.audit.cases import AUDITED, AuditCase, cases
+from dpviz.tools.audit.cases import AUDITED, AuditCase, cases, scaled
 from dpviz.tools.audit.page import table as audit_table
 from dpviz.tools.audit.page.asked import AuditQuestion, calls_of, keep_shown, sizes_of
 from dpviz.tools.audit.story import reading as audit_reading
@@ -30,7 +32,7 @@ from dpviz.ui.wait import wait
 
 TITLE = "Audit"
 HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
-NO_FILE = "The audit runs on two worlds of its own: your file plays no part in it."
+NO_FILE = "The audit runs on two worlds of its own: the records of your file play no part in it."
 HEIGHT = 400  # CSS pixels
 METHOD = Knob(
     "audited",
@@ -74,6 +76,8 @@ CODE = "The calls behind the two pictures above: the same worlds, runs and seeds
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
+_DRAWN = "dpviz:audit-drawn"  # before the name of a place: what was drawn there last, and for whom
+BEFORE = "Before your change"
 
 
 def ask(frame: PageFrame) -> AuditQuestion:
@@ -102,14 +106,19 @@ def link(question: AuditQuestion) -> list[tuple[str, str]]:
     return pairs if question.record == CONSTRUCTED else [*pairs, ("record", str(question.record))]
 
 
-def guarantee_of(frame: PageFrame, question: AuditQuestion) -> tuple[AuditCase, Guarantee] | None:
-    """Return the case and its two claims; None, with a message, where these records cannot be audited."""
+def pairs_of(frame: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
+    """Return what is asked about on each of its pairs of worlds. Raises ValueError where it cannot be audited."""
     dataset = frame.source.dataset
+    return audit_tasks.cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
+
+
+def guarantee_of(frame: PageFrame, question: AuditQuestion) -> tuple[tuple[AuditCase, ...], Guarantee] | None:
+    """Return the pairs and the two claims; None, with a message, where these records cannot be audited."""
     try:
-        case = audit_tasks.case_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
+        pairs = pairs_of(frame, question)
         if frame.source.uploaded and question.record != CONSTRUCTED:  # the claims are read off a run in each way
             asking.count(frame.source, {(question.key, question.record, question.epsilon): 2})
-        return case, case.guarantee
+        return pairs, pairs[0].guarantee
     except ValueError as error:
         st.error(state.plain(str(error)))
         return None
@@ -119,9 +128,7 @@ def hidden(frame: PageFrame, question: AuditQuestion) -> None:
     """Say why the public sees nothing of real records: each run of an audit would be one more release of them."""
     st.info(story.HIDDEN)
     query = state.query([*frame.source.link, *link(question), ("audience", "public")])
-    dataset = frame.source.dataset
-    case = audit_tasks.case_of(question.key, dataset.points, dataset.box, CONSTRUCTED, question.epsilon)
-    keep_shown(frame, question, case, (), query)
+    keep_shown(frame, question, scaled(cases()[question.key], question.epsilon), (), query)
     address(query)
 
 
@@ -133,29 +140,63 @@ def label(case: AuditCase, guarantee: Guarantee) -> Label:
 
 
 @st.fragment
-def measured(frame: PageFrame, question: AuditQuestion, case: AuditCase, query: str) -> None:
-    """Draw the runs' progress with a button to stop them, then what they show."""
+def measured(frame: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], query: str) -> None:
+    """Draw the runs' progress with a button to stop them, and what was shown before; then what they show."""
     if state.is_blank():
         return
     # Made by every run: a fragment may only write where the last whole run has written.
     lead, side = frame.lead.container(), frame.side.container()
-    keep_shown(frame, question, case, (), query)
-    if (audited := found(frame, question, case)) is None:
+    keep_shown(frame, question, pairs[0], (), query)
+    if (audited := found(frame, question, pairs)) is None:
+        if scenes := before(frame, question, "page"):
+            st.caption(f"{BEFORE}:")
+            _pictures(frame, scenes, query)
         return
     with lead:
         panel.sentence(story.sentence(audited), public=frame.public)
     scenes = (story.histogram(audited), story.roc(audited))
-    keep_shown(frame, question, case, scenes, query)
-    worlds, attack = st.columns(2, gap="small")
-    with worlds:
-        live(scenes[0], key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True)
-    with attack:
-        live(scenes[1], key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
+    keep_shown(frame, question, pairs[0], scenes, query)
+    remember(frame, question, "page", scenes)
+    _pictures(frame, scenes, query)
     with side:
         panel.side(panel.facts("What was counted", story.facts(audited), public=frame.public))
         say_runs(frame, audited)
         if audited.is_own:
             st.caption("Curator view: measured on real records. An audit is not a release.")
+
+
+def _pictures(frame: PageFrame, scenes: Sequence[Scene], query: str) -> None:
+    worlds, attack = st.columns(2, gap="small")
+    with worlds:
+        live(scenes[0], key="picture", height=HEIGHT, audience_public=frame.public, query=query, fits=True)
+    with attack:
+        live(scenes[1], key="attack", height=HEIGHT, audience_public=frame.public, fits=True)
+
+
+def remember(frame: PageFrame, question: AuditQuestion, place: str, scenes: tuple[Scene, ...]) -> None:
+    """Keep the pictures of a place, which stay until those of the next question are there."""
+    st.session_state[f"{_DRAWN}:{place}"] = for_whom(frame, question), scenes
+
+
+def before(frame: PageFrame, question: AuditQuestion, place: str) -> tuple[Scene, ...]:
+    """Return what was drawn at a place last, said to be of before; nothing of other records or for another reader."""
+    whom, scenes = st.session_state.get(f"{_DRAWN}:{place}", (None, ()))
+    if whom != for_whom(frame, question):
+        return ()
+    return tuple(
+        replace(
+            scene,
+            title=f"{BEFORE}: {scene.title[0].lower()}{scene.title[1:]}",
+            alt=f"{BEFORE}: {scene.alt}",
+            caption=f"{BEFORE}: {scene.caption}",
+        )
+        for scene in scenes
+    )
+
+
+def for_whom(frame: PageFrame, question: AuditQuestion) -> tuple[Any, ...]:
+    """Return whose records pictures are of, who looks at them, and whether they are of real records."""
+    return frame.source.key, frame.public, question.record != CONSTRUCTED
 
 
 def say_runs(frame: PageFrame, audited: story.Audited) -> None:
@@ -165,15 +206,15 @@ def say_runs(frame: PageFrame, audited: story.Audited) -> None:
         st.caption(NO_FILE)
 
 
-def found(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> story.Audited | None:
+def found(frame: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> story.Audited | None:
     """Return the finished audit; None while runs are missing or were stopped, with what can be done about it."""
     if st.session_state.get(_STOPPED) == (frame.source.key, question):
         asking.drop(frame.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
         st.button("Run it again", on_click=_stop, args=(None,))
         return None
-    bound = _bound(frame, question, case)
-    return None if bound is None else audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
+    counted = _counted(frame, question, pairs)
+    return None if counted is None else audit_tasks.told(*counted, is_own=question.record != CONSTRUCTED)
 
 
 def under(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
@@ -187,11 +228,11 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
     if state.is_blank():
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
-    bound = _kept().get((frame.source.key, question))
-    if case is None or bound is None:
+    counted = _kept().get((frame.source.key, question))
+    if case is None or counted is None:
         reading.article(audit_reading.MISREADINGS, audit_reading.PAPERS, [], "", CODE)
         return
-    audited = audit_tasks.told(case, bound, is_own=question.record != CONSTRUCTED)
+    audited = audit_tasks.told(*counted, is_own=question.record != CONSTRUCTED)
     found = audit_reading.formulas(audited, public=frame.public)
     code = calls_excerpt(calls_of(frame, question, case))
     reading.article(
@@ -203,52 +244,46 @@ def _read(frame: PageFrame, question: AuditQuestion, case: AuditCase | None) -> 
     )
 
 
-def _kept() -> dict[Any, EpsilonBound]:
-    kept: dict[Any, EpsilonBound] = st.session_state.setdefault(_FOUND, {})
+def _kept() -> dict[Any, tuple[AuditCase, EpsilonBound]]:
+    kept: dict[Any, tuple[AuditCase, EpsilonBound]] = st.session_state.setdefault(_FOUND, {})
     return kept
 
 
-def _bound(frame: PageFrame, question: AuditQuestion, case: AuditCase) -> EpsilonBound | None:
-    """Return the finished audit; None while runs are missing, with a line that says how many there are."""
+def _counted(
+    frame: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]
+) -> tuple[AuditCase, EpsilonBound] | None:
+    """Return the finished audit and its pair; None while runs are missing, with a line that says how many there are."""
     name = (frame.source.key, question)
     kept = _kept()
     if name in kept:
         return kept[name]
-    points, box = frame.source.dataset.points, frame.source.dataset.box
-    sizes = sizes_of(question, case)
-    if isinstance(case.runner, Batch):
-        parts: Sequence[Any] = [
-            audit_tasks.part(
-                points, box, question.key, question.record, question.epsilon, world, 0, sizes[0], question.seed
-            )
-            for world in (0, 1)
-        ]
+    sizes = sizes_of(question, pairs[0])
+    asked = [
+        (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
+        for pair in range(len(pairs))
+        for world in (0, 1)
+        for chunk, size in enumerate(sizes)
+    ]
+    if isinstance(pairs[0].runner, Batch):
+        dataset = frame.source.dataset
+        parts: Sequence[Outcomes] = [audit_tasks.part(dataset.points, dataset.box, *each) for each in asked]
         if frame.source.uploaded and question.record != CONSTRUCTED:
             asking.count(frame.source, {name: 2 * sizes[0]})
             asking.tally(frame.source)
     else:
-        if (answers := _parts(frame, question, sizes)) is None:
+        own = question.record != CONSTRUCTED
+        jobs = [Job(audit_tasks.part, each, n_runs=each[-2] if own else 0) for each in asked]
+        if (answers := _parts(frame, question, jobs)) is None:
             return None
         parts = answers
-    half = len(parts) // 2
-    first: list[Outcomes] = list(parts[:half])
-    bound = audit_tasks.together(case, first, list(parts[half:]))
+    worlds = [parts[i : i + len(sizes)] for i in range(0, len(parts), len(sizes))]
+    counted = audit_tasks.together(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
     kept.clear()  # the last one is enough, and real records leave no more traces than they must
-    kept[name] = bound
-    return bound
+    kept[name] = counted
+    return counted
 
 
-def _parts(frame: PageFrame, question: AuditQuestion, sizes: Sequence[int]) -> Sequence[Any] | None:
-    own = question.record != CONSTRUCTED
-    jobs = [
-        Job(
-            audit_tasks.part,
-            (question.key, question.record, question.epsilon, world, chunk, size, question.seed),
-            n_runs=size if own else 0,
-        )
-        for world in (0, 1)
-        for chunk, size in enumerate(sizes)
-    ]
+def _parts(frame: PageFrame, question: AuditQuestion, jobs: Sequence[Job]) -> Sequence[Any] | None:
     answers = asking.ask(frame.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=frame.public)
     if answers.problem:
         st.error(state.plain(answers.problem))
@@ -308,23 +343,23 @@ def draw() -> None:
         else:
             found = guarantee_of(page, question)
     if found is not None:
-        case, guarantee = found
+        pairs, guarantee = found
         query = state.query([*page.source.link, *link(question), ("audience", str(state.value(frame.AUDIENCE)))])
         with page.picture:
-            measured(page, question, case, query)
-        said = label(case, guarantee)
+            measured(page, question, pairs, query)
+        said = label(pairs[0], guarantee)
         with page.slider:
             held = said.proved or said.stated
             said_so = " ".join(is_right(held.odds))
             st.html(f'<p class="dpviz-limit">{escape(held.title)}: an attacker {escape(said_so)}.</p>')
         with page.side:
             panel.side(panel.promise(said))
-            audit_table.to_its_page(case)
+            audit_table.to_its_page(pairs[0])
         with page.card:
             panel.side(panel.guarantee(said))
             st.html(panel.details(said))
     with page.more_pictures:
-        under(page, question, found[0] if found else None)
+        under(page, question, found[0][0] if found else None)
     frame.show_problems(page.problems)
 
 

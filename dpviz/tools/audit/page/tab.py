@@ -14,8 +14,8 @@ from dpviz.ui.live import live
 
 CHOICE = ("audit", "Audit")  # of a page's tabs
 WORDS = (
-    "The method runs on two small worlds that differ in one record, as often in each. How well their releases can be "
-    "told apart bounds from below how much privacy is lost."
+    "The method runs on pairs of small data sets, or worlds, that differ in one record, in corners of this page's box. "
+    "How well their releases can be told apart bounds from below how much privacy is lost."
 )
 RUNS, SEED = 500, 0  # enough to see worlds that never look alike; the Audit page asks for others
 MORE = "Other ε, neighbors, modes and runs →"
@@ -27,10 +27,10 @@ def tab(frame: PageFrame, method: str) -> None:
     if state.is_blank():
         return
     st.caption(WORDS)
-    case = next(each for each in cases().values() if each.method == method)
-    question = AuditQuestion(case.key, CONSTRUCTED, 1.0, RUNS, SEED)
+    first = next(each.key for each in cases().values() if each.method == method)
+    question = AuditQuestion(first, CONSTRUCTED, 1.0, RUNS, SEED)
     try:
-        audited = audit.found(frame, question, case)
+        audited = audit.found(frame, question, audit.pairs_of(frame, question))
     except ValueError as error:  # the method does not run on these worlds, and its words say why
         st.error(state.plain(str(error)))
         return

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz import attacks
-from dpviz.audit import EpsilonBound
+from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Budget, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.glossary import meant
-from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, floored
 from dpviz.stories.roc import roc_scene
-from dpviz.tools.audit.story.words import event_words, statistic_words
+from dpviz.tools.audit.story.words import event_words, percent, statistic_words
 
 BINS = 48
 TAIL = 0.5  # percent of the runs beyond either end of the picture
@@ -28,8 +28,12 @@ TERMS = (
     ("World", "One of two data sets that differ in one record. The method runs many times on each."),
     ("Statistic", "A number made of what is published. Half of the runs choose the most telling one."),
     ("Event", "The statistic lies beyond a threshold. The other half of the runs count how often, in each world."),
-    ("Measured ε", "The least ε that fits the counts, with 95 % confidence. The true one may be any larger."),
+    (
+        "Measured ε",
+        f"The least ε that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be any larger.",
+    ),
     *meant("violation"),
+    ("Undecided", "So few runs could not have refuted the promise, whatever they had shown."),
     ("Ceiling", "The most that so many runs can show. Worlds that never look alike reach it."),
 )
 
@@ -51,6 +55,11 @@ class Audited:
         return math.isfinite(self.limit.epsilon) and self.bound.violates(self.limit.epsilon)
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether so few runs could not refute the limit, whatever they had shown."""
+        return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
+
+    @property
     def audience(self) -> Audience:
         """Who may see what was measured."""
         return Audience.CURATOR if self.is_own else Audience.NOISE
@@ -60,28 +69,33 @@ def sentence(audited: Audited) -> Sentence:
     """Say what was found, with its confidence; never that something is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     runs = f"{bound.n_runs:,} runs of each world"
-    least = f"ε is at least {floored(bound.epsilon_lower)}"
+    least, sure = f"ε is at least {floored(bound.epsilon_lower)}", f"{percent(bound.confidence)} confidence"
     more = " More runs might show more." if bound.at_ceiling else ""
-    if not bound.at_ceiling and math.isfinite(limit) and bound.ceiling <= limit:
-        more = f" So few runs cannot show more than {ceiled(bound.ceiling)}."
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
-        said = f"No limit is claimed here, and {least}: {runs}, 95 % confidence.{more}"
+        said = f"No limit is claimed here, and {least}: {runs}, {sure}.{more}"
     elif audited.is_violated:
-        said = f"Violation found: {least} ({kind}: {number(limit)}). {runs}: the figure has 95 % confidence, "
-        said = f"{said}the verdict 99.99 %.{more}"
+        said = f"Violation found: {least} ({kind}: {ceiled(limit)}). {runs}: the figure has {sure}, "
+        said = f"{said}the verdict {percent(VERDICT_CONFIDENCE)}.{more}"
+    elif audited.is_undecided:
+        most, asked = bound.ceiling, ""
+        if most > limit:  # the figure could be above the limit, the verdict could not
+            most, asked = bound.ceiling_at(VERDICT_CONFIDENCE), f" with {percent(VERDICT_CONFIDENCE)} confidence"
+        said = f"Undecided: {bound.n_runs:,} runs can show at most {ceiled(most)}{asked}, and it promised "
+        said = f"{said}{ceiled(limit)} ({kind}). They show that {least}, with {sure}."
     else:
-        said = f"No violation found in {runs}: {least} with 95 % confidence ({kind}: {number(limit)}).{more}"
+        said = f"No violation found in {runs}: {least} with {sure} ({kind}: {ceiled(limit)}).{more}"
     return Sentence(said, HIDDEN if audited.is_own else said)
 
 
 def facts(audited: Audited) -> tuple[Fact, ...]:
     """Return the counts behind the sentence."""
     bound, public = audited.bound, not audited.is_own
-    shown = [Fact("Measured ε, at least", floored(bound.epsilon_lower), "Lower end at 95 % confidence.", public)]
+    sure = f"Lower end at {percent(bound.confidence)} confidence."
+    shown = [Fact("Measured ε, at least", floored(bound.epsilon_lower), sure, public)]
     kind = "Proved" if audited.is_proved else "Claimed"
     # Per unit of distance, the limit for real records tells how far a record moved.
-    shown.append(Fact(f"{kind} ε", number(audited.limit.epsilon), "For these two data sets.", public))
+    shown.append(Fact(f"{kind} ε", ceiled(audited.limit.epsilon), "For these two data sets.", public))
     shown.append(Fact("Most that can be shown", ceiled(bound.ceiling), "By so many runs, for any method.", True))
     if bound.events:
         event = bound.events[0]

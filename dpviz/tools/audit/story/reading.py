@@ -3,12 +3,14 @@
 import math
 from collections.abc import Sequence
 
+from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
 from dpviz.audit.events import chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
 from dpviz.stories.recipe.records import Data
 from dpviz.tools.audit.story import Audited
+from dpviz.tools.audit.story.words import percent
 
 MISREADINGS = (
     Misreading(
@@ -19,8 +21,8 @@ MISREADINGS = (
     ),
     Misreading(
         "The measured ε is the method's true ε.",
-        "It is the least [[epsilon]] that fits the counts, with 95 % confidence. The true one may be any larger, and a "
-        "sound method is usually measured well below what it spends.",
+        f"It is the least [[epsilon]] that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be "
+        "any larger, and a sound method is usually measured well below what it spends.",
         "The attack's curve: how far it stays below what the noise itself would allow.",
     ),
     Misreading(
@@ -37,8 +39,8 @@ MISREADINGS = (
     ),
     Misreading(
         "One may audit with new seeds until something is found.",
-        "Each audit may err in 5 of 100 cases, so of many some will. “Violation” asks for 99.99 % instead, and what "
-        "counts is never what the event was chosen by.",
+        f"Each audit may err in {100 * (1 - CONFIDENCE):.3g} of 100 cases, so of many some will. “Violation” asks for "
+        f"{percent(VERDICT_CONFIDENCE)} instead, and what counts is never what the event was chosen by.",
         "The table of all methods: one audit of each mode, with its number of runs.",
     ),
 )
@@ -143,11 +145,11 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
 
 
 def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: int) -> Calls:
-    """Return the calls behind an audit of a case, on a row of the data or, below 0, on its own pair, at an ε.
+    """Return the calls behind an audit of a case, on a row of the data or, below 0, on its own pairs, at an ε.
 
     `asked` is these three: the case's key, the row, and ε. `sizes` are the runs of each part, in each world.
     """
-    parts = f"[tasks.part(*data, *asked, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
+    parts = f"[tasks.part(*data, *asked, pair, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
     return Calls(
         data,
         (
@@ -157,9 +159,9 @@ def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: 
         (
             "data = (dataset.points, dataset.box)",
             f"asked = key, record, epsilon = {asked!r}",
-            "case = tasks.case_of(key, *data, record, epsilon)",
-            f"worlds = [{parts} for world in (0, 1)]",
-            "told = tasks.told(case, tasks.together(case, *worlds), is_own=record >= 0)",
+            "cases = tasks.cases_of(key, *data, record, epsilon)",
+            f"runs = [[{parts} for world in (0, 1)] for pair in range(len(cases))]",
+            "told = tasks.told(*tasks.together(cases, runs), is_own=record >= 0)",
             "scenes = [audit.histogram(told), audit.roc(told)]",
         ),
     )

@@ -22,6 +22,11 @@ _LEARNED = {
 _SUMMARIES = {"sum": "sum of all", "least": "smallest of the", "largest": "largest of the", "size": "how many"}
 
 
+def percent(confidence: float) -> str:
+    """Write a confidence: 0.9999 as "99.99 %"."""
+    return f"{100.0 * confidence:.10g} %"
+
+
 def statistic_words(statistic: str) -> str:
     """Name a statistic of `dpviz.audit.family` in words, counting from 1."""
     if statistic in _LEARNED:
