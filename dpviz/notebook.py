@@ -130,6 +130,10 @@ def _widget() -> Any:
             super().__init__(packed=pack(scene), frame=frame)
             self._scene = scene
 
+        def __repr__(self) -> str:
+            """Name the widget: its own repr would quote the packed scene."""
+            return f"<LivePicture of {self._scene.title!r}>"
+
         @property
         def svg(self) -> str:
             """The picture at that stop as a drawing, as text."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Counts, FloatArray, Points, frozen, squared_norms
+from dpviz.core import Confidential, Counts, FloatArray, Points, frozen, squared_norms
 from dpviz.mechanisms import Indices
 
 ROUNDING = 1e-9  # of a ball's radius: a record in a cell's corner is covered
@@ -14,7 +14,7 @@ _NONE: Indices = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class Lists(Confidential):
     """Rows of different lengths, one after the other."""
 
     ends: Indices  # (rows + 1,) row i is values[ends[i] : ends[i + 1]]
@@ -42,7 +42,7 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cover:
+class Cover(Confidential):
     """A grid and who covers whom. Curator only, but for the grid."""
 
     side: int  # cells along each axis

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from dpviz.core import Adjacency, check_params, knob
+from dpviz.core import Adjacency, check_params, given, knob
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
 
@@ -66,7 +66,7 @@ def check_wholes(params: Any) -> None:
         value, least = getattr(params, field.name), field.metadata["least"]
         is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         if value is not None and not (is_whole and value >= least):
-            raise ValueError(f"{field.name} was {value}, but it must be a whole number >= {least}, or None.")
+            raise ValueError(f"{field.name} was {given(value)}, but it must be a whole number >= {least}, or None.")
 
 
 def adjacency_of(name: str) -> Adjacency:

@@ -52,6 +52,7 @@ from dpviz.core import (
     Centers,
     CentersRelease,
     Claim,
+    Confidential,
     Counts,
     Event,
     FloatArray,
@@ -207,7 +208,7 @@ def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _EmMcRun:
+class _EmMcRun(Confidential):
     """What stays the same over the steps."""
 
     unit: Points  # (n, d)

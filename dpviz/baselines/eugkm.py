@@ -55,6 +55,7 @@ from dpviz.core import (
     Centers,
     CentersRelease,
     Claim,
+    Confidential,
     Counts,
     Event,
     FloatArray,
@@ -217,7 +218,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
+class _Plan(Confidential):
     """A grid before its cells are counted."""
 
     grid: CellGrid | NestedGrid

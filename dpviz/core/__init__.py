@@ -7,12 +7,12 @@ from dpviz.core.box import FEWEST_STEPS, Box, unit_records
 from dpviz.core.chunks import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
-from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs
+from dpviz.core.knobs import Knob, KnobError, check_params, friendly, given, knob, knobs
 from dpviz.core.limits import ceiled, floored, number
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
 from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.rows import projections, public_axes, squared_distances, squared_norms
-from dpviz.core.run import CentersRelease, Event, MovedCenters, PointsRelease, Release, Result, Step
+from dpviz.core.run import CentersRelease, Confidential, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
     "BLOCK_ROWS",
@@ -30,6 +30,7 @@ __all__ = [
     "Choices",
     "Chunks",
     "Claim",
+    "Confidential",
     "Counts",
     "Entry",
     "Event",
@@ -58,6 +59,7 @@ __all__ = [
     "floored",
     "friendly",
     "frozen",
+    "given",
     "knob",
     "knobs",
     "number",

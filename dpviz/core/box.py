@@ -93,8 +93,8 @@ class Box:
 
 def _too_narrow(axis: int, low: float, high: float, apart: float) -> str:
     return (
-        f"Box axis {axis} ran from {low!r} to {high!r}, but numbers there are stored {apart!r} apart, so that it must be "
-        f"{FEWEST_STEPS * apart!r} wide or wider: rounding would move records by more than the noise is made for. "
+        f"Box axis {axis} ran from {low!r} to {high!r}, but numbers there are stored {apart!r} apart, so that it must "
+        f"be {FEWEST_STEPS * apart!r} wide or wider: rounding would move records by more than the noise is made for. "
         f"Subtract one number, for example {low!r}, from the column and from its bounds, or widen the bounds."
     )
 

@@ -15,6 +15,7 @@ Kind = Literal["float", "int", "choice", "bool"]
 
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 KEPT = 128  # classes whose knobs are remembered: every run checks its parameters; ours
+MOST_GIVEN = 40  # characters of a wrong value in a message
 
 
 class KnobError(ValueError):
@@ -76,13 +77,13 @@ class Knob:
 
     def _check_bool(self, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise KnobError(f"{self.name} was {value!r}, but it must be True or False.")
+            raise KnobError(f"{self.name} was {given(value)}, but it must be True or False.")
         return value
 
     def _check_choice(self, value: Any) -> str:
         allowed = [choice for choice, _ in self.choices]
-        if value not in allowed:
-            raise KnobError(f"{self.name} was {value!r}, but it must be one of {', '.join(allowed)}.")
+        if not isinstance(value, str) or value not in allowed:
+            raise KnobError(f"{self.name} was {given(value)}, but it must be one of {', '.join(allowed)}.")
         return str(value)
 
     def _check_number(self, value: Any) -> float | int:
@@ -91,11 +92,19 @@ class Knob:
         is_number = is_integer or isinstance(value, float)
         if not is_number or (self.kind == "int" and not is_integer):
             wanted = "a whole number" if self.kind == "int" else "a number"
-            raise KnobError(f"{self.name} was {value!r}, but it must be {wanted}.")
+            raise KnobError(f"{self.name} was {given(value)}, but it must be {wanted}.")
         # NaN fails every comparison and so lands here too.
         if not self.minimum <= value <= self.maximum:
             raise KnobError(f"{self.name} was {value}, but it must be from {self.minimum:g} to {self.maximum:g}.")
         return int(value) if self.kind == "int" else float(value)
+
+
+def given(value: object) -> str:
+    """Write what was given in place of a parameter, for a message: of arrays, which may be records, the type alone."""
+    if not isinstance(value, str | int | float | None):
+        return f"of type {type(value).__name__}"
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= MOST_GIVEN else f"{text[: MOST_GIVEN - 1]}…"
 
 
 def knob(default: Value, label: str, help: str, **options: Any) -> Any:

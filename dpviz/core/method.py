@@ -8,7 +8,7 @@ import numpy as np
 
 from dpviz.core.arrays import Centers, Labels, Points
 from dpviz.core.box import Box
-from dpviz.core.run import Release, Result, Step
+from dpviz.core.run import Confidential, Release, Result, Step
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
@@ -89,7 +89,7 @@ class Targets(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoundClusters:
+class FoundClusters(Confidential):
     """What a release says of the records. Curator only."""
 
     centers: Centers  # (k, d)

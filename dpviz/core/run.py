@@ -1,10 +1,30 @@
 """What a run returns. Nominal base classes draw the privacy boundary: a Step is never a Release."""
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Generic, TypeVar
 
 from dpviz.core.arrays import Centers, Counts, Points
 from dpviz.core.privacy import Guarantee
+
+
+class Confidential:
+    """Base of everything that holds exact values, or records: a notebook that prints one shows which fields it has.
+
+    What a repr shows is saved with the notebook, logged, and quoted in messages.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give a subclass this repr before `dataclass` writes one of all values; one of its own stays."""
+        super().__init_subclass__(**kwargs)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Confidential.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Name the type and its fields."""
+        names = ", ".join(field.name for field in fields(self)) if is_dataclass(self) else ""
+        return f"<{type(self).__qualname__}, for the curator only; its values are not shown: {names}>"
 
 
 class Release:
@@ -13,7 +33,7 @@ class Release:
     __slots__ = ()
 
 
-class Step:
+class Step(Confidential):
     """Base of one step of a trace, for the curator only, whatever its fields are called."""
 
     __slots__ = ()
@@ -53,7 +73,7 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result(Generic[R_co, S_co]):
+class Result(Confidential, Generic[R_co, S_co]):
     """One run: what the world sees, what only the curator sees, what was spent, and what is promised."""
 
     release: R_co

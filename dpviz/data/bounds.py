@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FEWEST_STEPS, Box, FloatArray
+from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray
 
 LARGEST = sys.float_info.max
 
@@ -21,7 +21,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clipping:
+class Clipping(Confidential):
     """What moving records into a box does to them: exact counts and extremes, curator only."""
 
     nonprivate_n_moved: int  # records with at least one value outside

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import Confidential, FloatArray
 
 Texts = NDArray[np.object_]  # (n,) of str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class Columns(Confidential):
     """The columns of a table in their order, curator only but for the names."""
 
     names: tuple[str, ...]

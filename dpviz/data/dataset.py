@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Labels, Points, as_points, frozen
+from dpviz.core import Box, Confidential, Labels, Points, as_points, frozen
 from dpviz.data.geography import LocalMap
 from dpviz.data.projecting import RandomProjection
 
@@ -14,7 +14,7 @@ DECLARED = "Declared with the set, not taken from its records."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Image:
+class Image(Confidential):
     """A picture whose pixels are the records of a data set, row by row.
 
     `labels.reshape(height, width)` paints a clustering of those records onto the picture.
@@ -36,7 +36,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dataset:
+class Dataset(Confidential):
     """Records inside their box. Raises ValueError when the parts do not fit each other.
 
     `points`, `labels`, `image` and everything named `nonprivate_*` are the curator's; the other fields are public.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.core import Ball, Box, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, as_points, frozen
 from dpviz.data.city import CITY_BOX, CityKnobs, city
 from dpviz.data.table import read_table
 
@@ -29,7 +29,7 @@ QUARTILES = ("low", "middle-low", "middle-high", "high")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SourceTarget:
+class SourceTarget(Confidential):
     """A private source and public targets. `source` and `source_labels` are the curator's."""
 
     title: str

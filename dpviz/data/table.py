@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Labels
+from dpviz.core import Box, Confidential, FloatArray, Labels
 from dpviz.data.bounds import LARGEST, Bounds, Clipping, clipping, rounded_outward
 from dpviz.data.columns import Columns
 from dpviz.data.dataset import Dataset
@@ -37,7 +37,7 @@ MAX_UNIT = 12  # characters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(Confidential):
     """A parsed file. Names, sizes and notes are shown to the person who uploaded it; the cells are the curator's."""
 
     name: str  # of the file

@@ -36,6 +36,7 @@ from dpviz.core import (
     PointsRelease,
     Release,
     Result,
+    given,
     squared_distances,
 )
 from dpviz.data.bounds import rounded_outward
@@ -117,8 +118,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
 class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
     """A method that releases clusters: centers, or regions."""
 
-    labels_: Labels  # (n,) exact, the curator's
     cluster_centers_: Centers  # (k, d)
+    _nonprivate_labels: Labels  # (n,)
+
+    @property
+    def labels_(self) -> Labels:
+        """Clusters (n,) of the records of `fit`: exact, the curator's, and left out of pickles."""
+        if "_nonprivate_labels" not in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__} has no labels_: fit it first. They are exact, so that pickles and copies leave "
+                "them out; predict(X) finds them again from the release and the records."
+            )
+        return self._nonprivate_labels
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: parameters and what follows from the release, nothing exact."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_nonprivate_labels"}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Release once from the records `X` (n, d). `y` is not used.
@@ -129,7 +144,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         del y
         points, result = self._fit(X)
         self.cluster_centers_ = self._centers(result.release)
-        self.labels_ = self._labels(points)
+        self._nonprivate_labels = self._labels(points)
         return self
 
     def predict(self, X: Any) -> Labels:
@@ -204,7 +219,7 @@ def box_of(bounds: Bounds, points: Points) -> Box:
     d = points.shape[1]
     if isinstance(bounds, str):
         if bounds != "data":
-            raise ValueError(f'bounds was {bounds!r}, but it must be (low, high), a Box, or "data".')
+            raise ValueError(f'bounds was {given(bounds)}, but it must be (low, high), a Box, or "data".')
         warnings.warn(FROM_DATA, PrivacyLeakWarning, stacklevel=4)
         ends = [rounded_outward(float(column.min()), float(column.max())) for column in points.T]
         return Box([each.low for each in ends], [each.high for each in ends])
@@ -213,8 +228,8 @@ def box_of(bounds: Bounds, points: Points) -> Box:
             low, high = (np.broadcast_to(np.asarray(each, dtype=np.float64), (d,)) for each in bounds)
         except (TypeError, ValueError):
             raise ValueError(
-                f"bounds was {bounds!r}, but it must be (low, high): public numbers, one for all {d} features or one "
-                'for each; or a Box, or "data", which is not private.'
+                f"bounds was {given(bounds)}, but it must be (low, high): public numbers, one for all {d} features or "
+                'one for each; or a Box, or "data", which is not private.'
             ) from None
         return Box(low, high)
     if bounds.d != d:

@@ -33,8 +33,8 @@ ATTRIBUTES = {
     },
     PrivateClusterer: {
         "cluster_centers_": "(k, d), from the release",
-        "labels_": "(n,) clusters of the records of `fit`: exact, for the curator. Publish `release_`, and neither "
-        "`labels_` nor the fitted object.",
+        "labels_": "(n,) clusters of the records of `fit`: exact, for the curator. Publish `release_`. "
+        "A pickle leaves them out: `predict` finds them again.",
     },
 }
 

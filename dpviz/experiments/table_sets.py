@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.core import Box, Points, frozen
+from dpviz.core import Box, Confidential, Points, frozen
 from dpviz.data import TableError, read_table
 
 LABEL = "label"  # the column that is no feature
@@ -30,7 +30,7 @@ class PaperSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetRecords:
+class SetRecords(Confidential):
     """The records (n, d) of a set in box units: every column scaled to [0, 1] by its own extremes. Curator only."""
 
     paper: PaperSet

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Box, FloatArray, Points, as_points, squared_norms
+from dpviz.core import Box, Confidential, FloatArray, Points, as_points, squared_norms
 from dpviz.mechanisms.laplace_density import corner_probability
 from dpviz.mechanisms.nd_laplace import PolarNoise, nd_laplace
 
@@ -16,7 +16,7 @@ MOST_DRAWS = 16  # of each of the last few in a round; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Redrawn:
+class Redrawn(Confidential):
     """The draws that landed inside, and what it took. All but `points` is for each record's owner only."""
 
     points: Points  # (n, d) inside the box

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
+from dpviz.stories.centers import centers_story
 from dpviz.stories.method import AnyMethod, Method
 from dpviz.stories.story import AnyStory
 
@@ -67,11 +68,16 @@ CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs, **_ow
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
 
+_STORIES: Mapping[str, AnyStory] = MappingProxyType(
+    {name: centers_story(name) for name in BASELINES}  # all of them release centers
+    | {name: story for method in CATALOGUE.values() for name, story in method.family.items()}
+    | {name: method.story for name, method in CATALOGUE.items()}
+)
+
+
 def story_of(name: str) -> AnyStory:
-    """Return the story that tells runs of one of `ALGORITHMS`. Raises KeyError where there is none."""
-    if name in CATALOGUE:
-        return CATALOGUE[name].story
-    return next(method.family for method in CATALOGUE.values() if name in method.family)[name]
+    """Return the story that tells runs of one of `ALGORITHMS`. Raises KeyError for another name."""
+    return _STORIES[name]
 
 
 __all__ = [

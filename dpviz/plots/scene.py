@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import frozen
+from dpviz.core import Confidential, frozen
 
 PACK_VERSION = 1
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
@@ -106,7 +106,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class Layer(Confidential):
     """One kind of mark with one meaning for one audience."""
 
     name: str  # the legend's words
@@ -149,7 +149,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class Scene(Confidential):
     """A whole picture: axes, layers from back to front, frames, and its words for people who cannot see it."""
 
     title: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from dpviz.core import Centers, Counts, FloatArray, Labels, Points, squared_norms
+from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, squared_norms
 from dpviz.solvers.winners import nearness, winners
 
 THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
@@ -19,7 +19,7 @@ FEW_AXES = 3  # up to here sums are made axis by axis, beyond it by one sparse p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClusterSums:
+class ClusterSums(Confidential):
     """Exact sufficient statistics of a partition."""
 
     nonprivate_counts: Counts  # (k,)
@@ -27,7 +27,7 @@ class ClusterSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LloydRun:
+class LloydRun(Confidential):
     """Lloyd's algorithm from given centers until assignments repeat."""
 
     nonprivate_centers: Centers  # (k, d)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import BLOCK_ROWS, Centers, FloatArray, Labels, Points, frozen, squared_norms
+from dpviz.core import BLOCK_ROWS, Centers, Confidential, FloatArray, Labels, Points, frozen, squared_norms
 from dpviz.core.remembered import remembering
 from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
 from dpviz.solvers.winners import OPEN, Level, nearness, winners_by_boxes, winners_of_some
@@ -30,7 +30,7 @@ class Members(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partition:
+class Partition(Confidential):
     """Who is nearest to which center, and the exact sums of each cluster. Curator only."""
 
     nonprivate_members: Members  # of n records
@@ -68,7 +68,7 @@ def block_sums(n_clusters: int, unit: Points, norms: FloatArray, labels: Labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
+class Nearest(Confidential):
     """Records (n, d) of the unit box that are asked again and again for their nearest centers."""
 
     points: Points
@@ -141,7 +141,7 @@ def squared_lengths(points: Points) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CellMembers:
+class _CellMembers(Confidential):
     """What cells say of their records; a record of an open cell is looked at alone."""
 
     points: Points
@@ -157,7 +157,7 @@ class _CellMembers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lattice:
+class _Lattice(Confidential):
     """Of up to BLOCK_ROWS records."""
 
     blocks: Level

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
-from dpviz.core import FloatArray, Labels, as_points, frozen
+from dpviz.core import Confidential, FloatArray, Labels, as_points, frozen
 
 SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows with the square; ours
 REFERENCES = 10  # uniform data sets of the gap statistic; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KCurves:
+class KCurves(Confidential):
     """Three ways to choose k, one entry for each of `n_clusters`."""
 
     n_clusters: Labels  # (m,) increasing

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, Result, Step, unit_records
+from dpviz.core import Box, CentersRelease, Confidential, FloatArray, Labels, Points, Result, Step, unit_records
 from dpviz.core.remembered import remembering
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, Members, assign, dataless_centers, nearest_among
@@ -20,7 +20,7 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class CentersContext(Generic[R_co, S_co]):
+class CentersContext(Confidential, Generic[R_co, S_co]):
     """A run and everything its picture and numbers need, computed once."""
 
     result: Result[R_co, S_co]

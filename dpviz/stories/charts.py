@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import Purpose
-from dpviz.core import CentersRelease, FloatArray, Step
+from dpviz.core import CentersRelease, Confidential, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.ledger import LedgerRow
@@ -27,7 +27,7 @@ AT_ONCE = "All of it is spent at once."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CostLine:
+class CostLine(Confidential):
     """A run's exact cost against its iterations, and where each frame of its picture stands among them."""
 
     iteration: FloatArray  # (p,)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.core import FloatArray
+from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 
@@ -15,7 +15,7 @@ LEAST_VIEW = (-0.05, 0.18)  # decades around Lloyd's cost: a smaller spread is n
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CostSpread:
+class CostSpread(Confidential):
     """One method's runs along an axis: all exact costs, the curator's."""
 
     key: str  # what a click reports

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpviz.core import AnyAlgorithm, Box, FloatArray, Labels, Points
+from dpviz.core import AnyAlgorithm, Box, Confidential, FloatArray, Labels, Points
 from dpviz.plots import Frame, Role, Scene
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
@@ -38,7 +38,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Confidential):
     """One run: what it releases to be drawn, and its figure."""
 
     places: Points  # (m, d) released, box units

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Adjacency, Box, FloatArray, Points, frozen
+from dpviz.core import Adjacency, Box, Confidential, FloatArray, Points, frozen
 
 RECORDS = 20  # in the box's middle, so that the record in the corner is alone in moving a sum; ours
 GAPS = 4001  # records of the counterexample to Liebenow et al., lemma 1
@@ -17,7 +17,7 @@ LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway betwee
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class Pair(Confidential):
     """Two neighboring data sets and the public box."""
 
     name: str  # "" for the usual one

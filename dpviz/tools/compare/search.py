@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpviz.core import friendly
+from dpviz.core import Confidential, friendly
 from dpviz.tools.compare.story import Row, Rows
 from dpviz.tools.compare.trials import TrialPart
 from dpviz.tools.sweep.searching import Support, next_value, support
@@ -56,7 +56,7 @@ class CostSearch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Searched:
+class Searched(Confidential):
     """How far a search is: what it has asked for, in order, and what the runs of each finished entry support."""
 
     parts: tuple[TrialPart, ...]

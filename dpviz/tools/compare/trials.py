@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import Box, Centers, Guarantee, Labels, Points
+from dpviz.core import Box, Centers, Confidential, Guarantee, Labels, Points
 from dpviz.data import Dataset
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS
@@ -33,7 +33,7 @@ class TrialPart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RepeatedRun:
+class RepeatedRun(Confidential):
     """One run again: its promise, its centers, and the nearest of them for each record. Curator only."""
 
     guarantee: Guarantee
@@ -42,7 +42,7 @@ class RepeatedRun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
+class Exact(Confidential):
     """Centers that nothing protects. Curator only."""
 
     nonprivate_centers: Centers  # (k, d) data units

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, frozen
+from dpviz.core import Confidential, FloatArray, Labels, frozen
 
 MOST_POINTS = 5_000
 CLASSES = 6
@@ -16,7 +16,7 @@ NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnPoints:
+class DrawnPoints(Confidential):
     """The points as they are: places (n, 2) in box units, and the class of each."""
 
     places: FloatArray

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import Box, FloatArray, Points, Result, frozen
+from dpviz.core import Box, Confidential, FloatArray, Points, Result, frozen
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.metrics import nonprivate_costs
 
@@ -81,7 +81,7 @@ class FamilyQuestion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MethodRuns:
+class MethodRuns(Confidential):
     """Many runs of one method on one question: the curator's."""
 
     method: str

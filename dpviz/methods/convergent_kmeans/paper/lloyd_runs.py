@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 
-from dpviz.core import Centers, FloatArray, Points
+from dpviz.core import Centers, Confidential, FloatArray, Points
 from dpviz.experiments.table_sets import SetRecords
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, fit
 from dpviz.solvers import assign, lloyd
@@ -23,7 +23,7 @@ SOLUTION_DIGITS = 6  # decimals, in [0, 1], to which two solutions of Lloyd's mu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StrategyRun:
+class StrategyRun(Confidential):
     """One run of one strategy. Curator only."""
 
     rounds: int  # times that means were computed and centers sampled
@@ -38,7 +38,7 @@ class StrategyRun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StartRun:
+class StartRun(Confidential):
     """Every strategy and Lloyd's algorithm from one start. Curator only."""
 
     lloyd_iterations: int

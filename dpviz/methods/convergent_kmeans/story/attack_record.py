@@ -12,7 +12,7 @@ import scipy
 
 from dpviz import attacks
 from dpviz.attacks import PartitionSums, Segment, ZonePath
-from dpviz.core import Box, FloatArray, Points, unit_records
+from dpviz.core import Box, Confidential, FloatArray, Points, unit_records
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, assign, cluster_sums, lloyd, su_split
@@ -21,7 +21,7 @@ N_PRIOR = 2048  # places of the box, equally likely to somebody who knows nothin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactKnowledge:
+class ExactKnowledge(Confidential):
     """What exact centers tell, box units."""
 
     nonprivate_record: FloatArray  # (d,)
@@ -31,7 +31,7 @@ class ExactKnowledge:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guesses:
+class Guesses(Confidential):
     """What the attacker finds in R runs, box units."""
 
     nonprivate_record: FloatArray  # (d,)

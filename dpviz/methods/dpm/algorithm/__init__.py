@@ -49,6 +49,7 @@ from dpviz.core import (
     check_arguments,
     check_params,
     frozen,
+    given,
     knob,
 )
 from dpviz.data import Chunks
@@ -281,4 +282,4 @@ def _check_whole(name: str, value: int | None, *, least: int, most: float = np.i
     whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if value is not None and not (whole and least <= value <= most):
         upto = "" if np.isinf(most) else f" and <= {most:g}"
-        raise ValueError(f"{name} was {value}, but it must be a whole number >= {least}{upto}, or None.")
+        raise ValueError(f"{name} was {given(value)}, but it must be a whole number >= {least}{upto}, or None.")

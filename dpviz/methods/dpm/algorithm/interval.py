@@ -33,7 +33,7 @@ import scipy
 from scipy.special import gammainc
 
 from dpviz.accounting import PureEvent, Purpose
-from dpviz.core import Box, Event, FloatArray, Points, frozen
+from dpviz.core import Box, Confidential, Event, FloatArray, Points, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION, Places
 from dpviz.methods.dpm.algorithm.records import HeldRecords, TreeRecords
@@ -49,7 +49,7 @@ SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interval:
+class Interval(Confidential):
     """A chosen interval size, and for the curator how it was chosen."""
 
     fractions: FloatArray  # (d,) size over the axis's width

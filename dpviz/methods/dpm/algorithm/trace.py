@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Counts, Event, FloatArray, Step
+from dpviz.core import Confidential, Counts, Event, FloatArray, Step
 from dpviz.mechanisms import exponential_probabilities
 from dpviz.methods.dpm.algorithm.interval import Interval
 from dpviz.methods.dpm.algorithm.plan import Plan
@@ -65,7 +65,7 @@ class PlanStep(DpmStep):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplitTrace:
+class SplitTrace(Confidential):
     """One subset and the split that was tried. Places are in box units [0, 1]; all of it is the curator's."""
 
     node: int  # number in the tree, the root is 0

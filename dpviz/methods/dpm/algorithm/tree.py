@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
-from dpviz.core import Counts, FloatArray, frozen
+from dpviz.core import Confidential, Counts, FloatArray, frozen
 from dpviz.mechanisms import exponential, laplace
 from dpviz.methods.dpm.algorithm.bins import SplitCandidates
 from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Plan, count_event
@@ -249,7 +249,7 @@ def _shifted(noisy: Counts, plan: Plan, weights: Weights, level: int) -> Counts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _Found(Confidential):
     """What there is at every candidate of the subsets of a level: (nodes, d, s). Private but for `exists`."""
 
     exists: NDArray[np.bool_]

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 
 from dpviz.baselines import em_mc, eugkm, lsh_splits, su
-from dpviz.core import Centers, Labels, frozen
+from dpviz.core import Centers, Confidential, Labels, frozen
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.paper.sets import DpmSet, SetDraw
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
@@ -55,7 +55,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class Reference(Confidential):
     """KMeans on one draw of a set. Curator only."""
 
     centers: tuple[Centers, ...]  # the best runs by silhouette

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpviz.core import Box, Labels, Points, frozen
+from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data import Table, TableError, read_table
 
 SUFFIXES = (".csv.gz", ".csv")
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetDraw:
+class SetDraw(Confidential):
     """One draw of a set. Curator only."""
 
     points: Points  # (n, d)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Labels, Points, Result
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points, Result
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
@@ -48,7 +48,7 @@ class NonprivateKMeans:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeContext:
+class TreeContext(Confidential):
     """A run on records with known classes or without; `chosen` is the subset that the reader looks into."""
 
     result: Result[TreeRelease, Step]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.core import Box, Labels, Points, frozen
+from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data import TableError, read_table
 from dpviz.data.synthetic import MOONS_RECORDS, MoonsKnobs, moons
 from dpviz.experiments.table_sets import LABEL, SUFFIXES
@@ -40,7 +40,7 @@ class MorseSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelledRecords:
+class LabelledRecords(Confidential):
     """Records (n, D) in `box` and their classes (n,). Curator only."""
 
     name: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from contourpy import LineType, contour_generator
 
-from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.core import Confidential, FloatArray, Labels, Points, frozen
 from dpviz.solvers import Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.view import Projection
 
@@ -46,7 +46,7 @@ class Relief:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regions:
+class Regions(Confidential):
     """Which minimum each cell's middle, and each record, flows to."""
 
     cells: Labels  # (LABELLED, LABELLED) rows of `critical_points`, row 0 at low y

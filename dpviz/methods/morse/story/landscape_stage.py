@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Labels, Points, Result
+from dpviz.core import Confidential, FloatArray, Labels, Points, Result
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.story.landscape_plane import Regions
 from dpviz.plots import Frame
@@ -41,7 +41,7 @@ class LandscapeLook:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LandscapeContext:
+class LandscapeContext(Confidential):
     """A run of Morse processing and everything its picture and numbers need, computed once."""
 
     result: Result[MorseRelease, Step]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Labels, Points
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.story.dendrogram import Sketch, sketch
@@ -22,7 +22,7 @@ WAYS = ("Morse processing", "k-means on the means", "The mixture alone, K compon
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementRuns:
+class AgreementRuns(Confidential):
     """The agreement with the classes of R runs at one ε: exact, the curator's. Rows are `WAYS`."""
 
     nonprivate_ari: FloatArray  # (3, R)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.core import Box, Points, frozen
+from dpviz.core import Box, Confidential, Points, frozen
 from dpviz.data import TableError, read_table
 from dpviz.data.thesis import CENTERS, DIMENSIONS, thesis_set
 from dpviz.experiments.table_sets import LABEL, SUFFIXES
@@ -23,7 +23,7 @@ class ThesisSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThesisRecords:
+class ThesisRecords(Confidential):
     """Records (n, d) in the data's own units, and the box of their extremes: not private, as in the thesis."""
 
     points: Points

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Labels, Points
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_labels, nonprivate_agreement
@@ -21,7 +21,7 @@ MOST_K = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrivateClusters:
+class PrivateClusters(Confidential):
     """Clusters of released points: post-processing, so public."""
 
     rows: Labels  # (m,) of the release
@@ -30,7 +30,7 @@ class PrivateClusters:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClustersCompared:
+class ClustersCompared(Confidential):
     """The same method on clean and on released points. Curator only."""
 
     private: PrivateClusters
@@ -45,7 +45,7 @@ class ClustersCompared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ManyAgreements:
+class ManyAgreements(Confidential):
     """Agreement with the clean clusters over R runs. Curator only."""
 
     nonprivate_ari: FloatArray  # (R,)

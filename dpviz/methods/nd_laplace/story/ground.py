@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import FEWEST_STEPS, Box, FloatArray, frozen
+from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, frozen
 from dpviz.methods.nd_laplace.story.told import Measure, PointsContext
 from dpviz.plots import Audience, Axis
 from dpviz.stories.view import View
@@ -17,7 +17,7 @@ ACROSS, UP = "across", "up"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class Ground(Confidential):
     """A square of a plane, in the unit of the noise; `here` is the record's place on it, None where it is invented."""
 
     box: Box  # two axes, equally long

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz import attacks
 from dpviz.attacks import ClassifierRelease, GameScores
-from dpviz.core import Box, Budget, Centers, CentersRelease, FloatArray, Points, PointsRelease, frozen
+from dpviz.core import Box, Budget, Centers, CentersRelease, Confidential, FloatArray, Points, PointsRelease, frozen
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params, noise_box
 from dpviz.methods.nd_laplace.story.told import PointsContext, budget_of
@@ -45,7 +45,7 @@ CROWD_SEED = 20  # of the invented records; public
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World:
+class World(Confidential):
     """The invented data set, public, in the unit of the noise."""
 
     box: Box

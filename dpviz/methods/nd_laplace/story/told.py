@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz import attacks
-from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, Result, frozen
+from dpviz.core import Box, Budget, Confidential, FloatArray, Labels, Points, PointsRelease, Result, frozen
 from dpviz.mechanisms import PerturbationArea, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step
 from dpviz.stories.panel import number
@@ -58,7 +58,7 @@ class PointsLook:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PointsContext:
+class PointsContext(Confidential):
     """One run: the release is everybody's, the rest of row i is known to person i alone."""
 
     result: Result[PointsRelease, Step]

@@ -12,7 +12,19 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Ball, Box, Counts, FloatArray, Labels, Points, as_points, frozen, squared_norms, unit_projected
+from dpviz.core import (
+    Ball,
+    Box,
+    Confidential,
+    Counts,
+    FloatArray,
+    Labels,
+    Points,
+    as_points,
+    frozen,
+    squared_norms,
+    unit_projected,
+)
 from dpviz.core.remembered import remembering
 from dpviz.data import ArrayChunks, Chunks
 from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
@@ -26,7 +38,7 @@ REMEMBERED = 4  # sets of records with their targets: no average depends on the 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UsedRecords:
+class UsedRecords(Confidential):
     """Records as both methods use them, read-only. Curator only."""
 
     nonprivate_unit: Points  # (m, d) in diameters of the ball from its center
@@ -34,7 +46,7 @@ class UsedRecords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearestMeans:
+class NearestMeans(Confidential):
     """What NAS averages. Curator only."""
 
     nonprivate_means: Points  # (r, d) missing neighbors count as the ball's center
@@ -43,7 +55,7 @@ class NearestMeans:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellSums:
+class CellSums(Confidential):
     """What NNA averages. Curator only."""
 
     nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for

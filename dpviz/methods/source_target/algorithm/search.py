@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import Confidential, FloatArray, Labels, Points
 from dpviz.methods.source_target.algorithm.leaves import AXES, FAN, WIDTH, halved, nearest_place, nearest_places
 
 A = TypeVar("A")
@@ -27,7 +27,7 @@ DOUBLE = 2.0**-53  # rounding, relative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LikelyCells:
+class LikelyCells(Confidential):
     """Nearest targets up to rounding. Curator only."""
 
     nonprivate_labels: Labels  # (m,) the nearest target; any where it is close
@@ -35,7 +35,7 @@ class LikelyCells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearestRecords:
+class NearestRecords(Confidential):
     """The nearest records of each target, nearest first; equally near ones in any order. Curator only."""
 
     nonprivate_distances: FloatArray  # (r, t + 1)
@@ -52,7 +52,7 @@ def on_all_cores(work: Callable[[A], B], parts: Sequence[A]) -> list[B]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class Leaves(Confidential):
     """Points in leaves, `leaves` says how. They may be records: curator only."""
 
     order: Labels  # (n,) which point is at each place

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Points, Result
+from dpviz.core import Box, Confidential, FloatArray, Points, Result
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, Step
 from dpviz.methods.source_target.story.told import SELECT_SEED, cost_of
@@ -32,7 +32,7 @@ FRAMES = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SourceChange:
+class SourceChange(Confidential):
     """Two neighboring sources under the same noise; everything is the curator's."""
 
     row: int

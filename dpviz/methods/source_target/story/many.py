@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc, private_kmeans_points
-from dpviz.core import Ball, Box, FloatArray, Labels, Points, fingerprint
+from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
 from dpviz.methods.source_target.story.told import SourceTargetContext, cost_of, unit_of_cost
@@ -44,7 +44,7 @@ class CostQuestion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Costs:
+class Costs(Confidential):
     """Exact costs (methods, K, R) in data units of R runs at K numbers of centers: the curator's."""
 
     n_centers: tuple[int, ...]

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dpviz.core import Ball, FloatArray, Labels, Points, Result, fingerprint, frozen, unit_records, voronoi_borders
+from dpviz.core import (
+    Ball,
+    Confidential,
+    FloatArray,
+    Labels,
+    Points,
+    Result,
+    fingerprint,
+    frozen,
+    unit_records,
+    voronoi_borders,
+)
 from dpviz.methods.source_target.algorithm import Params, SanitiseStep, SourceTargetRelease, Step, nonprivate_difference
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_centers
@@ -16,7 +27,7 @@ SELECT_SEED = 0  # of selections that stand beside the run: they need it for ver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TargetReference:
+class TargetReference(Confidential):
     """What the run is compared with, and the public borders of its cells; distances in data units."""
 
     nonprivate_distances: FloatArray  # (n,) from each target to its nearest source record; infinite without any
@@ -26,7 +37,7 @@ class TargetReference:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SourceTargetContext:
+class SourceTargetContext(Confidential):
     """A run with its source, its targets and what it is compared with."""
 
     result: Result[SourceTargetRelease, Step]

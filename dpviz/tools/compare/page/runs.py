@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.core import Confidential
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.references import referenced
@@ -24,7 +25,7 @@ _KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
+class Gathered(Confidential):
     """The rows that are there, by the entry they belong to."""
 
     rows: Rows

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import FloatArray, attacker_odds
+from dpviz.core import Confidential, FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
@@ -80,7 +80,7 @@ class EpsilonMeaning(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class Series(Confidential):
     """One method along ε."""
 
     key: str  # what a click reports

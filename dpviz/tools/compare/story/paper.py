@@ -7,6 +7,7 @@ records, and is the curator's.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dpviz.core import Confidential
 from dpviz.stories.panel import attacker, beside, number
 from dpviz.tools.compare.document import (
     Block,
@@ -88,7 +89,7 @@ class PublicFacts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Found(Confidential):
     """What the runs show. Curator only."""
 
     n: int

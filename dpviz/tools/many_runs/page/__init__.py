@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.core import Knob, Points, unit_records
+from dpviz.core import Confidential, Knob, Points, unit_records
 from dpviz.plots import Scene
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
@@ -45,7 +45,7 @@ Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Backdrop:
+class Backdrop(Confidential):
     """What stands behind the runs, box units: public inputs, and what no privacy would give."""
 
     given: Points | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Points, frozen
+from dpviz.core import Centers, Confidential, FloatArray, Points, frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
@@ -24,7 +24,7 @@ UNPAID = Seen(Role.RELEASED, Audience.CURATOR)  # a release that nobody has paid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(Confidential):
     """A run at one budget: its release in box units, and the records that are drawn in their clusters."""
 
     epsilon: float

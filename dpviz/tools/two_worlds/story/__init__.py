@@ -14,7 +14,7 @@ import numpy as np
 from dpviz.accounting import delta_of, under_replace, zcdp_epsilon
 from dpviz.attacks import HeldOutScore, laplace_total_variation, two_point_success
 from dpviz.attacks.two_points import MAX_FEATURES
-from dpviz.core import Adjacency, Box, Claim, Event, FloatArray, Guarantee, Points, attacker_odds
+from dpviz.core import Adjacency, Box, Claim, Confidential, Event, FloatArray, Guarantee, Points, attacker_odds
 from dpviz.stories.panel import at_most, number
 
 NO_LIMIT = 99.95  # in 100
@@ -43,7 +43,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbors:
+class Neighbors(Confidential):
     """Two data sets that differ in one record: the curator's."""
 
     nonprivate_worlds: tuple[Points, Points]  # (n, d) each, or one less or more, data units
