@@ -78,7 +78,7 @@ function pointOrder(layer, row, cache) {
   return order;
 }
 
-function pointSize(layer) {
+export function pointSize(layer) {
   const n = layer.arrays.xy.shape[1];
   if (layer.size !== DEFAULT_SIZE) return n > SHAPED_POINTS ? Math.min(layer.size, 3) : layer.size;
   return n <= 600 ? 6.5 : n <= 1500 ? 5.5 : n <= SHAPED_POINTS ? 4.5 : n <= 12000 ? 2.5 : 2;
@@ -260,9 +260,11 @@ function paintDeep(ctx, layer, look, size, opacity) {
   }
 }
 
+export const markRadius = (layer) => (layer.size === DEFAULT_SIZE ? 11 : layer.size) / 2;
+
 function drawMarks(ctx, layer, look) {
   const xy = placesOf(layer, "xy", look);
-  const radius = (layer.size === DEFAULT_SIZE ? 11 : layer.size) / 2;
+  const radius = markRadius(layer);
   const path = new Path2D(symbolPath(layer.symbol, radius));
   const stroked = STROKED.has(layer.symbol);
   const hollow = layer.role === "exact" && layer.symbol !== "lock";

@@ -1,12 +1,14 @@
 // The live picture: what is under the pointer, and its words.
 
 import {
-  clamp, groupReader, markCount, mix, NO_GROUP, reader, threeDigits, toData, valueText, withUnit,
+  clamp, groupReader, markCount, mix, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit,
 } from "./live_base.js";
+import { drawOrder, markRadius, pointSize, strokeWidth } from "./live_draw.js";
 import { placeText } from "./live_earth.js";
 
 const HOVER_PX = 12; // how near the pointer must be to a mark
 const CURVE_PX = 8; // and to a curve between its vertices
+const EDGE_PX = 1; // around a mark or a curve that still counts as drawn there: its halo
 
 // ---- Hits: what is under the pointer ---------------------------------------------------------------------------
 
@@ -30,29 +32,66 @@ function eachAnchor(layer, row, visit) {
   }
 }
 
-/** The nearest mark within reach of a pixel, marks before points; for clicks also the smallest circle around it. */
+/**
+ * What is drawn at a pixel, the topmost of it; where nothing is, the nearest mark within reach, marks before points. For
+ * clicks also the smallest circle around it.
+ */
 export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
-  let best = null;
-  const visible = shownLayers(scene, view).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
+  let [best, top] = [null, null];
+  const visible = drawOrder(shownLayers(scene, view)).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
   for (const layer of visible) {
-    if (layer.kind === "lines" && !clusters) continue; // see nearestCurve
+    if (layer.kind === "lines" && !clusters) { // see nearestCurve
+      top = nearestCurve([layer], view, scale, px, py, strokeWidth(layer) / 2 + EDGE_PX) ?? top;
+      continue;
+    }
     const row = layer.rows[view.frame];
     const penalty = layer.kind === "points" ? 4 : layer.kind === "heat" || layer.kind === "trails" ? 2 : 0;
     const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
+    const covers = coverOf(layer, row, scale, px, py);
     eachAnchor(layer, row, (i, x, y) => {
       let distance = Math.hypot(scale.x(x) - px, scale.y(y) - py);
       if (bar && inside(bar, i, scale.left(px), scale.up(py))) distance = 0;
-      if (distance <= HOVER_PX && (best === null || distance + penalty <= best.distance)) {
-        best = { layer, row, i, x, y, distance: distance + penalty };
-      }
+      const found = { layer, row, i, x, y, distance: distance + penalty };
+      if (distance <= HOVER_PX && (best === null || found.distance <= best.distance)) best = found;
+      if (covers(i, distance) && !(top?.layer === layer && isAbove(top.i, i, layer, row))) top = found;
     });
   }
-  if (!clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
+  if (top === null && !clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
+  best = top ?? best;
   if (best === null) best = aroundPixel(visible, view, scale, px, py, clusters);
   if (best === null) best = bandAround(visible, view, scale, px, py);
   if (best === null && !clusters) best = cellAround(visible, view, scale, px, py);
   if (best) best.group = groupReader(best.layer, best.row)(best.i);
   return best;
+}
+
+/** A function of a mark and its distance: whether the mark is drawn at the pixel. */
+function coverOf(layer, row, scale, px, py) {
+  if (layer.kind === "marks") {
+    const reach = (STROKED.has(layer.symbol) ? markRadius(layer) / 2 : markRadius(layer)) + EDGE_PX;
+    return (i, distance) => distance <= reach;
+  }
+  if (layer.kind === "points") {
+    const reach = pointSize(layer) / 2;
+    return (i, distance) => distance <= reach;
+  }
+  if (layer.kind === "bars") return (i, distance) => distance === 0;
+  if (layer.kind !== "arrows" && layer.kind !== "segments") return () => false;
+  const reach = strokeWidth(layer) / 2 + EDGE_PX;
+  const ends = layer.kind === "segments" ? reader(layer.arrays.ends, row) : null;
+  const [tail, head] = ends ? [] : [reader(layer.arrays.tail, row), reader(layer.arrays.head, row)];
+  const corners = ends ? (i) => [0, 1, 2, 3].map((c) => ends(i, c)) : (i) => [tail(i, 0), tail(i, 1), head(i, 0), head(i, 1)];
+  return (i) => {
+    const [x0, y0, x1, y1] = corners(i);
+    return segmentDistance(px, py, scale.x(x0), scale.y(y0), scale.x(x1), scale.y(y1)) <= reach;
+  };
+}
+
+/** Whether mark `a` of a layer is drawn in front of mark `b`: points are drawn group by group, all else in their order. */
+function isAbove(a, b, layer, row) {
+  if (layer.kind !== "points") return a > b;
+  const group = groupReader(layer, row);
+  return group(a) === group(b) ? a > b : group(a) > group(b);
 }
 
 function inside(rect, i, x, y) {

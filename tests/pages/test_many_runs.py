@@ -105,8 +105,15 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     names = {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
     assert "The record" in names
     assert ("The record is on this line" in names) == (what == "published")
-    assert any("Curator view: not a release" in caption.value for caption in page.app.caption)
+    captions = " ".join(caption.value for caption in page.app.caption)
+    assert "Curator view: not a release" in captions
     assert {job.arguments[0].record for _, job in ready} == {4}
+    # The limit beside the slider is on the same screen as a record that was found: each says what it is about.
+    (slider,) = page.sliders.values()
+    assert all(note.startswith("In the picture's noisy release: an attacker") for note in slider["notes"])
+    assert ("No limit holds for this attack" in captions) == (what != "noisy")
+    (other,) = open_page(FIRST, **SMALL, tab="runs").sliders.values()
+    assert all(note.startswith("An attacker") for note in other["notes"])
 
 
 def test_the_public_does_not_see_the_attack(open_page, ready):

@@ -93,7 +93,8 @@ def draw() -> None:
             slider = Slider(budget, lambda each: (published(each, counts),))
             moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}
         else:
-            note = kmeans_family.no_budget if chosen == "lloyd" else story.allowed if proved else story.not_established
+            limit = story.allowed if page.public or state.value(family.TAB) != "attack" else attack_record.allowed
+            note = kmeans_family.no_budget if chosen == "lloyd" else limit if proved else story.not_established
             epsilon = controls.log_slider(budget, note=note, marks=DEPLOYMENTS)
             slider = Slider(budget, side_by_side if chosen == "both" else lambda each: (told(each),))
             moved = {budget: epsilon}

@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpviz.core import Knob, knobs, unit_records
+from dpviz.core import Knob, attacker_odds, knobs, unit_records
 from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.story import attack_batches as attack_record_tasks
 from dpviz.methods.convergent_kmeans.story import attack_scene as story
 from dpviz.methods.convergent_kmeans.story.attack_batches import AttackQuestion
 from dpviz.methods.convergent_kmeans.story.attack_record import ExactKnowledge, Guesses
 from dpviz.stories import View, quantile_dots
+from dpviz.stories.panel import attacker
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import address, asking, controls, state
 from dpviz.ui.export.listed import listed
@@ -32,6 +33,10 @@ RUNS = {"noisy": 50, "published": 20}
 MOST_FEATURES = 8  # in the table of digits
 CURATOR = "Curator view: not a release. It uses one exact record and runs that nobody has paid for."
 PUBLIC = "The attack is shown on an exact record: the curator sees it, you do not."
+NO_LIMIT = {  # of what is no release of a proved mode: the limit beside the slider is on the same screen
+    "exact": "No limit holds for this attack: exact centers and counts have no noise.",
+    "published": "No limit holds for this attack: nothing is proved of what the paper publishes.",
+}
 RECORD = replace(two_worlds.RECORD, label="Record under attack", help="Its row. Or click one.")
 SHOWN = Knob(
     "attacked",
@@ -56,6 +61,11 @@ def attack(page: PageFrame, repaired: Describe, published: Describe, noise: Nois
         st.info(PUBLIC)
         return
     _attack(page, repaired, published, noise, shown)
+
+
+def allowed(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker of the picture's own release, while another one is attacked."""
+    return attacker(attacker_odds(epsilon), "In the picture's noisy release")
 
 
 def link() -> list[tuple[str, str]]:
@@ -95,6 +105,8 @@ def _attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noi
     answers = asking.ask(
         page.source, jobs, what="batches of attacks", key="wait-attack", secret=noise.secret, public=page.public
     )
+    if what in NO_LIMIT:
+        st.caption(NO_LIMIT[what])
     if answers.problem:
         st.error(state.plain(answers.problem))
     elif not answers.complete:
