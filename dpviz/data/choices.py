@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dpviz.core import Box
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading import READ_OFF, TableFormat
 from dpviz.data.table import Missing, Scaling, Table
 
 EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
@@ -25,6 +26,7 @@ class Choices:
     place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
     projected: int | None = None  # features that they are projected to, at random; None: not at all
     projection_seed: int = 0  # public
+    reading: TableFormat = READ_OFF  # settings by which the file was read
 
     def pair(self, name: str) -> tuple[float | None, float | None]:
         """Return the typed bounds of the feature `name`, nothing where there are none."""

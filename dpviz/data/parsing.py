@@ -264,7 +264,7 @@ def _header(cells: pd.DataFrame, reading: TableFormat) -> tuple[tuple[str, ...],
     names, notes = column_names(first)
     numbers = [cell for cell in first if number_of(cell) is not None]
     if reading.header == "infer" and numbers and not _is_counted(first):
-        notes = (*notes, f"The first row was read as the header, with {shown(numbers[0])} as a name.")
+        notes = (*notes, f"The header has a number for a name: {shown(numbers[0])}.")
     return names, notes, True
 
 

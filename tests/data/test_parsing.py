@@ -211,7 +211,7 @@ def test_numbers_that_count_up_are_names(header):
 def test_a_word_above_numbers_is_a_name():
     columns = parse("150,4,setosa,versicolor\n5.1,3.5,1.4,0\n4.9,3.0,1.4,0\n")
     assert columns.names == ("150", "4", "setosa", "versicolor")
-    assert any("'150' as a name" in note for note in columns.notes)
+    assert any("a number for a name: '150'" in note for note in columns.notes)
 
 
 TABLE = ["name,p,q", "x,1.5,2.5", "y,2.5,3.5"]

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from dpviz.data import TableFormat
 from dpviz.ui import frame
 from dpviz.ui.export import config
 from dpviz.ui.export import menu as exports
@@ -19,6 +20,7 @@ CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).enco
 
 def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
     page = upload(CSV)
+    page.set("selectbox", "Decimal sign", ".")
     page.set("multiselect", "Features", ["note", "age"])
     page.set("selectbox", "Labels", "income")
     page.set("selectbox", "Missing values", "drop")
@@ -31,6 +33,7 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     written = make(shown, name, ExportRequest("json")).content
     described = shown.source.form
     assert described.bounds == ((-0.5, 2.0), None)
+    assert described.reading == TableFormat(decimal=".")
     assert (described.projected, described.projection_seed, shown.source.dataset.d) == (1, 8, 1)
     said = " ".join(caption.value for caption in page.app.caption)
     assert "Projection: distances between records shrink to about 0.71 of their length. Of 30 pairs" in said

@@ -403,3 +403,62 @@ def test_a_button_beside_the_gallery_asks_for_a_file(open_page):
     page.run()
     assert any("Describe your data below" in info.value for info in page.app.info)
     assert "Upload" not in [button.label for button in page.app.button]
+
+
+THOUSANDS = ("town;people\n" + "\n".join(f'{i};"{i},{240 + i}"' for i in range(1, 40))).encode()
+
+
+@ON_ONE_PAGE
+def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
+    page = upload(THOUSANDS)
+    page.set("multiselect", "Features", ["town", "people"])
+    page = typed(page, {"town from": (0, 100), "people from": (0, 100_000)})
+    assert "every comma in column 'people' stands before three digits" in said(page).lower().replace("’", "'")
+    assert page.app.session_state["dpviz:shown"].source.dataset.points[0, 1] == 1.241
+    page.set("selectbox", "Decimal sign", ".")
+    source = page.app.session_state["dpviz:shown"].source
+    assert source.dataset.points[0, 1] == 1241
+    assert "three digits" not in said(page)
+    assert page.query["data_decimal"] == "point"
+    assert page.app.text_input[0].value == "0", "the same file is described as before"
+    again = upload(THOUSANDS, **{name: value for name, value in page.query.items() if name != "data"})
+    assert again.app.session_state["dpviz:shown"].source.form.reading == source.form.reading
+    assert again.app.session_state["dpviz:shown"].source.key == source.key
+
+
+@ON_ONE_PAGE
+def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload):
+    page = upload(b"title,x\nname,7,3,1\n" + b"\n".join(b"t%d,%d.5,2.25,0.5" % (i, i) for i in range(30)))
+    assert "set separator or header row by hand" in said(page)
+    page.set("number_input", "Header row", 2)
+    assert list(page.widget("multiselect", "Features").value) == ["7", "3"]
+    page.set("selectbox", "Separator", "|")
+    assert "No column of this file is numeric" in said(page)
+    page.set("selectbox", "Separator", "automatic")
+    assert list(page.widget("multiselect", "Features").value) == ["7", "3"]
+
+
+@ON_ONE_PAGE
+def test_a_header_row_set_by_hand_gives_other_columns_and_new_suggestions(upload):
+    page = upload(b"1,2\nage,income\n" + b"\n".join(b"%d,%d" % (i, 3 * i) for i in range(30)))
+    page.set("number_input", "Header row", 2)
+    assert list(page.widget("multiselect", "Features").value) == ["age", "income"]
+    page.set("number_input", "Header row", 0)
+    assert "No column of this file is numeric" in said(page)
+
+
+@ON_ONE_PAGE
+def test_typed_bounds_are_read_like_the_cells_and_echoed(upload):
+    rows = "\n".join(f"{i}.{100 + i};{i},5" for i in range(1, 40))
+    page = upload(f"people;share\n{rows}".encode())
+    fields = {field.label: field for field in page.app.text_input}
+    fields["people from"].set_value("1.000")
+    page.run()
+    assert any("1.000 is read as 1000" in caption.value.replace("\\", "") for caption in page.app.caption)
+
+
+@ON_ONE_PAGE
+def test_row_numbers_are_no_first_features(upload):
+    rows = "\n".join(f'"{i}",{150 + i},{50 + i}' for i in range(1, 30))
+    page = upload(f'"","height","weight"\n{rows}'.encode())
+    assert list(page.widget("multiselect", "Features").value) == ["height", "weight"]

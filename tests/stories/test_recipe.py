@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpviz.core import Adjacency, Box, Claim, Guarantee
-from dpviz.data import read_table
+from dpviz.data import TableFormat, read_table
 from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import spread_targets
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
@@ -20,7 +20,7 @@ from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Recipe, RecipeRun, TargetSpread, script
-from dpviz.stories.recipe.records import UPLOAD, Data
+from dpviz.stories.recipe.records import UPLOAD, Data, loading
 from tests.another_process import another_process
 
 EVIL = [
@@ -90,6 +90,13 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
     scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
+
+
+def test_a_script_reads_a_file_by_the_settings_of_its_page():
+    choices = Choices(("a", "b"), reading=TableFormat(";", ",", None, None))
+    lines = loading(Data(choices=choices))
+    assert f"table = read_table({UPLOAD!r}, sep=';', decimal=',', header=None)" in lines
+    assert f"table = read_table({UPLOAD!r})" in loading(Data(choices=Choices(("a", "b"))))
 
 
 @pytest.mark.parametrize("evil", EVIL)

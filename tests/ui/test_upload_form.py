@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpviz.data import TableFormat
 from dpviz.data.choices import Choices
 from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
 from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, from_link, to_file, to_link
@@ -15,7 +16,16 @@ FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), Non
 FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, projection_seed=7)
 
 
-@pytest.mark.parametrize("form", [FORM, FEWER, Choices(("x",)), Choices(("x",), how="data", bounds=(None,))])
+@pytest.mark.parametrize(
+    "form",
+    [
+        FORM,
+        FEWER,
+        replace(FORM, reading=TableFormat(" ", ",", "", None)),
+        Choices(("x",)),
+        Choices(("x",), how="data", bounds=(None,)),
+    ],
+)
 def test_what_was_answered_comes_back(form):
     assert from_file(json.loads(json.dumps(to_file(form, public=False)))) == form
 
@@ -36,7 +46,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
     max_leaves=12,
 )
-NAMES = ("label", "missing", "scaling", "share", "how", "bounds", "units", "projected", "projection_seed")
+NAMES = ("label", "missing", "scaling", "share", "how", "bounds", "units", "projected", "projection_seed", "reading")
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -75,6 +85,9 @@ ODD = Choices(
     [
         ODD,
         replace(ODD, projected=3, projection_seed=12),
+        replace(ODD, reading=TableFormat(";", ",", ".", 3)),
+        replace(ODD, reading=TableFormat("\t", ".", "'", None)),
+        replace(ODD, reading=TableFormat("", thousands="")),
         Choices(("x", "y"), how="data", bounds=(None, None)),
         Choices(("x", "y"), how="same", bounds=((0.0, 1.0), (0.0, 1.0))),
     ],
@@ -87,9 +100,11 @@ def test_a_link_brings_every_answer_back_and_the_public_one_no_label(form):
 
 
 TEXT = st.text(max_size=30) | st.sampled_from(
-    ["1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
+    ["comma", "none", "tab", "1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
 )
-NAMED = st.sampled_from(["columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project"])
+NAMED = st.sampled_from(
+    ["columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project", "sep", "decimal", "header"]
+)
 
 
 @given(st.dictionaries(NAMED.map("data_{}".format), TEXT))
@@ -101,6 +116,7 @@ def test_nonsense_in_a_link_fills_in_nothing_wrong(query):
         assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
         assert found.projected is None or 1 <= found.projected < len(found.features)
         assert found.place is None or set(found.place) <= set(found.features)
+        assert isinstance(found.reading, TableFormat)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +143,25 @@ def test_bounds_are_read_as_people_write_them(text, value):
     assert plain_number(text) == value
 
 
-@given(st.floats(-1e290, 1e290))
+@pytest.mark.parametrize(
+    ("text", "point", "comma"),
+    [
+        ("3.000", 3.0, 3000.0),
+        ("3,000", 3000.0, 3.0),
+        ("1.234,5", 1234.5, 1234.5),
+        ("1,234.5", 1234.5, 1234.5),
+        ("48,5", 48.5, 48.5),
+        ("1 234,5", 1234.5, 1234.5),
+        ("−1.250", -1.25, -1250.0),
+    ],
+)
+def test_a_bound_is_read_like_the_cells_of_its_column(text, point, comma):
+    assert (plain_number(text), plain_number(text, ",")) == (point, comma)
+
+
+@given(st.floats(-1e290, 1e290) | st.decimals(-1000, 1000, places=3).map(float))
 def test_a_bound_that_is_written_is_read_again(value):
-    assert plain_number(words_of(value)) == value
+    assert plain_number(words_of(value)) == plain_number(words_of(value), ",") == value
 
 
 def test_known_ranges_are_found_by_a_columns_name():

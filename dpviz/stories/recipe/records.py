@@ -58,8 +58,10 @@ def loading(data: Data) -> list[str]:
     chosen = data.choices
     typed = len(chosen.bounds) == len(chosen.features) and not chosen.borrowed
     private = [] if typed else ["# Bounds from the data are not private: no guarantee holds."]
-    said = ", ".join(f"{field.name}={getattr(chosen, field.name)!r}" for field in dataclasses.fields(chosen))
-    table = [f"table = read_table({UPLOAD!r})", f"dataset = Choices({said}).dataset(table)"]
+    fields = [field.name for field in dataclasses.fields(chosen) if field.name != "reading"]
+    said = ", ".join(f"{name}={getattr(chosen, name)!r}" for name in fields)
+    settings = "".join(f", {name}={value!r}" for name, value in chosen.reading.chosen.items())
+    table = [f"table = read_table({UPLOAD!r}{settings})", f"dataset = Choices({said}).dataset(table)"]
     return [where, *known, *private, *table, *WORDS]
 
 

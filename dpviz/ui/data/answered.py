@@ -3,14 +3,17 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from dpviz.data import Dataset, Scaling, Table, TableError
 from dpviz.data.choices import Choices
 from dpviz.data.geography import likely_map
-from dpviz.ui.data import bounding, kept, upload_form
+from dpviz.ui.data import bounding, file_format, kept, upload_form
 
 FIRST_FEATURES = 2
 NO_LABEL, NO_MAP = "", ""
-PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "unnamed: 0")  # of columns that only count
+PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "rownames", "row.names", "unnamed: 0")  # that only count
+NAMELESS = "column 1"  # as the first column is called where the file has no name for it
 IMPORT = "import"  # the answer that is no question's: which import had its say
 
 
@@ -34,6 +37,8 @@ def described() -> tuple[Described | None, str]:
         table = kept.table()
         if table is None:
             return None, ""
+        if kept.answer(IMPORT) != upload_form.pending()[0]:
+            table = file_format.as_imported(table)
         _suggest(table)
         form = _answered(table)
         if form is None:
@@ -45,15 +50,18 @@ def described() -> tuple[Described | None, str]:
     bounds = (*box.low.tolist(), *box.high.tolist())
     choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place)
     fewer = (form.projected, form.projection_seed)
-    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data)
+    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data, form.reading)
     return Described(dataset, key, table.digest, table.name, form), ""
 
 
 def _suggest(table: Table) -> None:
     """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
-    number, form = upload_form.expected(table)
-    if (asked := kept.answer(IMPORT)) == number:
+    if not table.numeric_columns:
         return
+    number, form = upload_form.expected(table)
+    known = set(kept.answer("features", ()))
+    if (asked := kept.answer(IMPORT)) == number and (not known or known & set(table.numeric_columns)):
+        return  # unless a file that is read in another way has other columns
     kept.set_answers({IMPORT: number})
     if form is not None:
         kept.set_answers(
@@ -70,14 +78,25 @@ def _suggest(table: Table) -> None:
             }
         )
         return
-    if asked is not None:  # the import is about another file
-        return
     numeric = table.numeric_columns
+    if asked is not None and (not known or known & set(numeric)):  # the import is about another file
+        return
     pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
-    counting = {each for each in numeric if each.lower() in PLAIN_NAMES}
+    counting = {each for each in numeric if _counts(table, each)}
     first = [each for each in numeric if each not in counting] or list(numeric)
     features = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
     kept.set_answers({"features": features, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})
+
+
+def _counts(table: Table, name: str) -> bool:
+    """Say whether a column only counts the rows, by its name, or as a nameless first one of whole numbers."""
+    if name.lower() in PLAIN_NAMES:
+        return True
+    columns = table.nonprivate_columns
+    has_names = any(not each.startswith("column ") for each in columns.names)
+    values = columns.nonprivate_numbers[name]
+    are_whole = bool(np.isfinite(values).all() and (values == np.round(values)).all())
+    return name == NAMELESS and has_names and are_whole and len(np.unique(values)) == len(values)
 
 
 def _answered(table: Table) -> Choices | None:
@@ -85,7 +104,7 @@ def _answered(table: Table) -> Choices | None:
     if not table.numeric_columns:
         raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
     features = tuple(each for each in kept.answer("features", ()) if each in table.numeric_columns)
-    bounds = bounding.pairs(features)
+    bounds = bounding.pairs(table, features)
     if not features or bounds is None:
         return None
     label, percent, missing = kept.answer("label", NO_LABEL), kept.answer("share"), kept.answer("missing", "error")
@@ -94,7 +113,7 @@ def _answered(table: Table) -> Choices | None:
     chosen = Choices(features, label if known else None, missing, scaling)
     chosen = replace(chosen, share=1.0 if percent is None else percent / 100.0, place=place_of(features))
     chosen = replace(chosen, projected=projected_to(features), projection_seed=int(kept.answer("projection_seed", 0)))
-    return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features))
+    return replace(chosen, how=bounding.how(), bounds=bounds, units=bounding.units(features), reading=table.reading)
 
 
 def projected_to(features: tuple[str, ...]) -> int | None:

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data import Table
 from dpviz.data.choices import DATA, EACH, SAME, Pair
+from dpviz.data.numerals import is_ambiguous, number_of
 from dpviz.ui import state
 from dpviz.ui.data import kept
 
@@ -19,8 +20,6 @@ HOW = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data:
 TYPED = "typed"
 MOST_TEXT = 40  # characters of a typed bound
 LARGEST = 1e300
-_GROUPED = re.compile(r"[+-]?\d{1,3}([,\u00a0\u202f '’]\d{3})+(\.\d+)?")
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +46,20 @@ KNOWN = {
 }
 
 
-def plain_number(text: str) -> float | None:
-    """Return the number that a person has typed, with or without separators of thousands; None for anything else."""
-    written = text.strip().replace("−", "-")
-    if _GROUPED.fullmatch(written):
-        written = re.sub(r"[,\u00a0\u202f '’]", "", written)
-    elif written.count(",") == 1 and "." not in written:  # a decimal comma
-        written = written.replace(",", ".")
-    if len(written) > MOST_TEXT or not _PLAIN.fullmatch(written):
-        return None
-    value = float(written)
-    return value if abs(value) < LARGEST else None
+def plain_number(text: str, decimal: str = ".") -> float | None:
+    """Return the number that a person has typed, None for anything else.
+
+    It is read like the cells of its column, whose decimal sign is `decimal`: 3.000 is three, or three thousand.
+    """
+    written = text.strip()
+    value = number_of(written, decimal) if len(written) <= MOST_TEXT else None
+    return value if value is not None and abs(value) < LARGEST else None
 
 
 def words_of(value: float) -> str:
-    """Write a bound so that reading it gives the same number."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    """Write a bound so that reading it gives the same number, with either decimal sign."""
+    words = f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return f"{words}0" if is_ambiguous(words) else words
 
 
 def likely(name: str) -> str:
@@ -77,19 +74,19 @@ def how() -> str:
     return str(found) if found in HOW else EACH
 
 
-def pairs(features: Sequence[str]) -> tuple[Pair, ...] | None:
+def pairs(table: Table, features: Sequence[str]) -> tuple[Pair, ...] | None:
     """Return the bounds of the features as answered, None for each from the data; None at all until all are there."""
     if how() == DATA:
         return (None,) * len(features)
     if how() == SAME:
-        both = _pair("all")
+        both = _pair("all", _shared_decimal(table, features))
         return None if both is None else (both,) * len(features)
     found: list[Pair] = []
     for name in features:
         if kept.answer(f"source:{name}") == DATA:
             found.append(None)
             continue
-        both = _pair(f"of:{name}")
+        both = _pair(f"of:{name}", table.decimal(name))
         if both is None:
             return None
         found.append(both)
@@ -104,8 +101,13 @@ def units(features: Sequence[str]) -> tuple[str, ...]:
     return tuple("" if sources[name] == DATA else str(kept.answer(f"unit:{name}", "")) for name in features)
 
 
-def _pair(name: str) -> tuple[float, float] | None:
-    low, high = (plain_number(str(kept.answer(f"{end}:{name}", ""))) for end in ("low", "high"))
+def _shared_decimal(table: Table, features: Sequence[str]) -> str:
+    """Return the decimal sign of bounds that all features share: a comma where all of their columns have it."""
+    return "," if features and all(table.decimal(name) == "," for name in features) else "."
+
+
+def _pair(name: str, decimal: str) -> tuple[float, float] | None:
+    low, high = (plain_number(str(kept.answer(f"{end}:{name}", "")), decimal) for end in ("low", "high"))
     return None if low is None or high is None else (low, high)
 
 
@@ -121,11 +123,12 @@ def draw(table: Table, features: Sequence[str], place: tuple[str, str] | None, *
     if how() == DATA:
         st.caption("From the data: not private. No guarantee holds until you type public bounds.")
     elif how() == SAME:
-        _row("every feature", "all", st.columns(2, vertical_alignment="bottom"))
+        decimal = _shared_decimal(table, features)
+        _row("every feature", "all", st.columns(2, vertical_alignment="bottom"), decimal)
     else:
         for name in features:
             _each(table, name, place, public=public)
-    if pairs(features) is None:
+    if pairs(table, features) is None:
         st.info("Type both bounds of every feature, or take them from the data.")
 
 
@@ -150,19 +153,23 @@ def _each(table: Table, name: str, place: tuple[str, str] | None, *, public: boo
         ends = "" if public else f" {bounds.low:g} to {bounds.high:g}"
         columns[1].caption(f"{state.plain(name)}{state.plain(ends)}: from the data, not private.")
         return
-    _row(state.plain(name), f"of:{name}", columns[1:3])
+    _row(state.plain(name), f"of:{name}", columns[1:3], table.decimal(name))
     if place is None or name not in place:
         columns[3].text_input("unit", max_chars=12, **kept.field(f"unit:{name}", ""))
     else:
         columns[3].caption("degrees north" if name == place[0] else "degrees east")
 
 
-def _row(title: str, name: str, columns: Sequence[DeltaGenerator]) -> None:
+def _row(title: str, name: str, columns: Sequence[DeltaGenerator], decimal: str) -> None:
     for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
         column.text_input(label, max_chars=MOST_TEXT, **kept.field(f"{end}:{name}", ""))
         text = str(kept.answer(f"{end}:{name}", ""))
-        if text.strip() and plain_number(text) is None:
-            column.caption(f"{state.plain(text)} is no number. Write it like 250,000 or 48.15.")
+        value = plain_number(text, decimal)
+        if text.strip() and value is None:
+            example = "250.000 or 48,15" if decimal == "," else "250,000 or 48.15"
+            column.caption(f"{state.plain(text)} is no number. Write it like {example}.")
+        elif value is not None and is_ambiguous(text.strip()):
+            column.caption(f"{state.plain(text)} is read as {value:.15g}, as in the file.")
 
 
 def _take(name: str, key: str) -> None:

@@ -10,26 +10,46 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.data import Table, TableError
+from dpviz.data import Table, TableError, TableFormat
+from dpviz.data.reading import READ_OFF
 from dpviz.ui import state
 
 _TABLE = "dpviz:table"
 _ANSWERS = "dpviz:answers"
 _BEFORE = "dpviz:table-before"
+_FILE = "dpviz:given-file"
+_READING = "dpviz:table-format"
 _LINK = "dpviz:linked-upload"
 
 
-def keep_table(table: Table | TableError) -> None:
-    """Keep a table, or why a file is none."""
+def keep_file(file: Any) -> None:
+    """Keep a file as it was given, so that it can be read in another way."""
+    st.session_state[_FILE] = file
+
+
+def file() -> Any:
+    """Return the file as it was given, None where there is none."""
+    return st.session_state.get(_FILE)
+
+
+def keep_table(table: Table | TableError, reading: TableFormat) -> None:
+    """Keep a table, or why a file is none, and the settings by which it was read."""
     before = st.session_state.get(_TABLE)
-    if isinstance(before, Table):
+    if isinstance(before, Table) and not (isinstance(table, Table) and table.digest == before.digest):
         st.session_state[_BEFORE] = (before.digest, before.name)
     st.session_state[_TABLE] = table
+    st.session_state[_READING] = reading
+
+
+def reading() -> TableFormat:
+    """Return the settings by which the file was read."""
+    found: TableFormat = st.session_state.get(_READING, READ_OFF)
+    return found
 
 
 def forget() -> None:
     """Forget the table, those before it, and what was answered about them."""
-    for key in (_TABLE, _BEFORE, _ANSWERS):
+    for key in (_TABLE, _BEFORE, _ANSWERS, _FILE, _READING):
         st.session_state.pop(key, None)
 
 

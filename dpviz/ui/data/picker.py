@@ -129,6 +129,9 @@ def pick(
     if waiting:
         with form:
             upload.draw(None, problem, public=public)
+    elif found is not None and not public:
+        with form:
+            upload.say_doubts()
     return source, described
 
 

@@ -18,11 +18,10 @@ from dpviz.data import (
     Table,
     TableError,
     get_ready,
-    read_confined,
 )
 from dpviz.data.geography import likely_map
 from dpviz.ui import state
-from dpviz.ui.data import answered, bounding, kept, projecting
+from dpviz.ui.data import answered, bounding, file_format, kept, projecting
 from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
 from dpviz.ui.data.clipping import say_clipping
 from dpviz.ui.data.upload_form import LEAST_SHARE, MOST_FEATURES
@@ -88,11 +87,12 @@ def _file(*, public: bool) -> Table | None:
         st.session_state[_READ] = file.file_id
         uploads.arrived(file.file_id)
         with st.spinner("Reading the file"):
-            kept.keep_table(_read(file))
+            file_format.read(file)
         state.run_again()  # what it makes is known before anything is drawn
     try:
         table = kept.table()
     except TableError:
+        file_format.draw(None, public=public)
         return None  # the reason is said where the form is drawn
     wanted = kept.expected()
     if table is None:
@@ -119,7 +119,16 @@ def _say_file(table: Table, *, public: bool) -> None:
     words.caption(f"**{state.plain(table.name)}**{size}. It stays in this session's memory, on every page.")
     forget.button("Forget it", on_click=_forget, width="stretch", help="Takes the file out of this session's memory.")
     for note in () if public else table.notes:
-        st.caption(state.plain(note))
+        if note not in table.doubts:
+            st.caption(state.plain(note))
+    file_format.draw(table, public=public)
+
+
+def say_doubts() -> None:
+    """Say beside a picture which of its numbers could be others, and where that is set."""
+    table = kept.table()
+    for doubt in () if table is None else table.doubts:
+        st.warning(f"{state.plain(doubt)} It is under Data, “How the file is read”.")
 
 
 def _exchanged() -> None:
@@ -135,14 +144,6 @@ def _forget() -> None:
     kept.forget()
     st.session_state.pop(_READ, None)
     st.session_state.pop(_UPLOADER, None)
-
-
-def _read(file: Any) -> Table | TableError:
-    """Read the file or keep why not, so that a bad one is not read again with every run."""
-    try:
-        return read_confined(file)
-    except TableError as error:
-        return error
 
 
 def _offer_answers(table: Table) -> None:

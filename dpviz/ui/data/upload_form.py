@@ -12,9 +12,10 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.data import Missing, Table
+from dpviz.data import Missing, Table, TableError, TableFormat
 from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 from dpviz.data.projecting import MAX_SEED
+from dpviz.data.reading import READ_OFF
 from dpviz.ui.data import kept
 
 MOST_FEATURES = 50
@@ -22,7 +23,18 @@ MOST_NAME, MOST_UNIT = 1_000, 12
 LEAST_SHARE = 0.001  # of the rows that can be kept; ours
 MOST_DIGITS = 11
 PREFIX = "data_"  # of the form's names in a link
-LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project")
+READING = ("sep", "decimal", "thousands", "header")  # as `TableFormat` calls them
+LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project", *READING)
+SIGNS = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    "|": "bar",
+    " ": "space",
+    ".": "point",
+    "'": "apostrophe",
+    "": "none",
+}
 _FORM = "dpviz:upload-form"
 _FOR = "dpviz:upload-form-for"  # the fingerprint of the first file that it was for
 
@@ -57,6 +69,7 @@ def from_file(written: Any) -> Choices | None:
         _place(written.get("place"), names),
         fewer,
         0 if fewer is None else _whole(written.get("projection_seed"), 0, MAX_SEED) or 0,
+        _reading(written.get("reading")),
     )
 
 
@@ -70,6 +83,7 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
     pairs |= {"share": repr(form.share)} if form.share < 1.0 else {}
     pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
+    pairs |= {name: _sign(value) for name, value in form.reading.chosen.items()}
     return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
 
 
@@ -94,8 +108,33 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
             "place": _cells(given["map"]) if "map" in given else None,
             "projected": _digits(fewer),
             "projection_seed": _digits(seed),
+            "reading": {name: _unsign(name, given[name]) for name in READING if name in given},
         }
     )
+
+
+def _sign(value: str | int | None) -> str:
+    """Write a setting of a file's format as a link has it."""
+    return SIGNS[value] if isinstance(value, str) else "none" if value is None else str(value)
+
+
+def _unsign(name: str, text: str) -> str | int | None:
+    """Return the setting that a link has; what is none becomes a word that no setting takes."""
+    if name == "header":
+        return None if text == "none" else _digits(text) if _digits(text) is not None else text
+    return next((sign for sign, word in SIGNS.items() if word == text), text)
+
+
+def _reading(written: Any) -> TableFormat:
+    """Return the settings that anybody may have written, none at all where they cannot be."""
+    if not isinstance(written, Mapping):
+        return READ_OFF
+    given = {name: written[name] for name in READING if name in written}
+    usable = all(value is None or isinstance(value, str | int) for value in given.values())
+    try:
+        return TableFormat(**given) if usable else READ_OFF
+    except TableError:
+        return READ_OFF
 
 
 def _bounds_to_link(form: Choices) -> str:
@@ -168,13 +207,19 @@ def expect(form: Choices | None) -> None:
     st.session_state.pop(_FOR, None)
 
 
+def pending() -> tuple[int, Choices | None]:
+    """Return a number that is another for every import, and its answers, whichever file they are about."""
+    found: tuple[int, Choices | None] = st.session_state.get(_FORM, (0, None))
+    return found
+
+
 def expected(table: Table) -> tuple[int, Choices | None]:
     """Return a number that is another for every import, and the answers if they are about this table.
 
     They are about the file that the link or the settings were made with, and the first one with their columns that is
     given for it. A file after that has its own.
     """
-    number, form = st.session_state.get(_FORM, (0, None))
+    number, form = pending()
     if form is None or not set(form.features) <= set(table.numeric_columns):
         return number, None
     meant = (kept.expected(), st.session_state.setdefault(_FOR, table.digest))
