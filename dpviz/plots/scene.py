@@ -173,11 +173,12 @@ class Scene(Confidential):
 
     def public(self) -> "Scene":
         """Return the picture without everything that only the curator may see."""
+        caption = self.public_caption or self.caption
         if not self.axes_public:
             empty = Axis("", ticks=False)
-            return replace(self, layers=(), x=empty, y=empty, axes_public=True)
+            return replace(self, layers=(), x=empty, y=empty, axes_public=True, caption=caption)
         kept = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=kept, caption=self.public_caption or self.caption)
+        return replace(self, layers=kept, caption=caption)
 
     @property
     def words(self) -> str:

@@ -1,5 +1,6 @@
 """Estimators are the methods, to the bit; what scikit-learn, frames, pipelines and searches do with them."""
 
+import dataclasses
 import inspect
 import pickle
 import subprocess
@@ -20,7 +21,7 @@ from dpviz import estimators
 from dpviz.core import Box, KnobError
 from dpviz.data import load
 from dpviz.estimators import ESTIMATORS, PrivacyLeakWarning
-from dpviz.mechanisms import FROM_DATA
+from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from tests import estimator_stub
 from tests.test_contract import arrays
@@ -201,3 +202,26 @@ def test_our_methods_have_the_names_that_are_promised():
     promised = {"ConvergentKMeans", "DPM", "MorseClustering", "NDLaplace", "SourceTargetClustering"}
     assert promised | {"DPLloyd", "EUGkM"} <= set(estimators.__all__)
     assert {ESTIMATORS[name].__name__ for name in CATALOGUE} >= promised
+
+
+@pytest.mark.parametrize("state", [None, 7, np.random.default_rng(7), np.random.RandomState(7)])
+def test_a_method_is_given_secret_noise_where_no_seed_is(name, state, monkeypatch):
+    """Every release of every estimator, and what a seed stands for."""
+    given = []
+
+    def fit(points, box, params, *, rng):
+        given.append((rng, np.random.default_rng(7)))
+        return ALGORITHMS[name].fit(points, box, params, rng=np.random.default_rng(0))
+
+    monkeypatch.setattr(ESTIMATORS[name], "algorithm", dataclasses.replace(ALGORITHMS[name], fit=fit))
+    made = of(name, random_state=state).fit(X)
+    if isinstance(made, estimators.PrivateTransformer):
+        made.transform(X)
+        made.fit_transform(X)
+    assert len(given) == (3 if isinstance(made, estimators.PrivateTransformer) else 1)
+    secret = [isinstance(rng, SecretGenerator) for rng, _ in given]
+    assert secret == [state is None] * len(given)
+    if isinstance(state, int):
+        assert all(rng.random() == same.random() for rng, same in given)
+    if isinstance(state, np.random.Generator):
+        assert all(rng is state for rng, _ in given)

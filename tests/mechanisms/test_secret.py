@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -166,3 +167,28 @@ def test_a_forked_process_draws_other_noise():
 def test_numpy_s_own_draws_have_their_laws(name):
     law = {"random": "uniform", "standard_normal": "norm", "standard_exponential": "expon"}[name]
     assert stats.kstest(getattr(seeded(9), name)(N), law).pvalue > CHANCE
+
+
+PLACES = st.fractions(0, 1, max_denominator=2**40).filter(lambda each: each < 1)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(0, 40), PLACES, st.booleans())
+def test_a_release_is_the_value_and_slightly_wider_noise_rounded_once(law, value, scale, whole, rest, negative):
+    """G round((v + s (1 + 2^-12) Z) / G), G a power of two from 2^-21 to 2^-20 of that scale: for a Z that is given."""
+
+    def drawn(_words, wholes, parts):
+        wholes[:] = whole
+        parts[:] = 0
+        parts[:, 0] = module.DEPTH
+        parts[:, 1] = int(rest * 2**64)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "exponentials", drawn)
+        patched.setattr(module, "half_normals", drawn)
+        patched.setattr(module, "_bits_of", lambda _words, n: np.full(n, negative))
+        (found,) = draw(law, np.array([value]), scale, seeded(0))
+    noise = Fraction(scale * (1.0 + 2.0**-12)) * (whole + Fraction(int(rest * 2**64), 2**64))
+    grid = Fraction(2) ** (math.frexp(scale * (1.0 + 2.0**-12))[1] - 21)
+    exact = Fraction(value) - noise if negative else Fraction(value) + noise
+    assert found == float(math.floor(exact / grid + Fraction(1, 2)) * grid)

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, pack, read_header, rows_at
+from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, pack, read_header, rows_at, scene_hash
 from dpviz.plots.scene import ALIGNMENT, PACK_VERSION
 
 R, M, FRAMES = 3, 4, 5
@@ -254,3 +254,17 @@ def test_a_cursor_alone_is_an_empty_picture():
     assert scene(layer(Kind.CURSOR)).is_empty
     assert not scene(layer(Kind.CURSOR), layer()).is_empty
     assert scene(layer(audience=Audience.CURATOR)).public().is_empty
+
+
+@pytest.mark.parametrize("axes_public", [True, False])
+@pytest.mark.parametrize("words", ["", "What the public reads."])
+def test_the_public_reads_its_own_caption_and_sees_no_curators_layer(axes_public, words):
+    layers = [layer(audience=audience) for audience in Audience]
+    made = scene(*layers, public_caption=words, axes_public=axes_public)
+    public = made.public()
+    assert public.caption == (words or made.caption)
+    assert (public.words, public.live_words) == (public.caption, public.caption)
+    assert all(each.audience is not Audience.CURATOR for each in public.layers)
+    assert len(public.layers) == (len(Audience) - 1 if axes_public else 0)
+    assert (public.x.label, public.y.label) == ((made.x.label, made.y.label) if axes_public else ("", ""))
+    assert scene_hash(public.public()) == scene_hash(public)

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import itertools
 import math
 import pickle
 import re
@@ -215,3 +216,17 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     n_states = len(list(kept_beside(whole).iterdir())) - 1
     assert int(re.findall(r"(\d+) states made\. Open", done.stdout)[0]) <= n_states - len(there)
     assert contents(tmp_path / "site") == contents(whole)
+
+
+def test_a_plan_whose_records_are_not_public_has_public_pages_alone(tmp_path):
+    """Each method in turn, with one set or several, its pages above and below, and all that there is to read."""
+    path = tmp_path / "plan.toml"
+    for name, sets in itertools.product(CATALOGUE, ("", 'data = "moons"', 'data = ["blobs", "moons"]')):
+        if name == "source_target" and sets:
+            continue  # it has sets of its own
+        path.write_text(f"[{name}]\n{sets}\nrecords_public = false\n", "utf-8")
+        pages = [page for page in read_plan(path).pages if page.page == name]
+        assert len(pages) >= 1 + (CATALOGUE[name].reading is not None)
+        assert {page.audiences for page in pages} == {("public",)}
+        path.write_text(f"[{name}]\n{sets}\nrecords_public = true\n", "utf-8")
+        assert {page.audiences for page in read_plan(path).pages if page.page == name} == {("curator", "public")}

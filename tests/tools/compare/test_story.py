@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.plots import Audience, Kind
+from dpviz.plots import Audience, Axis, Kind, scene_hash
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.no_data import NO_DATA, no_data_ratio
 from dpviz.tools.compare.story import ranking as compare_ranking
+from dpviz.tools.compare.story.grid import Panel, small_multiples
 
 
 def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", per_distance=False, **more):
@@ -210,3 +211,28 @@ def test_what_is_never_ranked_is_not_waited_for():
     assert said == f"0 of 5 methods done. The ranking waits for all of them. {apart}"
     assert "0 of" not in compare_ranking.progress(0, 0, ["nD-Laplace"]).curator
     assert {key for key, entry in ENTRIES.items() if entry.per_distance} == {"nd_laplace"}
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(0.5, 50.0), min_size=2, max_size=6), st.sampled_from([0.05, 1.0, 20.0]))
+def test_nothing_of_exact_costs_is_left_for_the_public(ratios, at):
+    """Costs are exact, and so are axes that end at them: no layer, no axis and no tick, whatever the costs are."""
+
+    def pictures(costs):
+        several = [
+            series(f"m{i}", rows=[row(cost, epsilon=at), row(cost, epsilon=2 * at)]) for i, cost in enumerate(costs)
+        ]
+        chosen = (several[0].key, at)
+        many = small_multiples([Panel(f"Set {i}", (one,)) for i, one in enumerate(several)], "add_remove")
+        made = [
+            story.frontier(several, "add_remove"),
+            story.frontier(several, "add_remove", chosen, within=several, at=at, without_data=3.0),
+            story.apart(several[0], "add_remove"),
+            *(each for each in many if each is not None),
+        ]
+        return [each.public() for each in made]
+
+    for one, other in zip(pictures(ratios), pictures([1.5 * each for each in ratios]), strict=True):
+        assert one.layers == ()
+        assert (one.x, one.y) == (Axis("", ticks=False), Axis("", ticks=False))
+        assert scene_hash(one) == scene_hash(other)

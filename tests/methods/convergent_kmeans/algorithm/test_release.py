@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, KnobError
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit, start_centers
+from dpviz.methods.convergent_kmeans.story import count_noise
 from dpviz.solvers import assign, cluster_sums, sphere_packing
 
 UNIT = Box.cube(0.0, 1.0, 2)
@@ -246,3 +248,16 @@ def test_the_last_step_records_what_the_release_had_to_mend():
         raised, clipped = raised + last.final_raised.sum(), clipped + last.final_clipped.sum()
     assert raised > 0
     assert clipped > 0
+
+
+def test_final_counts_are_off_by_about_what_is_said():
+    """The mean of |count - exact| over 500 counts, to six standard errors: |Laplace| deviates by its mean."""
+    points, off = blobs(2, 60), []
+    for seed in range(100):
+        result = run(points, seed=seed, mode="published", max_iterations=1, n_clusters=5, epsilon_counts=0.5)
+        last = result.trace[-1]
+        exact = cluster_sums(UNIT.clip(points), assign(UNIT.clip(points), last.released_centers), 5).nonprivate_counts
+        off += np.abs(last.final_counts - exact).tolist()
+    said = float(re.search(r"off by about ([\d.]+) records", count_noise(0.5))[1])
+    assert np.mean(off) == pytest.approx(said, abs=6.0 * said / math.sqrt(len(off)))
+    assert np.mean(off) != pytest.approx(math.sqrt(2.0) * said, abs=6.0 * said / math.sqrt(len(off)))

@@ -313,3 +313,32 @@ def test_sums_of_a_narrow_leaf_round_by_no_more_than_secret_noise_allows_for(cop
     assert np.abs(sums[0] - exact).max() <= limit
     about_the_box = cluster_sums(points - 0.5, labels, 1).nonprivate_sums - n * (origin - 0.5)  # as it was
     assert not copies or np.abs(about_the_box[0] - exact).max() > limit
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_what_a_cut_needs_is_measured_by_the_noise_of_its_own_level(levels):
+    """Sides of level i are counted with the noise of level i + 1's counts, and gaps with that of level i's gaps."""
+    plan = make_plan(
+        5000,
+        2,
+        epsilon=1.0,
+        delta=1e-6,
+        n_levels=levels,
+        shares=None,
+        n_public=5000,
+        published=False,
+        rng=np.random.default_rng(0),
+    )
+    points, box = uniform(2)
+    trace = fit(points, box, Params(n_levels=levels, epsilon=1e4), rng=np.random.default_rng(0)).trace
+    for level in range(levels):
+        count_scale = 1.0 / plan.count_epsilons[level + 1]
+        assert plan.count_epsilons[level + 1] == pytest.approx(math.sqrt(2.0) * plan.count_epsilons[level])
+        assert plan.least(level) == pytest.approx(2.0 * count_scale, rel=1e-12)
+        assert plan.clear(level, 400.0) == pytest.approx(2.0 * 20.0 + 1.0 / plan.gap_epsilons[level], rel=1e-12)
+    for step in trace[1:-1]:
+        sides = [event for event in step.events if "counts" in event.label]
+        gaps = [event for event in step.events if "gaps" in event.label]
+        spent = trace[0].plan
+        assert spent.least(step.level) == 2.0 * sides[0].parts[0].scale, "of the very noise that the sides have"
+        assert spent.clear(step.level, 1.0) == pytest.approx(2.0 + gaps[0].parts[0].scale)

@@ -1,0 +1,113 @@
+"""What the public sees and reads of a run is the same of a run on other records with the same releases.
+
+The replay law of `test_replay`, up to the screen: pictures, charts beside them, sentences and facts.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpviz.core import Adjacency, Box
+from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.plots import Audience, Scene, scene_hash
+from dpviz.stories import Sentence, View, Words
+from tests.recorded import modes, needs
+from tests.replay import Tape
+from tests.test_replay import clumps, leaks
+
+BOX = Box.cube(0.0, 1.0, 2)
+WORDS = Words("Clumps", BOX, ("x", "y"), ("m", "m"))
+N, OTHER = 600, 900
+TOLD = sorted({*CATALOGUE, *(name for method in CATALOGUE.values() for name in method.family)})
+
+
+def cases():
+    """Yield what is told, in each mode whose run releases nothing but what its mechanisms answer."""
+    for name in TOLD:
+        for mode in modes(name):
+            if not leaks(name, mode) and set(mode) <= {
+                "adjacency",
+                "base",
+                "calibration",
+                "domain",
+                "epsilon",
+                "start",
+            }:
+                yield pytest.param(name, mode, id=f"{name}:{','.join(map(str, mode.values()))}")
+
+
+def seen(name, params, points, result):
+    """Return what the public sees of a run: hashes of pictures, sentences and facts."""
+    story = story_of(name)
+    told = story.context(result, params, points, WORDS, story.reference(points, WORDS, result, params))
+    charts = [*story.side_charts(told), *((title, one) for title, one, _ in (story.lead_charts or tuple_of)(told))]
+    facts = [fact for fact in (*story.utility(told), *story.risk(told)) if fact.public]
+    scenes = {"picture": story.scene(told, View(), rng=np.random.default_rng(0)), **dict(charts)}
+    for one in scenes.values():
+        public = one.public()
+        assert all(layer.audience is not Audience.CURATOR for layer in public.layers)
+        assert public.layers or not public.x.label or not one.layers, "axes of nothing"
+    said = () if story.public_notices is None else story.public_notices(told)
+    drawn = {title: scene_hash(one.public()) for title, one in scenes.items()}
+    return drawn, story.sentence(told).public, facts, story.contents(told).public, said
+
+
+def tuple_of(_told):
+    """Return no charts."""
+    return ()
+
+
+def worlds(name, mode, monkeypatch):
+    """Return what the public sees of two runs on other records whose mechanisms answer the same."""
+    given = {"epsilon": 8.0} if "epsilon" not in mode and name == "dpm" else {}
+    params, tape = ALGORITHMS[name].Params(**{**needs(name, 2), **given, **mode}), Tape(monkeypatch)
+
+    def run(points):
+        return ALGORITHMS[name].fit(points, BOX, params, rng=np.random.default_rng(3))
+
+    points = clumps(N, 2, 0)
+    with tape.recording():
+        first = run(points)
+    claim = first.guarantee.proved or first.guarantee.published
+    others = clumps(OTHER if claim.adjacency is Adjacency.ADD_REMOVE else N, 2, 1)
+    with tape.replaying():
+        second = run(others)
+    monkeypatch.undo()
+    return seen(name, params, points, first), seen(name, params, others, second)
+
+
+@pytest.mark.parametrize(("name", "mode"), list(cases()))
+def test_the_public_sees_nothing_but_what_was_released(name, mode, monkeypatch):
+    one, other = worlds(name, mode, monkeypatch)
+    assert one == other
+
+
+def axes_of_exact_costs(monkeypatch):
+    """Let axes count as public whatever they were computed from."""
+    made = Scene.__init__
+    monkeypatch.setattr(
+        Scene, "__init__", lambda scene, *given, **named: made(scene, *given, **{**named, "axes_public": True})
+    )
+
+
+def sentences_of_the_curator(monkeypatch):
+    """Let the public read what the curator reads."""
+    found = story_of("su")
+    told = found.sentence
+
+    def read(_name):
+        return dataclasses.replace(found, sentence=lambda it: Sentence(told(it).curator, told(it).curator))
+
+    monkeypatch.setitem(globals(), "story_of", read)
+
+
+@pytest.mark.parametrize("wrong", [axes_of_exact_costs, sentences_of_the_curator])
+def test_what_the_public_could_learn_is_noticed(wrong, monkeypatch):
+    with pytest.MonkeyPatch.context() as patched:
+        wrong(patched)
+        try:
+            one, other = worlds("su", {}, monkeypatch)
+        except AssertionError:
+            return
+    assert one != other

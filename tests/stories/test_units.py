@@ -1,0 +1,71 @@
+"""Every place and every axis of a data set with units names its feature's unit, in all stories."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from dpviz.core import Box, frozen
+from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.methods.dpm.story import tree as dpm_tree
+from dpviz.plots import Axis
+from dpviz.stories import View, Words
+
+NAMES, UNITS = ("alphas", "betas"), ("furlong", "stone")
+BOX = Box([-40.0, 1000.0], [60.0, 9000.0])
+TOLD = sorted({*CATALOGUE, *(name for method in CATALOGUE.values() for name in method.family)})
+# A feature's name, at most three words, and a number: a quantity of that feature.
+QUANTITY = re.compile(rf"\b({'|'.join(NAMES)})\b(?: [a-z=<>≈]+){{0,3}}:? [≈<>]?[-−]?[\d.,]*\d((?: ?\w+)?)")
+ENOUGH = {"dpm": {"epsilon": 8.0}, "nd_laplace": {"epsilon": 0.5}}  # for a run that has something to tell
+
+
+def parts(value, seen):
+    """Yield every text and axis in what a story returns."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, str | Axis):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from parts(each, seen)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from parts(each, seen)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from parts(getattr(value, field.name), seen)
+
+
+def told(name, units):
+    """Return all texts and axes that a story has of one run."""
+    algorithm, story = ALGORITHMS[name], story_of(name)
+    rng = np.random.default_rng(0)
+    points = frozen(
+        BOX.clip(BOX.from_unit(rng.random((4, 2))[rng.integers(4, size=900)] + 0.03 * rng.random((900, 2))))
+    )
+    given = {"targets": points[:30], "epsilon": 1.0} if name == "source_target" else {}
+    params, words = algorithm.Params(**given, **ENOUGH.get(name, {})), Words("Set", BOX, NAMES, units)
+    result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
+    it = story.context(result, params, points, words, story.reference(points, words, result, params))
+    made = [tell(it) for tell in (story.sentence, story.utility, story.risk, story.contents, story.side_charts)]
+    made += [tell(it) for tell in (story.lead_charts, story.notices, story.public_notices) if tell is not None]
+    made += [dpm_tree.facts(it), dpm_tree.tree_chart(it), dpm_tree.strips(it, None)] if name == "dpm" else []
+    return list(parts([story.scene(it, View(), rng=np.random.default_rng(0)), *made], set()))
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_every_quantity_of_a_feature_names_its_unit(name):
+    found = told(name, UNITS)
+    axes = {(axis.label, axis.unit) for axis in found if isinstance(axis, Axis) and axis.label in NAMES}
+    assert axes == set(zip(NAMES, UNITS, strict=True))
+    quantities = [(one[1], one[2].strip(), text) for text in map(str, found) for one in QUANTITY.finditer(text)]
+    assert [each for each in quantities if each[1] != UNITS[NAMES.index(each[0])]] == []
+    assert quantities or name != "dpm", "it names places"
+
+
+def test_a_feature_without_a_unit_has_none():
+    texts = " ".join(str(each) for each in told("dpm", ("", "")))
+    assert QUANTITY.search(texts)
+    assert not re.search(r"alphas at -?[\d.,]*\d [a-z]", texts)
