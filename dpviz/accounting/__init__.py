@@ -8,7 +8,7 @@ from dpviz.accounting.closed_forms import (
     zcdp_epsilon,
     zcdp_rho_for,
 )
-from dpviz.accounting.composition import pure_epsilon, under_replace, zcdp_rho
+from dpviz.accounting.composition import gaussian_mu, pure_epsilon, pure_part, under_replace, zcdp_rho
 from dpviz.accounting.events import (
     GaussianEvent,
     LaplaceEvent,
@@ -19,7 +19,7 @@ from dpviz.accounting.events import (
     cell_event,
 )
 from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
-from dpviz.accounting.spending import epsilon_share, overspent, spent, spent_epsilon
+from dpviz.accounting.spending import Sum, epsilon_share, overspent, spent_epsilon, sums
 
 __all__ = [
     "GaussianEvent",
@@ -28,10 +28,12 @@ __all__ = [
     "PureEvent",
     "Purpose",
     "SequenceEvent",
+    "Sum",
     "cell_event",
     "delta_of",
     "epsilon_of",
     "epsilon_share",
+    "gaussian_mu",
     "gaussian_sigma",
     "gdp_delta",
     "gdp_epsilon",
@@ -39,8 +41,9 @@ __all__ = [
     "overspent",
     "privacy_loss_distribution",
     "pure_epsilon",
-    "spent",
+    "pure_part",
     "spent_epsilon",
+    "sums",
     "under_replace",
     "zcdp_epsilon",
     "zcdp_rho",

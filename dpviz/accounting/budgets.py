@@ -8,8 +8,9 @@ from types import TracebackType
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
 from dpviz.accounting.composition import pure_epsilon, under_replace
-from dpviz.accounting.spending import ROUNDING, overspent
+from dpviz.accounting.spending import overspent
 from dpviz.core import Adjacency, Claim, Event, Guarantee
+from dpviz.core.limits import ROUNDING
 
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
@@ -104,7 +105,11 @@ class OpenBudget:
         if claim.per_distance:
             # Between two places in the box: what the events state for a record that may be anywhere in it.
             claim = Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, claim.reference)
-        if overspent(events, claim):
+        try:
+            exceeds = overspent(events, claim)
+        except ValueError as error:
+            raise BudgetError(f"The noise of {title} does not prove its guarantee: {error} It was not run.") from error
+        if exceeds:
             raise BudgetError(f"The noise of {title} spends more than its guarantee says. It was not run.")
         if claim.adjacency is Adjacency.REPLACE and self.adjacency is Adjacency.ADD_REMOVE:
             raise BudgetError(

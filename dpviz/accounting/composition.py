@@ -3,6 +3,7 @@
 import heapq
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from dpviz.accounting.events import (
     GaussianEvent,
@@ -51,6 +52,21 @@ def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
     return _in_sequence(events, adjacency, _rho_cost)
 
 
+def gaussian_mu(events: Iterable[Event], adjacency: Adjacency) -> float:
+    """Return the mu of all Gaussian noise in `events` together; other steps count as nothing.
+
+    mu^2 adds up in sequence (Dong, Roth & Su 2022, corollary 3.3), and composes in parallel as rho = mu^2/2 does in
+    `zcdp_rho`: a record that moves between parts costs mu_i^2 + mu_j^2, one that stays up to 4 mu_i^2. Raises as
+    `pure_epsilon` does.
+    """
+    return math.sqrt(_in_sequence(events, adjacency, _squared_mu))
+
+
+def pure_part(events: Iterable[Event], adjacency: Adjacency) -> float:
+    """Add up the pure epsilon of `events` as `pure_epsilon` does; Gaussian noise counts as nothing."""
+    return _in_sequence(events, adjacency, _pure_part)
+
+
 def under_replace(claim: Claim) -> Claim:
     """Restate an ADD_REMOVE claim for REPLACE: (2 epsilon, (1 + e^epsilon) delta), 4 rho; a REPLACE claim is returned.
 
@@ -66,7 +82,8 @@ def under_replace(claim: Claim) -> Claim:
         )
     # e^709 is the last power that a float holds; delta has long been 1 by then.
     times = 1.0 + math.exp(min(claim.epsilon, 709.0))
-    return Claim(
+    return replace(
+        claim,
         epsilon=2 * claim.epsilon,
         delta=min(1.0, times * claim.delta) if claim.delta > 0 else 0.0,
         adjacency=Adjacency.REPLACE,
@@ -82,6 +99,14 @@ def _pure_cost(leaf: Leaf, times: int) -> float:
 
 def _rho_cost(leaf: Leaf, times: int) -> float:
     return times**2 * leaf.rho
+
+
+def _squared_mu(leaf: Leaf, times: int) -> float:
+    return (times * leaf.mu) ** 2 if isinstance(leaf, GaussianEvent) else 0.0
+
+
+def _pure_part(leaf: Leaf, times: int) -> float:
+    return 0.0 if isinstance(leaf, GaussianEvent) else times * leaf.epsilon
 
 
 def _in_sequence(events: Iterable[Event], adjacency: Adjacency, cost: Cost) -> float:

@@ -13,6 +13,8 @@ from functools import lru_cache, reduce
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from dpviz.accounting.closed_forms import gdp_delta, gdp_epsilon
 from dpviz.accounting.composition import pure_epsilon
 from dpviz.accounting.events import (
@@ -40,29 +42,32 @@ class _Losses:
 
     laplace: tuple[float, ...] = ()  # sensitivity / scale of each coordinate, descending, positive
     pure: tuple[float, ...] = ()  # epsilon of each pure step, descending, positive
+    ranged: tuple[float, ...] = ()  # epsilon of each pure step of bounded range, descending, positive
     mu: float = 0.0  # all Gaussians together: sqrt(sum of mu^2)
 
     @property
     def pure_part(self) -> float:
-        return math.fsum((*self.laplace, *self.pure))
+        return math.fsum((*self.laplace, *self.pure, *self.ranged))
 
     @property
     def is_within_reach(self) -> bool:
-        return max((*self.laplace, *self.pure, self.mu), default=0.0) <= LARGEST_STEP
+        return max((*self.laplace, *self.pure, *self.ranged, self.mu), default=0.0) <= LARGEST_STEP
 
 
 def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> Distribution:
     """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
 
     A Laplace event of n coordinates is n self-compositions; a pure step is randomised response of its epsilon, the
-    worst of its kind; under REPLACE the sensitivity of a leaf calibrated for ADD_REMOVE doubles.
+    worst of its kind, and one of bounded range the worst of that (`_bounded_range`); under REPLACE the sensitivity of a
+    leaf calibrated for ADD_REMOVE doubles.
 
     In parallel under ADD_REMOVE: identical parts are one part; a part that costs at least as much as every other, step
     by step, stands for all; otherwise one Gaussian of the largest mu and one pure step of the largest epsilon do.
     Each dominates every part. Under REPLACE that one part is taken with its sensitivities doubled. This covers a record
     that stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighboring
     steps of one ADD_REMOVE mechanism; two such steps are exactly a doubled shift for noise of log-concave density
-    (its trade-off functions are a semigroup in the shift), and at most 2 epsilon for a pure step. With
+    (its trade-off functions are a semigroup in the shift), and at most 2 epsilon, in loss or in range, for a pure step.
+    With
     `membership_only` nothing stays, and two copies of the part are composed.
 
     Scales that follow from earlier releases are outside: the distribution of what a run happened to do is not a bound,
@@ -133,9 +138,32 @@ def _distribution(losses: _Losses) -> Distribution:
         parameters = common.DifferentialPrivacyParameters(epsilon, 0.0)
         one = pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
         steps.append(one.self_compose(times))
+    for epsilon, times in Counter(losses.ranged).items():
+        steps.append(_bounded_range(epsilon, interval).self_compose(times))
     if losses.mu > 0:
         steps.append(pld.from_gaussian_mechanism(1 / losses.mu, value_discretization_interval=interval))
     return reduce(lambda left, right: left.compose(right), steps) if steps else pld.identity(interval)
+
+
+def _bounded_range(epsilon: float, interval: float) -> Distribution:
+    """Return the distribution that dominates all of bounded range `epsilon`, on multiples of `interval`.
+
+    For two neighbors the loss lies between t - epsilon and t for some t in [0, epsilon]. The worst such pair is
+    generalized randomized response, with hockey-stick divergence at x
+    (1 - e^(t - epsilon) - e^(x - t) + e^(x - epsilon)) / (1 - e^-epsilon). Its maximum over t is
+    (1 - e^((x - epsilon)/2))^2 / (1 - e^-epsilon), at t = (x + epsilon) / 2. A maximum of such curves is the curve of a
+    dominating pair, so it composes, whichever t each step has. Sources: Dong, Durfee & Rogers 2020 (generalized
+    randomized response); Zhu, Dong & Wang 2022, proposition 8 and theorem 10; Doroshenko et al. 2022 (from the curve to
+    multiples of `interval`).
+    """
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    multiples = np.arange(-math.ceil(epsilon / interval), math.ceil(epsilon / interval) + 1)
+    at = multiples * interval
+    curve = np.expm1(np.minimum(at - epsilon, 0.0) / 2.0) ** 2 / -math.expm1(-epsilon)
+    curve = np.where(at <= -epsilon, -np.expm1(at), curve)
+    return pld.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, multiples, curve))
 
 
 def _sequence(events: Iterable[Event], adjacency: Adjacency) -> _Losses:
@@ -149,7 +177,8 @@ def _losses(event: Event, adjacency: Adjacency) -> _Losses:
             return _Losses(laplace=(ratio,) * event.n_coordinates if ratio > 0 else ())
         case PureEvent():
             epsilon = group_size(event, adjacency) * event.epsilon
-            return _Losses(pure=(epsilon,) if epsilon > 0 else ())
+            steps = (epsilon,) if epsilon > 0 else ()
+            return _Losses(ranged=steps) if event.bounded_range else _Losses(pure=steps)
         case GaussianEvent():
             return _Losses(mu=group_size(event, adjacency) * event.mu)
         case SequenceEvent():
@@ -165,14 +194,16 @@ def _parallel(event: ParallelEvent, adjacency: Adjacency) -> _Losses:
         return worst
     if event.membership_only:
         return _joined((worst, worst)) if len(event.parts) > 1 else worst
-    return _Losses(tuple(2 * r for r in worst.laplace), tuple(2 * e for e in worst.pure), 2 * worst.mu)
+    laplace, pure, ranged = (tuple(2 * each for each in some) for some in (worst.laplace, worst.pure, worst.ranged))
+    return _Losses(laplace, pure, ranged, 2 * worst.mu)
 
 
 def _joined(losses: Iterable[_Losses]) -> _Losses:
     all_losses = tuple(losses)
     laplace = sorted((ratio for one in all_losses for ratio in one.laplace), reverse=True)
     pure = sorted((epsilon for one in all_losses for epsilon in one.pure), reverse=True)
-    return _Losses(tuple(laplace), tuple(pure), math.hypot(*(one.mu for one in all_losses)))
+    ranged = sorted((epsilon for one in all_losses for epsilon in one.ranged), reverse=True)
+    return _Losses(tuple(laplace), tuple(pure), tuple(ranged), math.hypot(*(one.mu for one in all_losses)))
 
 
 def _majorant(parts: set[_Losses]) -> _Losses:
@@ -191,6 +222,7 @@ def _dominates(one: _Losses, other: _Losses) -> bool:
     pairs = (
         *zip_longest(one.laplace, other.laplace, fillvalue=0.0),
         *zip_longest(one.pure, other.pure, fillvalue=0.0),
+        *zip_longest(one.ranged, other.ranged, fillvalue=0.0),
         (one.mu, other.mu),
     )
     return all(left >= right for left, right in pairs)

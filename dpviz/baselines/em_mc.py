@@ -28,7 +28,7 @@ The shares of rho add up to 1. k-means on the picks and the fallback for groups 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from dpviz.baselines._cover import Cover, covers
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import (
+    Account,
     Adjacency,
     Box,
     Budget,
@@ -178,9 +179,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     )
     adjacency = run.adjacency
     words = "picks, counts and averages composed as zCDP"
-    claim = Claim(params.epsilon, run.most_delta, adjacency, words, delta_in_run=run.delta)
+    claim = Claim(params.epsilon, run.most_delta, adjacency, words, account=Account.ZCDP, delta_in_run=run.delta)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, run.most_delta, adjacency, reference, delta_in_run=run.delta)
+    published = replace(claim, reference=reference)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
     caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)

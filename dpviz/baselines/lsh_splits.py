@@ -23,7 +23,7 @@ as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, LshLeaves, L
 from dpviz.baselines._params import adjacency_of
 from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import (
+    Account,
     Adjacency,
     Box,
     Budget,
@@ -131,9 +132,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     )
     adjacency, plan = adjacency_of(params.adjacency), first.plan
     words = "a private mean; level counts and leaf sums composed together"
-    claim = Claim(params.epsilon, plan.most_delta, adjacency, words, delta_in_run=plan.delta)
+    claim = Claim(params.epsilon, plan.most_delta, adjacency, words, account=Account.PLD, delta_in_run=plan.delta)
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = Claim(params.epsilon, plan.most_delta, adjacency, reference, delta_in_run=plan.delta)
+    published = replace(claim, reference=reference)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
     guarantee = Guarantee(published, claim, caveats, DIFFERS)

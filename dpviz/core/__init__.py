@@ -10,13 +10,14 @@ from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, given, knob, knobs
 from dpviz.core.limits import ceiled, floored, number
 from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
-from dpviz.core.privacy import Adjacency, Budget, Claim, Guarantee, attacker_odds
+from dpviz.core.privacy import Account, Adjacency, Budget, Claim, Guarantee, attacker_odds
 from dpviz.core.rows import projections, public_axes, squared_distances, squared_norms
 from dpviz.core.run import CentersRelease, Confidential, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
     "BLOCK_ROWS",
     "FEWEST_STEPS",
+    "Account",
     "Adjacency",
     "Algorithm",
     "AnyAlgorithm",

@@ -12,6 +12,14 @@ class Adjacency(Enum):
     REPLACE = "change one record"  # n is public
 
 
+class Account(Enum):
+    """Which sum of a run's events proves a claim: what each adds up to is `spent_epsilon` in `dpviz.accounting`."""
+
+    BASIC = "basic composition"  # pure epsilons add up; Gaussian noise has all of delta
+    ZCDP = "zCDP"  # rho adds up
+    PLD = "privacy loss distributions"  # the whole law of the loss is composed
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A privacy budget (epsilon, delta): named, so that its two numbers cannot change places."""
@@ -46,6 +54,7 @@ class Claim:
     reference: str
     per_distance: bool = False  # epsilon is per unit of distance (geo-indistinguishability)
     rho: float | None = None  # the zCDP statement that (epsilon, delta) was converted from
+    account: Account = Account.BASIC  # that proves epsilon from the run's events
     delta_in_run: float | None = None  # delta(N) of the number that this run released: what its noise is made for
 
     def __post_init__(self) -> None:

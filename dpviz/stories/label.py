@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from dpviz.accounting import overspent, spent
-from dpviz.accounting.spending import ROUNDING
-from dpviz.core import Claim, Event, Guarantee, attacker_odds
+from dpviz.accounting import sums
+from dpviz.core import Account, Claim, Event, Guarantee, attacker_odds
 from dpviz.core.limits import DIGITS
 from dpviz.stories.panel import at_most, attacker, ceiled
 from dpviz.stories.promise import NEIGHBORS, ORIGINAL, THIS_RUN, delta_words
@@ -25,6 +24,7 @@ RECORD = "Whether one record is in the data, and all of its values."
 DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
 OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
+OTHER_NEIGHBORS = "their noise was made for one record replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     said: tuple[str, ...] = ()
     if guarantee.differs:
         said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
+    account, is_overspent = _account(proved or published, events)
     return Label(
         kind=kind_of(proved or published) + (", claimed and not established" if claimed else ""),
         contents=replace(contents, trusted=f"{contents.trusted} {guarantee.trusted}".strip()),
@@ -82,24 +83,32 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
         distances=apart,
         caveats=(*said, *guarantee.caveats),
         differs=guarantee.differs,
-        account=_account(proved or published, events),
-        is_overspent=bool(_account(proved or published, events)) and overspent(events, proved or published),
+        account=account,
+        is_overspent=is_overspent,
     )
 
 
-def _account(claim: Claim, events: Sequence[Event]) -> str:
-    """Say what the events add up to; nothing where a claim has no sum: no limit at all, or one per distance."""
+def _account(claim: Claim, events: Sequence[Event]) -> tuple[str, bool]:
+    """Say what the events add up to, and whether that is more than is stated or proves nothing of it.
+
+    Nothing is said where a claim has no sum: no limit at all, or one per distance.
+    """
     if not events or claim.per_distance or math.isinf(claim.epsilon):
-        return ""
-    symbol = "ε" if claim.rho is None else "ρ"
-    found, stated = spent(events, claim)
-    if overspent(events, claim):
-        digits = next(n for n in count(DIGITS) if ceiled(found, n) != ceiled(stated, n))
-        over, most = ceiled(found, digits), ceiled(stated, digits)
-        return f"The run's events add up to {symbol} = {over}: more than the {most} that is stated."
-    if found < stated * (1.0 - ROUNDING):
-        return f"The run's events add up to {symbol} = {ceiled(found)}, within the {ceiled(stated)} that is stated."
-    return f"The run's events add up to {symbol} = {ceiled(found)}, as stated."
+        return "", False
+    try:
+        found = sums(events, claim)
+    except ValueError:  # calibrated for a record that is replaced, and stated of one that is added or removed
+        return f"The run's events prove nothing for {NEIGHBORS[claim.adjacency]}: {OTHER_NEIGHBORS}.", True
+    shown = max(found, key=lambda each: (each.is_over, each.symbol == "ρ"))
+    how = "" if claim.account is Account.BASIC or shown.symbol == "ρ" else f", composed as {claim.account.value},"
+    said = f"The run's events{how} add up to {shown.symbol} ="
+    if shown.is_over:
+        digits = next(n for n in count(DIGITS) if ceiled(shown.found, n) != ceiled(shown.stated, n))
+        over, most = ceiled(shown.found, digits), ceiled(shown.stated, digits)
+        return f"{said} {over}: more than the {most} that is stated.", True
+    if ceiled(shown.found) != ceiled(shown.stated):
+        return f"{said} {ceiled(shown.found)}, within the {ceiled(shown.stated)} that is stated.", False
+    return f"{said} {ceiled(shown.found)}, as stated.", False
 
 
 def kind_of(claim: Claim) -> str:

@@ -33,12 +33,14 @@ class LedgerRow:
     n_clusters: int  # clusters that each get all of it, by parallel composition; 1: spent once, on all together
 
 
-def ledger_rows(result: Result[CentersRelease, Step], *, delta: float = 0.0) -> tuple[LedgerRow, ...]:
+def ledger_rows(result: Result[CentersRelease, Step], *, delta: float | None = None) -> tuple[LedgerRow, ...]:
     """Return the ledger of a run, public: it follows from its events. The epsilons add up to what the run spends.
 
-    It is an account under the adjacency that the events were calibrated for, of pure epsilon, and of Gaussian noise at
-    all of `delta`, whose epsilon its steps share as they share mu^2.
+    It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
+    calibrated for and at `delta`; None: at the delta that the run's noise is made for.
     """
+    claim = result.guarantee.proved or result.guarantee.published
+    delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
     adjacency = adjacency_of(result.events)
@@ -50,7 +52,12 @@ def ledger_rows(result: Result[CentersRelease, Step], *, delta: float = 0.0) -> 
             n_shared = len(part.parts) if isinstance(part, ParallelEvent) else k if purpose in EACH_CLUSTER else 1
             column = i + 1 if purpose is None else step
             found.append(
-                LedgerRow(column, words_of(first), epsilon_share((part,), result.events, adjacency, delta), n_shared)
+                LedgerRow(
+                    column,
+                    words_of(first),
+                    epsilon_share((part,), result.events, adjacency, delta, claim.account),
+                    n_shared,
+                )
             )
     return tuple(sorted(found, key=lambda row: ORDER.index(row.purpose) if row.purpose in ORDER else -1))
 

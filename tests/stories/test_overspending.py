@@ -13,8 +13,8 @@ from dpviz.accounting import (
     SequenceEvent,
     gaussian_sigma,
     overspent,
-    spent,
     spent_epsilon,
+    sums,
 )
 from dpviz.core import Adjacency, Box, Budget, Claim
 from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
@@ -58,8 +58,7 @@ def test_an_overspend_is_red_on_the_card(name):
     run = told(name, more=2)
     label = card(run, name)
     claim = run.result.guarantee.proved or run.result.guarantee.published
-    found, stated = spent(run.result.events, claim)
-    assert found > 1.4 * stated
+    assert all(each.found > 1.4 * each.stated for each in sums(run.result.events, claim))
     assert label.is_overspent
     assert "more than" in label.account
     assert "dpviz-overspent" in panel.guarantee(label)

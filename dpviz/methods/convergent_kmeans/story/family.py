@@ -184,8 +184,7 @@ def cost_chart(told: FamilyContext) -> Scene:
 
 def ledger_chart(told: FamilyContext) -> Scene:
     """Return what each iteration spends, from the release's events."""
-    kind, delta = kind_of(told.result), told.result.guarantee.published.calibrated_delta
-    rows = ledger_rows(told.result, delta=delta)
+    kind, rows = kind_of(told.result), ledger_rows(told.result)
     return charts.ledger_chart(rows, proved=told.proved, unit=kind.unit, note=kind.ledger_note)
 
 

@@ -32,5 +32,5 @@ def account(points: Points, box: Box, name: str, question: FamilyQuestion, seed:
     question = prepared(points, box, question, rng=np.random.default_rng(seed))
     module, params = configure(name, question)
     result = module.fit(points, box, params, rng=np.random.default_rng(seed))
-    rows = ledger_rows(result, delta=result.guarantee.published.calibrated_delta)
+    rows = ledger_rows(result)
     return Account(METHODS[name], rows, result.guarantee.proved is not None)

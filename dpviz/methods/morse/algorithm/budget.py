@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 
 from dpviz.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.core import Account, Adjacency, Budget, Claim, Event, Guarantee
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
 from dpviz.solvers import moment_length
 
@@ -43,6 +43,7 @@ CUBE_CAVEAT = (
 MOMENTS_REPAIR = "raw second moments are released in place of the scatter around noisy means"
 CUBE_REPAIR = "all counts are noisy, and partition, swaps and moments share one budget"
 TIGHT_REPAIR = "the noise is the least that this release needs"
+BY_RHO = "zCDP of every step, added up"
 PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts as public."
 
 
@@ -107,9 +108,8 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
     if scheme.adjacency is Adjacency.ADD_REMOVE:
         reference += ": its epsilon and delta; the neighbors are those of this run"
-    published = Claim(budget.epsilon, budget.delta, scheme.adjacency, reference)
-    epsilon, rho, how = _proved(scheme, events)
-    proved = Claim(epsilon, budget.delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None)
+    proved = _proved(scheme, events)
+    published = Claim(budget.epsilon, budget.delta, scheme.adjacency, reference, account=proved.account)
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
     of_base = own.get(scheme.base, (CUBE_CAVEAT, CHOICES_CAVEAT))
@@ -120,11 +120,13 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT), "; ".join(repaired))
 
 
-def _proved(scheme: MorseScheme, events: tuple[Event, ...]) -> tuple[float, float, str]:
-    rho = zcdp_rho(events, scheme.adjacency)
+def _proved(scheme: MorseScheme, events: tuple[Event, ...]) -> Claim:
+    rho, delta = zcdp_rho(events, scheme.adjacency), scheme.budget.delta
     if scheme.base in ("dpmog_hard", "dpmog"):
-        mu = math.sqrt(2 * rho)
-        return gdp_epsilon(mu, scheme.budget.delta), rho, "Gaussian DP of counts, sums and raw second moments"
-    if scheme.base == "dpcube" and scheme.published:
-        return scheme.budget.epsilon, rho, "sequential composition of partition, swaps and moments"
-    return zcdp_epsilon(rho, scheme.budget.delta), rho, "zCDP of every step, added up"
+        epsilon, how = gdp_epsilon(math.sqrt(2 * rho), delta), "Gaussian DP of counts, sums and raw second moments"
+    elif scheme.base == "dpcube" and scheme.published:
+        epsilon, how = scheme.budget.epsilon, "sequential composition of partition, swaps and moments"
+    else:
+        epsilon, how = zcdp_epsilon(rho, delta), BY_RHO
+    account = Account.ZCDP if how == BY_RHO else Account.BASIC
+    return Claim(epsilon, delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None, account=account)
