@@ -72,11 +72,11 @@ def epsilon_share(
         ratio = 1.0 if mu == whole else (mu / whole) ** 2
         return pure_part(part, adjacency) + gdp_epsilon(whole, delta) * ratio
     (size, rest), (_, all_rest) = _split(part), _split(events)
-    rho = zcdp_rho(rest, adjacency)
-    shared = (
-        spent_epsilon(all_rest, adjacency, delta, account) * rho / zcdp_rho(all_rest, adjacency) if rho > 0 else 0.0
-    )
-    return pure_epsilon(size, adjacency) + shared
+    rho, all_rho = zcdp_rho(rest, adjacency), zcdp_rho(all_rest, adjacency)
+    if rho == 0:
+        return pure_epsilon(size, adjacency)
+    ratio = 1.0 if rho == all_rho else rho / all_rho
+    return pure_epsilon(size, adjacency) + spent_epsilon(all_rest, adjacency, delta, account) * ratio
 
 
 def sums(events: Sequence[Event], claim: Claim) -> tuple[Sum, ...]:

@@ -22,7 +22,7 @@ FULL = 0.85  # of every other purpose: the one thing that a method releases
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class MethodLedger:
     """One method's ledger."""
 
     name: str
@@ -30,7 +30,7 @@ class Account:
     proved: bool
 
 
-def budget_chart(accounts: Sequence[Account]) -> Scene:
+def budget_chart(accounts: Sequence[MethodLedger]) -> Scene:
     """Return the ledgers of several methods in one picture, public: they follow from events, not from records."""
     finite = [account for account in accounts if all(np.isfinite(row.epsilon) for row in account.rows)]
     n_columns = max((row.column for account in finite for row in account.rows), default=1)
@@ -57,14 +57,14 @@ def budget_chart(accounts: Sequence[Account]) -> Scene:
     )
 
 
-def _columns(account: Account) -> dict[int, float]:
+def _columns(account: MethodLedger) -> dict[int, float]:
     heights: dict[int, float] = {}
     for row in account.rows:
         heights[row.column] = heights.get(row.column, 0.0) + row.epsilon
     return heights
 
 
-def _bars(account: Account, lane: int, scale: float) -> list[tuple[tuple[float, ...], LedgerRow]]:
+def _bars(account: MethodLedger, lane: int, scale: float) -> list[tuple[tuple[float, ...], LedgerRow]]:
     """Stack the rows of each column upon each other."""
     tops: dict[int, float] = {}
     bars: list[tuple[tuple[float, ...], LedgerRow]] = []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.methods.convergent_kmeans.story.budget_chart import Account, budget_chart
+from dpviz.methods.convergent_kmeans.story.budget_chart import MethodLedger, budget_chart
 from dpviz.plots import Audience, Kind, Role
 from dpviz.stories.curves import Curve, curve_chart
 from dpviz.stories.family_charts import CostSpread, cost_by_epsilon, cost_by_iteration
@@ -103,7 +103,7 @@ def rects(chart, proved=True):
 
 
 def test_bars_have_one_scale_and_stand_in_their_methods_lane():
-    chart = budget_chart([Account("A", ROWS, True), Account("B", (LedgerRow(1, "Cells", 0.8, 1),), True)])
+    chart = budget_chart([MethodLedger("A", ROWS, True), MethodLedger("B", (LedgerRow(1, "Cells", 0.8, 1),), True)])
     assert chart.y.names == ("B", "A")  # the first one on top
     heights = {}
     for x0, y0, _, y1 in rects(chart):
@@ -116,7 +116,7 @@ def test_bars_have_one_scale_and_stand_in_their_methods_lane():
 
 
 def test_what_is_only_claimed_is_red_and_says_for_how_many_clusters():
-    chart = budget_chart([Account("A", ROWS, True), Account("B", ROWS, False)])
+    chart = budget_chart([MethodLedger("A", ROWS, True), MethodLedger("B", ROWS, False)])
     assert len(rects(chart)) == len(rects(chart, proved=False)) == len(ROWS)
     names = [name for each in chart.layers for name in each.names]
     assert "A, iteration 1: Sums, ε = 0.3 for each of 5 clusters" in names
@@ -126,6 +126,6 @@ def test_what_is_only_claimed_is_red_and_says_for_how_many_clusters():
 
 def test_a_budget_without_end_has_no_bars():
     endless = tuple(dataclasses.replace(row, epsilon=np.inf) for row in ROWS)
-    chart = budget_chart([Account("A", endless, False), Account("B", ROWS, True)])
+    chart = budget_chart([MethodLedger("A", endless, False), MethodLedger("B", ROWS, True)])
     assert chart.y.names == ("B",)
     assert budget_chart([]).layers == ()
