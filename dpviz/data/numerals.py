@@ -7,6 +7,7 @@ if every cell has one.
 
 1. A column that only one notation fits is read in it: nothing else is possible for 12.50, 0.125 or 1,234,567.
 2. A column that both fit (1,240 beside 980) is read in the notation of the columns that only one fits, if those agree.
+   `Columns.doubts` says so if its own whole numbers speak against that, as in 3.
 3. If they do not agree, or if there are none, such columns are read in the likelier notation, and `Columns.doubts` says
    so. A comma is likelier to separate thousands, a point to be a decimal sign. For a point, and for a comma where
    semicolons separate cells, whole numbers in the same column decide: if in the middle they are more than 30 times as
@@ -44,7 +45,6 @@ CURRENCY = r"[$€£¥]"
 PRICE = rf"[+\-−]?{BLANK}(?:{CURRENCY}{BLANK}[^$€£¥]*|[^$€£¥]*?{BLANK}{CURRENCY})"
 PERCENT = rf"[^%]*[0-9.,]{BLANK}%"
 INFINITE = r"[+-]?inf(?:inity)?"
-MEASURED = rf"[^0-9A-Za-z]*[0-9][0-9.,'’{SPACES}]*[^0-9]{{0,12}}"  # one number, with a unit or in brackets
 ERRORS = (
     "div/0!",
     "null!",
@@ -106,7 +106,7 @@ def typed(
     numeric = [column for column in columns if column.is_numeric]
     doubtful = [column for column in numeric if len(column.fits) > 1 and column.has("[.,]")]
     proofs = {column.fits[0] for column in numeric if len(column.fits) == 1 and column.has("[.,][0-9]")}
-    proved = len(proofs) == 1 or reading.decimal is not None
+    proved = len(proofs) == 1
     shared = reading.decimal or (proofs.pop() if len(proofs) == 1 else _likelier(doubtful, sep))
     decimals = {column.name: column.fits[0] if len(column.fits) == 1 else shared for column in numeric}
     numbers: dict[str, FloatArray] = {}
@@ -119,7 +119,9 @@ def typed(
         else:
             texts[column.name] = frozen(column.cells.mask(column.missing, "").to_numpy(dtype=object))
             said.extend(_text_note(column, reading))
-    doubts = () if proved else _doubts(doubtful, shared)
+    if proved:  # by other columns: it may not be true of one whose whole numbers are far larger
+        doubtful = [column for column in doubtful if column.has(rf"\{shared}") and _separates_thousands(column, shared)]
+    doubts = () if reading.decimal is not None else _doubts(doubtful, shared)
     return Columns(names, len(cells), numbers, texts, (*said, *doubts), doubts, decimals)
 
 
@@ -131,6 +133,13 @@ def number_pattern(decimal: str, thousands: str | None = None) -> str:
     groups = "|".join(rf"(?:[{alike.get(sign, sign)}][0-9]{{3}})+" for sign in signs)
     grouped = rf"|[1-9][0-9]{{0,2}}(?:{groups})(?:\{decimal}[0-9]+)?" if signs else ""
     return rf"[+\-−]?(?:(?:[0-9]+(?:\{decimal}[0-9]*)?|\{decimal}[0-9]+)(?:[eE][+-]?[0-9]+)?{grouped})"
+
+
+@cache
+def _measured() -> str:
+    """Return the pattern of one number with a unit, a currency or brackets around it, or with groups of two digits."""
+    number = "|".join([number_pattern(POINT), number_pattern(COMMA), "[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}"])
+    return rf"(?:[A-Za-z]{{2,3}}\.?\s)?[^0-9A-Za-z]*(?:{number})[^0-9]{{0,12}}"
 
 
 def number_of(text: str, decimal: str = POINT) -> float | None:
@@ -175,15 +184,14 @@ def _likelier(doubtful: Sequence[_Column], sep: str) -> str:
     n_points = n_commas = 0
     for column in doubtful:
         sign = COMMA if column.has(COMMA) else POINT
-        decimal = OTHER[sign] if _separates_thousands(column, sign, sep) else sign
+        separates = (sign == COMMA and sep != ";") or _separates_thousands(column, sign)
+        decimal = OTHER[sign] if separates else sign
         n_points, n_commas = n_points + (decimal == POINT), n_commas + (decimal == COMMA)
     return COMMA if n_commas > n_points or (n_commas == n_points > 0 and sep == ";") else POINT
 
 
-def _separates_thousands(column: _Column, sign: str, sep: str) -> bool:
-    """Say whether `sign` is likelier to separate thousands in a column than to be its decimal sign."""
-    if sign == COMMA and sep != ";":
-        return True
+def _separates_thousands(column: _Column, sign: str) -> bool:
+    """Say whether whole numbers of a column are as large as if `sign` separated thousands in its other numbers."""
     has_sign = column.numerals.str.contains(sign, regex=False)
     whole, others = (np.abs(_floats(column.numerals[rows], sign)) for rows in (~has_sign, has_sign))
     whole = whole[whole > 0]
@@ -260,6 +268,6 @@ def _text_note(column: _Column, reading: TableFormat) -> list[str]:
     n_odd, first = int((~good).sum()), shown(numerals[~good].iloc[0])
     if good.any() or column.stored.any():
         return [f"Column {name} is text: {n_odd} of {len(column.cells)} cells are no numbers, first {first}."]
-    if 2 * int(numerals.str.fullmatch(MEASURED).sum()) > len(numerals):
+    if 2 * int(numerals.str.fullmatch(_measured()).sum()) > len(numerals):
         return [f"Column {name} is text: none of its cells is a plain number, first {first}."]
     return []

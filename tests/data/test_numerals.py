@@ -36,6 +36,8 @@ FILES = {  # text, numbers, whether they are doubted
     "German between commas": ("o,n\nA,1.234\nB,950\nC,12.345\n", {"n": [1234, 950, 12345]}, DOUBTED),
     "German fractions": ("a;n\nx;1,234\ny;2,345\n", {"n": [1.234, 2.345]}, DOUBTED),
     "euros": ("a;n\nx;1.234,50 €\ny;7,00 €\n", {"n": [1234.5, 7]}, SURE),
+    "points beside German thousands": ("v;n\n1.5;1.234\n2.5;950\n", {"v": [1.5, 2.5], "n": [1.234, 950]}, DOUBTED),
+    "US thousands beside German": ("p;n\n0,5;1,234\n1,5;980\n", {"p": [0.5, 1.5], "n": [1.234, 980]}, DOUBTED),
     "three decimals": ("a,n\nx,1.234\ny,2.345\n", {"n": [1.234, 2.345]}, DOUBTED),
     "three decimals beside others": ("p,n\n0.5,1.234\n1.5,2.345\n", {"n": [1.234, 2.345]}, SURE),
     "Swiss": ("a;n\nx;1'234.5\ny;12’345\n", {"n": [1234.5, 12345]}, SURE),
@@ -72,10 +74,7 @@ def test_numbers_are_read_as_their_file_writes_them(text, numbers, doubted):
 @pytest.mark.parametrize(
     "cells",
     [
-        ("2020-01-01", "2021-12-31"),
-        ("01.02.2020", "31.12.2020"),
         ("1/2/2020", "12/31/2020"),
-        ("12:30", "13:45"),
         ("192.168.100.200", "10.0.0.1"),
         ("030 123 456", "089 555 123"),
         ("1,23,456", "7"),
@@ -89,11 +88,20 @@ def test_what_is_no_number_stays_text(cells):
     assert columns.nonprivate_texts["n"].tolist() == list(cells)
 
 
+@pytest.mark.parametrize("cells", [("2020-01-01", "2021-12-31"), ("01.02.2020", "31.12.2020"), ("12:30", "13:45")])
+def test_dates_need_no_note(cells):
+    columns = read("n;m\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
+    assert columns.nonprivate_texts["n"].tolist() == list(cells)
+    assert columns.notes == ()
+
+
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
         (("5 km", "7 km"), "none of its cells is a plain number"),
         (("(5)", "(7)"), "none of its cells is a plain number"),
+        (("CHF 1'240", "CHF 980"), "none of its cells is a plain number"),
+        (("1,23,456", "12,34,567"), "none of its cells is a plain number"),
         (("1,5", "2.5"), "decimal points and decimal commas"),
         (("5 %", "7"), "1 of 2 cells are no numbers"),
     ],
