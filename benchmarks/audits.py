@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.move import MOST_MS
-from benchmarks.registry import Benchmark, Measure, typical
+from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.audit import Batch
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
@@ -52,7 +52,8 @@ def answer(key: str) -> Measure:
     """Time what stands between a question and its answer, all pieces one after the other."""
     case = cases()[key]
     at_once = isinstance(case.runner, Batch)
-    sizes = [RUNS * BATCHED] if at_once else [audit_tasks.CHUNK] * (RUNS // audit_tasks.CHUNK)
+    chunk = sized(audit_tasks.CHUNK, 10)
+    sizes = [sized(RUNS * BATCHED, 100)] if at_once else [chunk] * (sized(RUNS, 20) // chunk)
 
     def asked() -> None:
         worlds = [[part(key, world, chunk, size) for chunk, size in enumerate(sizes)] for world in (0, 1)]
@@ -66,8 +67,9 @@ def answer(key: str) -> Measure:
 def piece(key: str) -> Measure:
     """Time one piece of a slow mechanism's runs."""
     part(key, 0, 0, 1)
-    taken = processor_ms(lambda: part(key, 0, 0, audit_tasks.CHUNK))
-    return Measure(taken, f"{taken:.0f} ms", f"{audit_tasks.CHUNK} runs")
+    n_runs = sized(audit_tasks.CHUNK, 1)
+    taken = processor_ms(lambda: part(key, 0, 0, n_runs))
+    return Measure(taken, f"{taken:.0f} ms", f"{n_runs} runs")
 
 
 def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
@@ -79,17 +81,17 @@ def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
 def clouds(name: str) -> Measure:
     """Time the odds, the picture and its bytes where the runs of both worlds are known."""
     data_name, given = METHODS[name]
-    dataset, algorithm = load(data_name, n=N), CATALOGUE[name]
+    dataset, algorithm, n_runs = load(data_name, n=sized(N, 500)), CATALOGUE[name], sized(WORLD_RUNS, 8)
     if name == "source_target":
-        given = {**given, "targets": dataset.points[:600]}
+        given = {**given, "targets": dataset.points[: sized(600, 100)]}
     params = algorithm.Params(**given)
     operation = two_worlds.MOVE if name == "nd_laplace" else two_worlds.REMOVE
     place = tuple(two_worlds.farthest_corner(dataset.box, dataset.points[0]))
     change = two_worlds.Change(operation, 0, place if operation == two_worlds.MOVE else ())
-    question = WorldsQuestion(algorithm.fit, (), change, params)
+    question = WorldsQuestion(algorithm.name, (), change, params)
     known: tuple[Cloud, Cloud] = (
-        run_world(dataset.points, dataset.box, question, 0, WORLD_RUNS, (0,)),
-        run_world(dataset.points, dataset.box, question, 1, WORLD_RUNS, (0,)),
+        run_world(dataset.points, dataset.box, question, 0, n_runs, (0,)),
+        run_world(dataset.points, dataset.box, question, 1, n_runs, (0,)),
     )
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(0))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, box_public=True)

@@ -1,11 +1,12 @@
 """The k-means family: DPLloyd where passes over the records are everything, and what a picture of all methods costs."""
 
-from types import ModuleType
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from benchmarks.clustering import blobs
-from benchmarks.registry import Benchmark, Measure, typical
+from benchmarks.clustering import SMALL, blobs
+from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.baselines import CATALOGUE, su
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
@@ -15,14 +16,15 @@ PICTURE_RUNS = 20  # of each method
 PICTURE_MS = 1000.0  # for all runs of all methods
 
 # name -> (module, options): the baselines and both modes of convergent k-means, from one public start.
-METHODS: dict[str, tuple[ModuleType, dict[str, str]]] = {
+METHODS: dict[str, tuple[Any, dict[str, str]]] = {
     name: (module, {}) for name, module in CATALOGUE.items() if name in FAMILY
-} | {f"convergent, {mode}": (convergent_kmeans, {"mode": mode}) for mode in ("repaired", "published")}
+}
+METHODS |= {f"convergent, {mode}": (convergent_kmeans, {"mode": mode}) for mode in ("repaired", "published")}
 
 
 def su_run() -> Measure:
     """Time 11 runs of 5 iterations at n = 100,000, d = 10, k = 64 from a public start: processor time."""
-    points, box = np.random.default_rng(0).random((100_000, 10)), Box.cube(0.0, 1.0, 10)
+    points, box = np.random.default_rng(0).random((sized(100_000, SMALL), 10)), Box.cube(0.0, 1.0, 10)
     params = su.Params(n_clusters=64, n_iterations=5, start_seed=0)
     time = typical(lambda seed: su.fit(points, box, params, rng=np.random.default_rng(seed)), 11)
     return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
@@ -43,7 +45,7 @@ def picture() -> Measure:
 
     def all_runs(first: int) -> None:
         for module, params in methods:
-            for seed in range(PICTURE_RUNS):
+            for seed in range(sized(PICTURE_RUNS, 1)):
                 module.fit(points, box, params, rng=np.random.default_rng([first, seed]))
 
     time = typical(all_runs, 3)
@@ -53,5 +55,5 @@ def picture() -> Measure:
 BENCHMARKS = (
     Benchmark("DPLloyd, 5 iterations, n=100,000 d=10 k=64", su_run, budget=150.0),
     Benchmark("20 runs of all methods, n=2,000 d=2 k=5", picture, budget=PICTURE_MS),
-    *(Benchmark(f"one run, {name}, n=2,000 d=2 k=5", lambda name=name: one_run(name)) for name in METHODS),
+    *(Benchmark(f"one run, {name}, n=2,000 d=2 k=5", partial(one_run, name)) for name in METHODS),
 )

@@ -27,7 +27,7 @@ from benchmarks import peers, separated
 from benchmarks.frontier_page import page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.sweep.trial_runs import versions
+from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, versions
 
 EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set
@@ -127,7 +127,7 @@ class Set:
 
         0 for as many centers as records.
         """
-        n_init = peers.FLOOR_STARTS if k == self.one.k else 1
+        n_init = FLOOR_STARTS if k == self.one.k else 1
         points = self.one.data.points
         return float(KMeans(k, n_init=n_init, random_state=0).fit(points).inertia_) if k < len(points) else 0.0
 

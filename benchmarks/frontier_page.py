@@ -102,7 +102,7 @@ def geometric(values: Iterable[float]) -> float:
 
 def of_epsilon(one: Figures, epsilon: str) -> Figures:
     """Return what a set has at an epsilon, with what has none."""
-    return one["figures"]["any"] | one["figures"][epsilon]
+    return {**one["figures"]["any"], **one["figures"][epsilon]}
 
 
 def _sets(report: Report, few: bool) -> list[Figures]:

@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help=f"default: {RECORDS:,}")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
     chosen = parser.parse_args(arguments)
-    figures, bits = [], set()
+    figures: list[dict[str, Any]] = []
+    bits: set[Any] = set()
     with tempfile.TemporaryDirectory() as folder:
         for number in range(FILES):
             make(Path(folder) / f"part.{number}.parquet", chosen.records // FILES, COLUMNS, number)
@@ -108,8 +109,10 @@ def _clusters() -> Iterator[dict[int, Any]]:
     with ExitStack() as stack:
         clients = {}
         for count in WORKERS:
-            made = distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
-            clients[count] = stack.enter_context(distributed.Client(stack.enter_context(made), set_as_default=False))
+            options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
+            made = stack.enter_context(distributed.LocalCluster(**options))  # type: ignore[no-untyped-call]
+            client = distributed.Client(made, set_as_default=False)  # type: ignore[no-untyped-call]
+            clients[count] = stack.enter_context(client)
             for core, address in enumerate(clients[count].scheduler_info(n_workers=-1)["workers"]):
                 clients[count].run(os.sched_setaffinity, 0, [core], workers=[address])
         yield clients

@@ -28,7 +28,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from benchmarks.latency_scripts import DRAG, JUMP, MOVED, SOCKET, WATCH
-from benchmarks.registry import Benchmark, Measure, stolen
+from benchmarks.registry import Benchmark, Measure, sized, stolen
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "convergent_kmeans"
@@ -117,15 +117,15 @@ def moves(
     page.wait_for_timeout(1000)  # the rest of the page
     page.locator(SHOWN).evaluate_all(WATCH)
     strip = page.get_by_role("slider", name="ε").first
-    taken, count = [], PAUSED if paused else MOVES
-    for press in range(WARM_UP + count):
+    taken, count, warm_up = [], sized(PAUSED if paused else MOVES, 2), sized(WARM_UP, 1)
+    for press in range(warm_up + count):
         before = stolen()
         if far:
             strip.evaluate(JUMP, press)
         else:
             strip.press("ArrowRight")
         times = page.evaluate(MOVED, SAME_MS)
-        if times is not None and press >= WARM_UP:
+        if times is not None and press >= warm_up:
             taken.append({**times, "stolen": stolen() - before})
         page.wait_for_timeout(PAUSE_MS if paused else REST_MS)
     if len(taken) < LEAST_OTHERS * count:
@@ -200,7 +200,7 @@ def slider(mode: str, n: int, *, paused: bool = False, far: bool = False) -> Mea
     """
     seed = int(time.time() * 10) % 10**8  # never the same twice, so that nothing is remembered
     with serving() as address, browsing() as page:
-        series = range(1 if paused else SERIES)
+        series = range(1 if paused else sized(SERIES, 1))
         taken = [moves(page, address, mode, n, seed + each, paused=paused, far=far) for each in series]
     return _measured([times for each in taken for times in each])
 
@@ -217,7 +217,11 @@ def beside_bombs(n: int) -> Measure:
         while not (begun.wait(0.1) or other.done()):
             pass
         try:
-            taken = [times for series in range(SERIES) for times in moves(page, address, "repaired", n, seed + series)]
+            taken = [
+                times
+                for series in range(sized(SERIES, 1))
+                for times in moves(page, address, "repaired", n, seed + series)
+            ]
         finally:
             done.set()
         refused = other.result()
@@ -275,7 +279,7 @@ def play(n: int) -> Measure:
 def start() -> Measure:
     """Measure the slowest of a few starts."""
     with browsing() as page:
-        seconds = [start_seconds(page) for _ in range(STARTS)]
+        seconds = [start_seconds(page) for _ in range(sized(STARTS, 1))]
     return Measure(1e3 * max(seconds), f"{1e3 * np.median(seconds):.0f} ms", f"slowest of {STARTS}{_load()}")
 
 

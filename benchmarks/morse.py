@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from benchmarks.registry import Benchmark, Measure, typical
+from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.core import Box
 from dpviz.methods.morse.algorithm import Mixture, Params, fit
 from dpviz.solvers import assign_basins, landscape
+
+SMALL = 500  # records where benchmarks are only tried
 
 
 def mixture(n_components: int, d: int, seed: int) -> Mixture:
@@ -19,7 +21,7 @@ def mixture(n_components: int, d: int, seed: int) -> Mixture:
 
 def search(n_components: int, d: int) -> Measure:
     """Time the whole search on 15 mixtures, minima and descents included: processor time."""
-    mixtures = [mixture(n_components, d, seed) for seed in range(15)]
+    mixtures = [mixture(n_components, d, seed) for seed in range(sized(15, 1))]
     found: list[int] = []
 
     def once(seed: int) -> None:
@@ -32,7 +34,7 @@ def search(n_components: int, d: int) -> Measure:
 
 def private_mixture(n: int, d: int, n_components: int, n_seeds: int) -> Measure:
     """Time DPMoG-hard, 10 passes, with its trace: processor time."""
-    points, box = np.random.default_rng(0).random((n, d)), Box.cube(0.0, 1.0, d)
+    points, box = np.random.default_rng(0).random((sized(n, SMALL), d)), Box.cube(0.0, 1.0, d)
     params = Params(n_components=n_components)
     time = typical(lambda seed: fit(points, box, params, rng=np.random.default_rng(seed)), n_seeds)
     return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
@@ -40,8 +42,8 @@ def private_mixture(n: int, d: int, n_components: int, n_seeds: int) -> Measure:
 
 def labels(n: int, d: int, n_components: int) -> Measure:
     """Time the labels of n points by descent, the landscape known: processor time."""
-    points = np.random.default_rng(0).uniform(-1.2, 1.2, (n, d))
-    mixtures = [mixture(n_components, d, seed) for seed in range(3)]
+    points = np.random.default_rng(0).uniform(-1.2, 1.2, (sized(n, SMALL), d))
+    mixtures = [mixture(n_components, d, seed) for seed in range(sized(3, 1))]
     for made in mixtures:
         landscape(made)
     time = typical(lambda seed: assign_basins(mixtures[seed], points), len(mixtures))

@@ -142,7 +142,7 @@ def without_records(one: PeerSet) -> dict[str, OneRun]:
 
     def without_privacy(rng: np.random.Generator) -> Centers:
         made = KMeans(one.k, n_init=FLOOR_STARTS, random_state=int(rng.integers(2**31))).fit(one.data.points)
-        return made.cluster_centers_
+        return np.asarray(made.cluster_centers_)
 
     def packed(rng: np.random.Generator) -> Centers:
         return box.from_unit(public_start(one.k, box.d, seed=None, rng=rng))
@@ -211,7 +211,7 @@ def diffprivlib(python: Path, one: PeerSet, epsilon: float, n_seeds: int) -> tup
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records.npz"
         np.savez(records, unit=box.to_unit(one.data.points))
-        command = [python, script, records, str(one.k), str(epsilon), str(n_seeds)]
+        command = [str(python), str(script), str(records), str(one.k), str(epsilon), str(n_seeds)]
         alone = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, check=False, text=True, env=alone)
     if done.returncode:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.registry import Benchmark, Measure, typical
+from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.core import Box, Points
 from dpviz.methods.source_target.algorithm import Params, fit, sanitise
 from dpviz.solvers import capped_medoids, cost, select_centers
@@ -15,16 +15,18 @@ from dpviz.solvers import capped_medoids, cost, select_centers
 N_SOURCE, N_TARGETS, N_BLOBS = 100_000, 5_000, 30
 MANY, K = 20_000, 20
 N_SEEDS = 5  # of the samples
+SMALL = 500  # targets and records where benchmarks are only tried
 MEGABYTE = 1024.0  # in kB
 
 
 def records(kind: str, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw source and targets in the unit box: uniform, or N_BLOBS blobs."""
     rng = np.random.default_rng(0)
+    sizes = sized(N_SOURCE, SMALL), sized(N_TARGETS, SMALL)
     if kind == "uniform":
-        return rng.random((N_SOURCE, d)), rng.random((N_TARGETS, d))
+        return rng.random((sizes[0], d)), rng.random((sizes[1], d))
     centers = rng.random((N_BLOBS, d))
-    drawn = (centers[rng.integers(N_BLOBS, size=n)] + 0.03 * rng.standard_normal((n, d)) for n in (N_SOURCE, N_TARGETS))
+    drawn = (centers[rng.integers(N_BLOBS, size=n)] + 0.03 * rng.standard_normal((n, d)) for n in sizes)
     source, targets = (np.clip(points, 0.0, 1.0) for points in drawn)
     return source, targets
 
@@ -39,7 +41,7 @@ def sanitising(method: str, kind: str, d: int) -> Measure:
 
 def problem(n: int) -> tuple[Points, Points]:
     rng = np.random.default_rng(0)
-    return rng.random((n, 2)), rng.random((100, 2))
+    return rng.random((sized(n, SMALL), 2)), rng.random((100, 2))
 
 
 def selection(n: int) -> Measure:
@@ -61,7 +63,7 @@ def select_once(n: int) -> float:
 def memory() -> Measure:
     """Measure a process of its own, Python and its packages included: what ran before in this one does not count."""
     found = []
-    for n in (100, MANY):
+    for n in (100, sized(MANY, SMALL)):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             found.append(pool.submit(select_once, n).result())
     few, many = found
@@ -76,7 +78,7 @@ def sampled_cost() -> Measure:
         chosen = select_centers(targets, released, K, rng=np.random.default_rng(seed))
         return cost(targets, released, targets[chosen])
 
-    worst = max(once(seed) for seed in range(N_SEEDS))
+    worst = max(once(seed) for seed in range(sized(N_SEEDS, 1)))
     usual, capped_medoids.FULL = capped_medoids.FULL, MANY
     try:
         whole = once(0)

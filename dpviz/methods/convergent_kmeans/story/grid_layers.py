@@ -1,5 +1,6 @@
 """EUGkM as a picture: records, exact counts, noisy counts, then k-means on the cells, which sees no record any more."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -141,9 +142,10 @@ def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
     if low.shape[1] == 1:
         begin, end = (np.column_stack([each, np.full(len(each), place)]) for each, place in ((begin, 0), (end, 1)))
         n_pixels = np.append(n_pixels, 1)
-    changes = np.zeros((n_pixels[1] + 1, n_pixels[0] + 1))
-    for x, y, sign in ((begin, begin, 1), (end, begin, -1), (begin, end, -1), (end, end, 1)):
-        np.add.at(changes, (y[:, 1], x[:, 0]), sign * shares)
+    shape = int(n_pixels[1]) + 1, int(n_pixels[0]) + 1
+    corners = ((begin, begin), (end, begin), (begin, end), (end, end))  # (x, y)
+    at = np.concatenate([y[:, 1] * shape[1] + x[:, 0] for x, y in corners])
+    changes = np.bincount(at, np.concatenate([shares, -shares, -shares, shares]), math.prod(shape)).reshape(shape)
     return np.asarray(changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1])
 
 
@@ -157,6 +159,10 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
     """The walls between the cells, while there are few enough to be seen; they are public or released."""
     if low.shape[1] == 1:
         low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
+    some = low[:: max(1, len(low) // MOST_WALLS)]  # enough to see that there are too many, before all are sorted
+    corners = np.unique(some[:, 0] + 1j * some[:, 1])  # no two of them have a wall in common
+    if np.count_nonzero(corners.real > 0) + np.count_nonzero(corners.imag > 0) > MOST_WALLS:
+        return []
     left = np.column_stack([low, low[:, 0], high[:, 1]])
     foot = np.column_stack([low, high[:, 0], low[:, 1]])
     walls = np.unique(np.concatenate([left[low[:, 0] > 0], foot[low[:, 1] > 0]]), axis=0)

@@ -1,0 +1,23 @@
+"""Benchmarks that need a browser run, as a person starts them: one of each kind, on few records."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_benchmarks import BROWSED, NAMED
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BROWSED)
+def test_what_needs_a_browser_runs(name):
+    """In a process of its own, as a person starts it: one benchmark of each kind."""
+    kinds = {benchmark.run.func.__name__: benchmark.name for benchmark in NAMED[name] if hasattr(benchmark.run, "func")}
+    kinds |= {benchmark.name: benchmark.name for benchmark in NAMED[name] if not hasattr(benchmark.run, "func")}
+    command = [sys.executable, "-m", "benchmarks", "--small", *kinds.values()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count(" tried\n") >= len(kinds)
