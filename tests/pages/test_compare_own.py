@@ -8,9 +8,11 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
+from dpviz.tools.compare import document
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.compare.no_data import NO_DATA
+from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
@@ -102,7 +104,7 @@ def said(page):
     return "\n".join(each.value for each in (*page.app.warning, *page.app.caption))
 
 
-def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known):
+def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known, monkeypatch):
     del known
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
     assert "k = 5 came with the link" in said(page)
@@ -125,6 +127,34 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     assert {layer["audience"] for layer in header["layers"]} == {"released", "public"}
     button(page, "Use k = ")
     assert "was read off a private curve, which spent ε = 0.6" in said(page)
+    taken = page.query
+    assert (taken["n_clusters"], taken["k_curve"]) == (str(page.widget("slider", "Clusters k").value), "0.6")
+
+    other = unit_bounds(upload(CSV, **taken))
+    assert f"k = {taken['n_clusters']} came with the link, read off a private curve, which spent ε = 0.6" in said(other)
+    assert other.query["k_curve"] == "0.6"
+
+    monkeypatch.setattr(compare_report, "buttons", lambda written, *_: papers.append(document.markdown(written)))
+    for change in ("columns", "file"):
+        if change == "columns":
+            page.set("multiselect", "Features", ["age"])
+            whose = "these records with other columns or bounds"
+        else:
+            page.widget("file_uploader", "Your file").set_value(("next.csv", CSV.replace(b"g1", b"g2"), "text/csv"))
+            page = unit_bounds(page.run())
+            whose = "other records"
+        words = f"read off a private curve of {whose}, which spent ε = 0.6. Nobody has chosen it for this data."
+        assert words in said(page)
+        assert page.query["k_curve"] == "0.6"
+        papers = []
+        page.set("segmented_control", "View as", "public")
+        assert address(page)["k_curve"] == "0.6"
+        (public,) = papers
+        assert words in public.replace("\\", "")
+        assert "a public input" not in said(page) + public
+        page.set("segmented_control", "View as", "curator")
+    button(page, "I know that k is")
+    assert "is known without the records: a public input" in said(page)
 
 
 def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):

@@ -44,6 +44,7 @@ def draw() -> None:
         view = frame.view(page)
     link = [("mode", chosen), ("orientation", orientation), ("tab", state.value(family.TAB)), *own_link]
     link += [(name, KNOBS[name].format(value)) for name, value in common.items()]
+    link += groups.link(page.source, KNOBS["n_clusters"])
     common["start_seed"] = state.value(frame.START_SEED)
     asked = FamilyQuestion(epsilon=1.0, options=family.options(), **common)
     adapt = two_worlds.adapter(family.TAB)

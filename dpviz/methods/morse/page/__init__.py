@@ -37,7 +37,7 @@ def draw() -> None:
     look = morse.look(page, chosen["n_components"])
     view = morse.raised(page, view)
     link = [*((name, KNOBS[name].format(value)) for name, value in chosen.items()), *morse.link(view)]
-    link += two_worlds.link(page)
+    link += [*two_worlds.link(page), *groups.link(page.source, KNOBS["n_clusters"])]
     adapt = two_worlds.adapter(morse.TAB)
     proved = not page.source.dataset.bounds_from_data
 

@@ -35,7 +35,8 @@ Recall = Callable[[], PointsContext | None]
 
 def link(source: Source) -> list[tuple[str, str]]:
     """Return what this tab adds to the link."""
-    return [(knob.name, knob.format(state.value(knob))) for knob in (METHOD, source.suited(CLUSTERS))]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (METHOD, source.suited(CLUSTERS))]
+    return [*pairs, *groups.link(source, CLUSTERS)]
 
 
 @st.fragment

@@ -27,6 +27,7 @@ from dpviz.tools.compare.story import ranking as compare_ranking
 from dpviz.tools.compare.story import reading as compare_reading
 from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.address import address
+from dpviz.ui.data import groups
 from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.export.listed import listed
 from dpviz.ui.export.shown import Charted, keep
@@ -63,7 +64,8 @@ def link(frame: PageFrame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     asked = (frame.source.suited(knob) if knob is CLUSTERS else knob for knob in KNOBS)
     every = (*asked, TAB, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS, *compare_k.KNOBS)
-    return [*frame.source.link, *((knob.name, knob.format(state.value(knob))) for knob in every)]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in every]
+    return [*frame.source.link, *pairs, *groups.link(frame.source, CLUSTERS)]
 
 
 @st.fragment
@@ -306,4 +308,5 @@ def draw() -> None:
     frame.show_problems(page.problems)
 
 
-PAGE = Page(draw, (*KNOBS, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS, *compare_k.KNOBS), TITLE)
+OWN = (*KNOBS, *compare_cards.KNOBS, *compare_grid.KNOBS, *compare_solve.KNOBS, *compare_k.KNOBS, groups.CURVE)
+PAGE = Page(draw, OWN, TITLE)

@@ -9,11 +9,12 @@ from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, la
 from dpviz.stories.panel import number
 from dpviz.tools.compare import story
 from dpviz.tools.compare.entries import ENTRIES, Compared
+from dpviz.tools.compare.page.question import CLUSTERS
 from dpviz.tools.compare.page.runs import looked
 from dpviz.tools.compare.story.run import run_scene
 from dpviz.tools.compare.trials import RepeatedRun, TrialPart
 from dpviz.ui import panel, state
-from dpviz.ui.data.groups import KNOWN
+from dpviz.ui.data import groups
 from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import PageFrame
@@ -69,7 +70,8 @@ def page_query(
         *entry.entry.link,
         ("epsilon", repr(float(row["epsilon"]))),
         ("n_clusters", str(n_clusters)),
-        (KNOWN.name, KNOWN.format(state.value(KNOWN))),
+        (groups.KNOWN.name, groups.KNOWN.format(state.value(groups.KNOWN))),
+        *groups.link(frame.source, CLUSTERS),
         ("start_seed", str(start_seed)),
         ("noise_seed", str(row["noise_key"])),
         ("audience", "curator"),

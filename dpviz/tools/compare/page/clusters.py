@@ -66,7 +66,9 @@ def find(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         if looks:
             k = looks[-1].curve.release.suggested
             spent = _spent(_looks(source))
-            st.button(f"Use k = {k}", type="primary", on_click=groups.take, args=(source, CLUSTERS, k, spent))
+            options: dict[str, Any] = {"on_click": groups.take, "args": (source, CLUSTERS, k, spent)}
+            if st.button(f"Use k = {k}", type="primary", **options):
+                state.run_again()  # the knob and all that stands beside it are outside of this fragment
     if not looks:
         return
     live(story.curve_scene(looks[-1].curve.release, question.n_clusters), key="k-curve", height=HEIGHT, fits=True)

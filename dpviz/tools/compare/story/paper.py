@@ -50,7 +50,7 @@ CHOSEN = "ε was chosen by exact results; no guarantee here covers that look at 
 UNPROTECTED = (
     "What is true of many people stays visible: that is what the released centers say.",
     "A person's second record, and every further release of these records, adds its ε to this one.",
-    "The box, k, ε and every other setting are public inputs.",
+    "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
 )
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
 MOST_COLUMNS = 8  # that are named on the first page
