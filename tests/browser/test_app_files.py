@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
 from tests.browser.test_app import APP, SLOW, Server, behind, choose_data
+from tests.browser.test_app_compare import FEW
 from tests.browser.test_app_uploads import bound
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -94,7 +95,7 @@ def expect_picture(page: Page, file: Path) -> None:
 
 def opened(page: Page, server: Server, name: str, query: str = "") -> None:
     page.goto("about:blank")
-    page.goto(f"{server(APP)}/{name}{query}")
+    page.goto(f"{server(APP)}/{name}?{query}&{FEW if name == 'compare' else ''}")
     expect(page.locator(".st-key-dpviz-data button").first).to_be_visible(timeout=SLOW)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
 
@@ -126,7 +127,7 @@ def test_a_file_is_there_on_every_page_by_every_way(
 
 def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> None:
     """Open a page at a picture of the first file, after the second has been described as well."""
-    opened(page, server, name, "?data=upload")
+    opened(page, server, name, "data=upload")
     expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
     for each in reversed(files):
         choose(page, files[each])
@@ -142,7 +143,7 @@ def replace_often(page: Page, files: dict[str, Path], times: int) -> None:
         expect_picture(page, file)
 
 
-def test_a_file_is_replaced_under_its_picture_and_forgotten_when_it_is_taken_away(
+def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_and_asked_for_by_its_link(
     page: Page, server: Server, files: dict[str, Path]
 ) -> None:
     described(page, server, "compare", files)
@@ -160,6 +161,21 @@ def test_a_file_is_replaced_under_its_picture_and_forgotten_when_it_is_taken_awa
     choose(page, files["second.csv"])
     expect_file(page, files["second.csv"])
     expect(page.get_by_text("Type both bounds of every feature")).to_be_visible()  # they went with the file
+    bound(page, 0, 10)
+    expect_picture(page, files["second.csv"])
+    give_again(page, files["second.csv"], "chosen")
+
+
+def give_again(page: Page, file: Path, give: str) -> None:
+    """Load the page again, which takes the file from the server, and give the file that its link asks for."""
+    expect(page).to_have_url(re.compile(r"data=upload%3A[0-9a-f]+&"), timeout=SLOW)
+    data = parse_qs(urlsplit(page.url).query)["data"]
+    page.reload()
+    expect(page.get_by_text("Choose the same file below")).to_be_visible(timeout=SLOW)
+    GIVE[give](page, file)
+    expect_picture(page, file)  # with the link's columns and bounds
+    expect(page).to_have_url(re.compile(r"data=upload%3A[0-9a-f]+&"), timeout=SLOW)
+    assert parse_qs(urlsplit(page.url).query)["data"] == data
 
 
 def _late(route: Route) -> None:
@@ -176,20 +192,11 @@ def test_no_file_of_a_hundred_is_lost_that_replaces_another(
     replace_often(page, files, 100 // len(PAGES) + 1)
 
 
-@pytest.mark.parametrize(
-    "name", ["dpm", *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES if name != "dpm")]
-)
-def test_a_link_asks_for_its_file_also_after_a_reload(
+@pytest.mark.slow  # a test above asks one page
+@pytest.mark.parametrize("name", PAGES)
+def test_a_link_asks_for_its_file_after_a_reload_on_every_page(
     page: Page, server: Server, files: dict[str, Path], name: str
 ) -> None:
     described(page, server, name, files)
-    query = parse_qs(urlsplit(page.url).query)
-    assert query["data"][0].startswith("upload:")
-    page.reload()
-    for give in GIVE.values():
-        expect(page.get_by_text("Choose the same file below")).to_be_visible(timeout=SLOW)
-        give(page, files["first.csv"])
-        expect_picture(page, files["first.csv"])
-        assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
-        page.goto(page.url)
-        page.reload()
+    for give in GIVE:
+        give_again(page, files["first.csv"], give)
