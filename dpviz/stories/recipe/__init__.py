@@ -102,9 +102,8 @@ def calls_excerpt(calls: Calls) -> str:
 def _loaded(data: Data) -> tuple[list[str], list[str]]:
     """Return the lines that load the records as `dataset`: imports, and calls."""
     names = ["import numpy as np"] if data.drawn else []
-    boxed = ["from dpviz.core import Box"] if data.features else []
     calls = [line for line in loading(data) if line not in WORDS]
-    return [*names, *boxed, *loader(data)], calls
+    return [*names, *loader(data)], calls
 
 
 def _head(recipe: Recipe) -> list[str]:
@@ -115,7 +114,7 @@ def _head(recipe: Recipe) -> list[str]:
     lines += ["import dataclasses", "", "import numpy as np", ""]
     lines += sorted({f"import {name}" for name in named if "." not in name})  # a method's own package
     lines += [f"from {package} import {module} as {aliases[f'{package}.{module}']}" for package, module in split]
-    lines += ["from dpviz.core import Box" if recipe.data.features else "", *loader(recipe.data)]
+    lines += loader(recipe.data)
     lines += ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page"]
     lines.append("from dpviz.stories import View, Words")
     lines += [f"from {name} import {', '.join(kept)}" for name, kept in _more(recipe).items()]
@@ -136,14 +135,10 @@ def _more(recipe: Recipe) -> dict[str, list[str]]:
     stories = [*(["pair"] if len(recipe.runs) > 1 else []), *(["solid"] if recipe.view.z is not None else [])]
     if stories:
         found["dpviz.stories"] = stories
-    if recipe.data.choices:
-        found["dpviz.data.choices"] = ["Choices"]
     if recipe.data.on_map:
         found["dpviz.stories.ground_layers"] = ["on_earth"]
-    targets = ["load_pair", "source_of"] if recipe.data.pair else []
-    targets += ["spread_targets"] if any(run.spread for run in recipe.runs) else []
-    if targets:
-        found["dpviz.data.target_pairs"] = targets
+    if any(run.spread for run in recipe.runs):
+        found["dpviz.data.target_pairs"] = ["spread_targets"]
     for run in recipe.runs:
         if type(run.params).__module__ == GIVEN:
             found[GIVEN] = [type(run.params).__name__]

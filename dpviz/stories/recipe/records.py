@@ -37,10 +37,14 @@ class Data:
 
 
 def loader(data: Data) -> list[str]:
-    """Return the imports of what loads the records."""
+    """Return the imports of what `loading` calls."""
     if data.pair:
-        return []  # `_more` names what loads it
-    return [f"from dpviz.data import {'Dataset' if data.drawn else 'read_table' if data.choices else 'load'}"]
+        return ["from dpviz.data.target_pairs import load_pair, source_of"]
+    if data.drawn:
+        return ["from dpviz.core import Box", "from dpviz.data import Dataset"]
+    if data.choices is not None:
+        return ["from dpviz.data import read_table", "from dpviz.data.choices import Choices"]
+    return ["from dpviz.data import load"]
 
 
 def loading(data: Data) -> list[str]:

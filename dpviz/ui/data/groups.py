@@ -46,8 +46,8 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
         return f"k = {k} is known without the records: a public input.", True
     if taken is not None:
         whose = "these records with other columns or bounds" if taken.people == source.people else "other records"
-        spent = f"which spent ε = {ceiled(taken.spent)}"
-        return f"k = {k} was read off a private curve of {whose}, {spent}. Nobody has chosen it for this data.", False
+        cost = f"which spent ε = {ceiled(taken.spent)}"
+        return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
         return f"k = {k} came with the link, read off a private curve, which spent ε = {ceiled(spent)}.", True
     # A link of the app itself names k whether anybody chose it or not, and says beside it whether somebody knows it.

@@ -214,6 +214,7 @@ def _calls(frame: PageFrame, question: CompareQuestion, at: float) -> Calls:
         n_runs=question.n_runs,
         adjacency=question.adjacency,
         at=at,
+        chosen=compare_cards.chosen(),
     )
 
 

@@ -126,8 +126,10 @@ def code(
     n_runs: int,
     adjacency: str,
     at: float,
+    chosen: tuple[str, float] | None,
 ) -> Calls:
-    """Return the calls behind a frontier of the methods `keys`."""
+    """Return the calls behind a frontier of the methods `keys`, with a ring around the `chosen` run: method and ε."""
+    options = f"at={at!r}, without_data=no_data_ratio(made)"
     part = f"TrialPart(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
     return Calls(
         data,
@@ -150,6 +152,6 @@ def code(
             "    hue, name = list(ENTRIES).index(key), ENTRIES[key].name",
             f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
             "    lines += [] if one is None or one.per_distance else [one]",
-            f"scenes = [compare.frontier(lines, {adjacency!r}, at={at!r}, without_data=no_data_ratio(made))]",
+            f"scenes = [compare.frontier(lines, {adjacency!r}, {chosen!r}, {options})]",
         ),
     )
