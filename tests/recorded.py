@@ -1,6 +1,6 @@
 """What seeded runs release and show, as hashes.
 
-    python -m tests.recorded                writes down today's, for each kind of arithmetic that can be tried here
+    python -m tests.recorded                writes down today's, for this machine's arithmetic
     python -m tests.recorded --against REV  computes both sides on this machine, and says what differs from REV of Git
 
 A hash that changes is a release or a picture that changed: the changelog says why.
@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import subprocess
 import sys
 import tarfile
@@ -22,10 +23,12 @@ from typing import Any
 
 import numpy as np
 import scipy
+import scipy.special
 import sklearn
 
 from dpviz import methods
 from dpviz.core import Box, Event, knobs
+from dpviz.data import DATASETS, load, size_limits, source_target
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from tests.numeric import numeric_environment
@@ -103,20 +106,31 @@ def pictures() -> dict[str, str]:
     return found
 
 
+def datasets() -> dict[str, str]:
+    """Return the hash of the records of each set that comes along, drawn or projected where it is."""
+    found = {name: load(name, n=size_limits(name).default) for name in DATASETS}
+    points: dict[str, Any] = {name: dataset.points for name, dataset in found.items()}
+    for name in ("digits", "moved_digits", "first_aid"):
+        pair = getattr(source_target, name)(rng=np.random.default_rng(SEED))
+        points[f"source-target, {name}"] = [pair.source, pair.targets]
+    return {name: _hash(each) for name, each in points.items()}
+
+
 def arithmetic() -> str:
-    """Return what stands for this machine's arithmetic and these libraries': elsewhere last bits may differ."""
+    """Return what stands for the libraries, and for what they compute where dpviz leaves it to them.
+
+    Matrix products and NumPy's vector functions are not among it: their last bits depend on the processor, and none of
+    them reaches a release or a picture (`dpviz/core/algebra.py`, `dpviz/core/functions.py`).
+    """
     rng = np.random.default_rng(0)
     a = rng.random((33, 33))
-    tried = (
-        a @ a,
-        np.linalg.eigh(a + a.T)[1],
-        np.exp(a),
-        np.log(a),
-        np.tan(a),
-        a.sum(axis=0),
-        np.einsum("ij,jk", a, a),
-    )
-    return _hash(*tried, np.__version__, scipy.__version__, sklearn.__version__)
+    scalars = [function(x) for function in (math.exp, math.log, math.sin, math.lgamma) for x in a[0].tolist()]
+    powers = [math.pow(*pair) for pair in zip(a[0].tolist(), a[1].tolist(), strict=True)]
+    drawn = (rng.standard_normal(99), rng.laplace(size=99), rng.standard_gamma(3.0, 99), rng.exponential(size=99))
+    special = (scipy.special.ndtr(a), scipy.special.gammainc(3.0, a), scipy.special.expit(a))
+    added = (a.sum(axis=0), a.sum(), np.einsum("ij,jk", a, a), sum(a[0].tolist()))
+    versions = (np.__version__, scipy.__version__, sklearn.__version__)
+    return _hash(scalars, powers, *drawn, *special, *added, *versions)
 
 
 def _numbers(event: Event) -> Iterator[float | str]:
@@ -156,13 +170,13 @@ def _feed(digest: Any, value: Any) -> None:
         digest.update(f"{value!r};".encode())
 
 
-# Settings under which the matrix library and NumPy work as they do on other processors.
-KINDS: dict[str, dict[str, str]] = {
-    "as it is": {},
-    "kernels of Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
-    "kernels of Skylake": {"OPENBLAS_CORETYPE": "SkylakeX"},
-    "without AVX-512": {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR", "OPENBLAS_CORETYPE": "Haswell"},
-    "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
+KINDS = ("releases", "pictures", "datasets")
+# As on a machine with other kernels for matrices, other vector functions and more cores.
+ELSEWHERE = {
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    "OMP_NUM_THREADS": "2",
+    "OPENBLAS_NUM_THREADS": "2",
 }
 # What another process prints of the packages in a folder, asked by that folder's own tests: its names are its own.
 ASKED = """
@@ -171,7 +185,8 @@ sys.path.insert(0, sys.argv[1])
 import dpviz
 from tests import recorded
 assert dpviz.__file__.startswith(sys.argv[1]), dpviz.__file__
-print(json.dumps([recorded.arithmetic(), recorded.releases(), recorded.pictures()]))
+datasets = getattr(recorded, "datasets", dict)
+print(json.dumps([recorded.arithmetic(), recorded.releases(), recorded.pictures(), datasets()]))
 """
 
 
@@ -182,12 +197,18 @@ class Hashes:
     arithmetic: str
     releases: dict[str, str]
     pictures: dict[str, str]
+    datasets: dict[str, str]
+
+
+def here() -> Hashes:
+    """Return the hashes of this process."""
+    return Hashes(arithmetic(), releases(), pictures(), datasets())
 
 
 def kept() -> dict[str, Hashes]:
     """Return what is written down, by arithmetic."""
     written = json.loads(FILE.read_text("utf-8"))
-    return {name: Hashes(name, each["releases"], each["pictures"]) for name, each in written.items()}
+    return {name: Hashes(name, **each) for name, each in written.items()}
 
 
 def computed(root: Path = ROOT, settings: Mapping[str, str] | None = None) -> Hashes:
@@ -214,38 +235,24 @@ def against(revision: str) -> int:
             files.extractall(folder, filter="data")
         before, now = computed(Path(folder).resolve()), computed()
     differing = 0
-    for what, found, others in (
-        ("release", now.releases, before.releases),
-        ("picture", now.pictures, before.pictures),
-    ):
+    for what in KINDS:
+        found, others = getattr(now, what), getattr(before, what)
         for case in changed(found, others):
             differing += 1
-            print(f"{what} {'gone' if case not in found else 'new' if case not in others else 'other'}: {case}")
-    print(f"{differing} of {len(now.releases) + len(now.pictures)} hashes differ from {revision}.")
+            print(f"{what}, {'gone' if case not in found else 'new' if case not in others else 'other'}: {case}")
+    print(f"Hashes that differ from {revision}: {differing}.")
     return int(differing > 0)
 
 
 def write() -> None:
-    """Write down today's hashes, once for each kind of arithmetic that makes a difference.
-
-    What stands there of kinds that cannot be tried here stays, unless a hash that can has changed.
-    """
-    found: dict[str, Hashes] = {}
-    before = kept()
-    for kind, settings in KINDS.items():
-        try:
-            hashes = computed(settings=settings)
-        except subprocess.CalledProcessError as error:
-            if error.returncode >= 0:
-                raise
-            print(f"This processor has no {kind}.")
-            continue
-        if found.setdefault(hashes.arithmetic, hashes) != hashes:
-            raise SystemExit(f"Hashes differ with {kind}, though {hashes.arithmetic} stands for that, too.")
-    if all(before.get(name, each) == each for name, each in found.items()):
-        found = before | found
-    sections = {name: {"releases": each.releases, "pictures": each.pictures} for name, each in sorted(found.items())}
-    FILE.write_text(json.dumps(sections, indent=1) + "\n", "utf-8")
+    """Write down this machine's hashes; those of other arithmetic stay, unless one that stands there has changed."""
+    found, before = here(), kept()
+    if before.get(found.arithmetic, found) != found:
+        before = {}
+    sections = {}
+    for each in (*before.values(), found):
+        sections[each.arithmetic] = {what: getattr(each, what) for what in KINDS}
+    FILE.write_text(json.dumps(sections, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def main() -> int:

@@ -58,6 +58,15 @@ OUTSIDE = {"tests", "benchmarks", "pages", "app", "pytest", "hypothesis", "playw
 # What numpy.random offers besides its hidden global state.
 NUMPY_RANDOM = {"default_rng", "Generator", "BitGenerator", "SeedSequence", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 NUMPY_RANDOM |= {"MT19937", "bit_generator"}
+# Where records are decided and releases are made, all has the same bits on every processor: see dpviz/core/algebra.py.
+SAME_BITS = {"core", "mechanisms", "solvers", "accounting", "data", "baselines", "methods/*/algorithm"}
+BY_PROCESSOR = {"dot", "vdot", "inner", "matmul", "tensordot", "convolve", "correlate", "cov", "corrcoef", "polyfit"}
+BY_PROCESSOR |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "cbrt", "power"}
+BY_PROCESSOR |= {"float_power", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"}
+SPARSE = {  # SciPy adds up sparse products in the order of the records
+    PurePosixPath("dpviz/solvers/lloyd.py"),
+    PurePosixPath("dpviz/methods/source_target/algorithm/averages.py"),
+}
 PROTOCOL = {"Params", "Step"}  # what each algorithm calls its own, so that `Algorithm` and scripts find them by name
 
 METHODS = {path.parent.name for path in ROOT.glob("dpviz/methods/*/__init__.py")}
@@ -171,11 +180,42 @@ def random_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
             yield f"{path}:{line}: uses {name}, global random state; take `rng` instead"
 
 
+def bit_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
+    """Yield every use of a matrix library or of a vector function whose last bits depend on the processor."""
+    if room_of(path) not in SAME_BITS:
+        return
+    axes = {  # lengths along an axis are plain sums
+        id(node.func.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "norm"
+        and any(word.arg == "axis" for word in node.keywords)
+    }
+    for node in ast.walk(tree):
+        used = ""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and path not in SPARSE:
+            used = "@"
+        elif isinstance(node, ast.Attribute):
+            outer = ast.unparse(node.value)
+            if outer in ("np", "numpy") and (
+                node.attr in BY_PROCESSOR or (node.attr == "linalg" and id(node) not in axes)
+            ):
+                used = ast.unparse(node)
+            elif node.attr == "dot" and outer not in ("np", "numpy"):
+                used = "dot"
+        elif isinstance(node, ast.ImportFrom) and node.module in ("scipy.linalg", "numpy.linalg"):
+            used = node.module
+        if used:
+            yield f"{path}:{node.lineno}: uses {used}, whose bits differ by processor; see core's algebra, functions"
+
+
 def source_problems(path: PurePosixPath, source: str) -> Iterator[str]:
     """Yield what is wrong inside one file."""
     tree = parsed(source)
     yield from import_problems(path, imported(at_import(tree) if path == ROOT_FILE else tree, path))
     yield from random_problems(tree, path)
+    yield from bit_problems(tree, path)
     if room_of(path) == "pages" and path not in ENTRANCES and len(source.splitlines()) > PAGE_LINES:
         yield f"{path}: has {len(source.splitlines())} lines, but at most {PAGE_LINES} are allowed"
 
@@ -325,6 +365,11 @@ BROKEN = {
     "alias": ("dpviz/data/named.py", "import numpy.random as r\nr.shuffle(x)", "numpy.random.shuffle, global"),
     "name": ("dpviz/data/named.py", "from numpy.random import rand", "numpy.random.rand, global"),
     "module": ("dpviz/data/named.py", "from numpy import random\nrandom.choice(x)", "numpy.random.choice, global"),
+    "matrix library": ("dpviz/solvers/moments.py", "def f(a, b):\n    return a.T @ b", "uses @, whose bits"),
+    "linalg": ("dpviz/data/named.py", "import numpy as np\nnp.linalg.eigh(x)", "np.linalg, whose bits"),
+    "length of all": ("dpviz/core/box.py", "import numpy as np\nnp.linalg.norm(x)", "np.linalg, whose bits"),
+    "dot": ("dpviz/methods/morse/algorithm/estimate.py", "weights.dot(x)", "uses dot, whose bits"),
+    "exp": ("dpviz/mechanisms/noise.py", "import numpy as np\nnp.exp(x)", "np.exp, whose bits"),
     "legacy": ("pages/dpm.py", "import numpy as np\nnp.random.RandomState(0)", "numpy.random.RandomState, global"),
 }
 
@@ -353,6 +398,8 @@ def test_each_broken_rule_is_reported_once(name: str) -> None:
         ("pages/dpm.py", "from dpviz.methods.dpm.page import draw\n" + "x = 1\n" * 39),
         ("app.py", "import dpviz.navigation"),
         ("dpviz/core/box.py", "x = 1\n" * 400),
+        ("dpviz/solvers/zones.py", "import numpy as np\nnp.linalg.norm(x, axis=1)"),
+        ("dpviz/stories/plane.py", "import numpy as np\nnp.exp(x @ y)"),
         ("dpviz/__init__.py", '__version__ = "0.1.0"'),
         ("dpviz/__init__.py", "def budget():\n    from dpviz.accounting import budgets"),
     ],

@@ -29,12 +29,18 @@ def kept():
     return hashes_here()
 
 
-def test_releases(kept):
-    assert recorded.changed(recorded.releases(), kept.releases) == []
+@pytest.fixture(scope="module")
+def here():
+    return recorded.here()
 
 
-def test_pictures(kept):
-    assert recorded.changed(recorded.pictures(), kept.pictures) == []
+@pytest.mark.parametrize("what", recorded.KINDS)
+def test_hashes_are_those_that_were_written_down(what, here, kept):
+    assert recorded.changed(getattr(here, what), getattr(kept, what)) == []
+
+
+def test_another_processor_and_more_threads_give_the_same_bits(here):
+    assert recorded.computed(settings=recorded.ELSEWHERE) == here
 
 
 def test_another_seed_is_another_release(kept, monkeypatch):
@@ -45,7 +51,7 @@ def test_another_seed_is_another_release(kept, monkeypatch):
 
 def test_the_tests_fail_where_this_machine_has_no_hashes(monkeypatch, tmp_path):
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
-    recorded.FILE.write_text(json.dumps({"another": {"releases": {}, "pictures": {}}}), "utf-8")
+    recorded.FILE.write_text(json.dumps({"another": {"releases": {}, "pictures": {}, "datasets": {}}}), "utf-8")
     with pytest.raises(pytest.fail.Exception, match="--against REV"):
         hashes_here()
 
@@ -77,9 +83,9 @@ def test_a_revision_is_compared_on_this_machine(monkeypatch, capsys):
     def computed(root=recorded.ROOT):
         found = {"a": "1", "b": "2" if root == recorded.ROOT else "3"}
         assert (root / "dpviz" / "__init__.py").is_file()
-        return recorded.Hashes("here", found, {})
+        return recorded.Hashes("here", found, {}, {})
 
     monkeypatch.setattr(recorded, "computed", computed)
     assert recorded.against("HEAD") == 1
-    assert capsys.readouterr().out.splitlines() == ["release other: b", "1 of 2 hashes differ from HEAD."]
+    assert capsys.readouterr().out.splitlines() == ["releases, other: b", "Hashes that differ from HEAD: 1."]
     assert recorded.against("no-such-revision") == 2

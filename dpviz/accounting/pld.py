@@ -26,7 +26,7 @@ from dpviz.accounting.events import (
     group_size,
     unknown,
 )
-from dpviz.core import Adjacency, Event
+from dpviz.core import Adjacency, Event, functions
 
 Distribution: TypeAlias = Any  # dp_accounting's PrivacyLossDistribution; the library is untyped and loaded late
 
@@ -161,8 +161,8 @@ def _bounded_range(epsilon: float, interval: float) -> Distribution:
 
     multiples = np.arange(-math.ceil(epsilon / interval), math.ceil(epsilon / interval) + 1)
     at = multiples * interval
-    curve = np.expm1(np.minimum(at - epsilon, 0.0) / 2.0) ** 2 / -math.expm1(-epsilon)
-    curve = np.where(at <= -epsilon, -np.expm1(at), curve)
+    curve = functions.expm1(np.minimum(at - epsilon, 0.0) / 2.0) ** 2 / -math.expm1(-epsilon)
+    curve = np.where(at <= -epsilon, -functions.expm1(at), curve)
     return pld.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, multiples, curve))
 
 

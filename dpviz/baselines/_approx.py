@@ -23,6 +23,7 @@ from dpviz.mechanisms import SecretGenerator, laplace
 
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
 CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
+STEPS = 2.0**14  # of a scale that is found with it, per doubling: finer than CLOSE, coarser than rounding; ours
 SMALLEST = 1e-300  # a delta that is 0, where its logarithm is taken
 
 NOISY_DELTA_CAVEAT = (
@@ -70,7 +71,8 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
 
     Rounded, so that one calibration serves many runs whose noisy numbers differ.
     """
-    return np.asarray(2.0 ** np.floor(-1.5 * np.log2(np.maximum(n_records, LEAST_RECORDS))))
+    n = np.maximum(n_records, LEAST_RECORDS)
+    return np.asarray(np.ldexp(1.0, np.frexp(1.0 / (n * np.sqrt(n)))[1] - 1))
 
 
 def most_delta(params: HasDelta, size: KnownSize) -> float:
@@ -146,4 +148,6 @@ def joint_mu(n_pure: int, ratio: float, epsilon: float, delta: float) -> float:
     if not surplus(least) < 0.0 < surplus(most):
         return least
     root = float(scipy.optimize.brentq(surplus, least, most, xtol=CLOSE / 2.0 * most, rtol=CLOSE / 2.0))
-    return root if surplus(root) <= 0.0 else max(root * (1.0 - CLOSE), least)
+    # Rounded down: the last digits of a distribution's delta, and of what is found with it, depend on the processor.
+    digits, power = math.frexp(root if surplus(root) <= 0.0 else root * (1.0 - CLOSE))
+    return max(math.ldexp(math.floor(digits * STEPS) / STEPS, power), least)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Confidential, Counts, FloatArray, Points, frozen, squared_norms
+from dpviz.core import Confidential, Counts, FloatArray, Points, algebra, frozen, squared_norms
 from dpviz.mechanisms import Indices
 
 ROUNDING = 1e-9  # of a ball's radius: a record in a cell's corner is covered
@@ -71,7 +71,7 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     A ball's radius is half a cell's diagonal. Only cells within `_span` of the record's own can cover it.
     """
     p, widths = len(reach), 2.0 * reach / side
-    radius = (1.0 + ROUNDING) * float(np.linalg.norm(widths)) / 2.0
+    radius = (1.0 + ROUNDING) * algebra.length(widths) / 2.0
     own = np.clip(((places + reach) / widths).astype(np.intp), 0, side - 1)  # (n, p)
     spans = [range(-span, span + 1) for span in _span(radius, widths)]
     offsets = np.array(list(itertools.product(*spans)), dtype=np.intp)  # (o, p)
@@ -84,7 +84,7 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
         gaps = places[part, None, :] - ((cell + 0.5) * widths - reach)
         squares = squared_norms(gaps.reshape(-1, p)).reshape(cell.shape[:2])
         inside = ((cell >= 0) & (cell < side)).all(axis=2) & (squares <= radius**2)
-        cells.append(cell[inside] @ strides)
+        cells.append((cell[inside] * strides).sum(axis=1))
         records.append(first + np.nonzero(inside)[0])
     cell_of, record = np.concatenate([*cells, _NONE]), np.concatenate([*records, _NONE])
     middles = (np.stack(np.unravel_index(np.arange(side**p), (side,) * p), axis=1) + 0.5) * widths - reach

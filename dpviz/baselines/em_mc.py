@@ -62,6 +62,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
+    algebra,
     check_arguments,
     frozen,
     knob,
@@ -298,7 +299,7 @@ class _EmMcRun(Confidential):
         sums = centered_sums(cluster_sums(self.unit, groups[labels], k))
         counts = np.bincount(groups, weights=noisy, minlength=k).astype(np.float64)
         averages = sums_event("averages", self.unit.shape[1], self.shares.mu, self.adjacency)
-        lifted = np.clip(BOX_MIDDLE + centers @ self.axes, 0.0, 1.0)
+        lifted = np.clip(BOX_MIDDLE + algebra.product(centers, self.axes), 0.0, 1.0)
         noisy_sums = gaussian(sums, sigma=averages.sigma, rng=sum_rng)
         released = noisy_means(counts, noisy_sums, lifted, count_scale=1.0 / self.shares.count_epsilon)
         return AverageStep(

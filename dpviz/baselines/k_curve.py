@@ -21,7 +21,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines import eugkm
-from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen
+from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen, functions
 from dpviz.solvers import public_start
 from dpviz.solvers.grids import even_grid
 from dpviz.solvers.weighted import heaviest, spread_start, weighted_kmeans
@@ -90,7 +90,7 @@ def curve_of(noisy: Counts, shape: tuple[int, ...], scale: float) -> FloatArray:
 
 def knee(costs: FloatArray) -> int:
     """Return the k (from 1) whose cost (m,) > 0 lies farthest below the line between the ends; 1 if nothing falls."""
-    logs = np.log(costs)
+    logs = functions.log(costs)
     fall = logs[0] - logs[-1]
     if not fall > 0:
         return 1

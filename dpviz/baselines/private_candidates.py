@@ -91,7 +91,7 @@ def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generat
         events.append(LaplaceEvent(f"cubes of level {level}", 1.0, scale))
         inside = owner >= 0
         child = np.full(len(points), -1, dtype=np.intp)
-        bits = (points[inside] >= open_cubes[owner[inside]]) @ powers
+        bits = ((points[inside] >= open_cubes[owner[inside]]) * powers).sum(axis=1)
         child[inside] = owner[inside] * len(offsets) + bits
         width = 0.5**level
         middles = (open_cubes[:, None, :] + width * offsets).reshape(-1, d)

@@ -1,5 +1,6 @@
 """The words every other floor speaks: arrays, chunks, box and ball, privacy claims, runs and knobs."""
 
+from dpviz.core import algebra, functions
 from dpviz.core.arguments import check_arguments
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
@@ -49,6 +50,7 @@ __all__ = [
     "Step",
     "Targets",
     "Varied",
+    "algebra",
     "as_chunks",
     "as_points",
     "attacker_odds",
@@ -60,6 +62,7 @@ __all__ = [
     "floored",
     "friendly",
     "frozen",
+    "functions",
     "given",
     "knob",
     "knobs",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpviz.core import algebra
 from dpviz.core.arrays import FloatArray, Points, as_points, frozen
 from dpviz.core.remembered import remembering
 
@@ -66,7 +67,7 @@ class Box:
     @property
     def diagonal(self) -> float:
         """Length of the diagonal, data units."""
-        return float(np.linalg.norm(self.widths))
+        return algebra.length(self.widths)
 
     def clip(self, points: Points) -> Points:
         """Move every record outside to its nearest place in the box: post-processing of each record alone."""

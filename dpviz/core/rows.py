@@ -6,6 +6,7 @@ another order in memory. What decides where a record belongs, or what it adds, m
 
 import numpy as np
 
+from dpviz.core import algebra
 from dpviz.core.arrays import FloatArray, Points
 from dpviz.core.compiled import compiled
 
@@ -35,8 +36,8 @@ def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
     """Return min(d, n_axes) orthonormal rows (p, d): uniform random ones, or the box's own where there are so few."""
     if d <= n_axes:
         return np.eye(d)
-    basis, triangle = np.linalg.qr(rng.standard_normal((d, n_axes)))
-    return np.ascontiguousarray((basis * np.sign(np.diag(triangle))).T)
+    basis, diagonal = algebra.orthonormal(rng.standard_normal((d, n_axes)))
+    return np.ascontiguousarray((basis * np.sign(diagonal)).T)
 
 
 @compiled

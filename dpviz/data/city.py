@@ -1,10 +1,11 @@
 """A made-up city in metres: districts, scattered houses, and a river where nobody lives."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Labels, Points
+from dpviz.core import Box, FloatArray, Labels, Points, algebra, functions
 from dpviz.data.dataset import Dataset
 
 SIDE = 10_000.0  # m
@@ -46,7 +47,7 @@ class CityKnobs:
 
 def river_middle(east: FloatArray) -> FloatArray:
     """Return the northing (n,) of the river's middle at each easting (n,), in metres."""
-    return RIVER_MIDDLE + RIVER_SWING * np.sin(2 * np.pi * east / SIDE + 0.6) + 0.05 * (east - SIDE / 2)
+    return RIVER_MIDDLE + RIVER_SWING * functions.sin(2 * np.pi * east / SIDE + 0.6) + 0.05 * (east - SIDE / 2)
 
 
 def city(n: int, knobs: CityKnobs, *, rng: np.random.Generator) -> Dataset:  # noqa: ARG001  (one shape for all sets)
@@ -81,7 +82,7 @@ def _homes(n: int, *, rng: np.random.Generator) -> tuple[Points, Labels]:
     for label, district in enumerate(DISTRICTS):
         here = labels == label
         turn = np.deg2rad(district.angle)
-        axes = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])  # rows: along, across
+        axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])  # rows: along, across
         sigmas = np.array([district.sigma_along, district.sigma_across])
-        points[here] = np.array([district.east, district.north]) + (noise[here] * sigmas) @ axes
+        points[here] = np.array([district.east, district.north]) + algebra.product(noise[here] * sigmas, axes)
     return points, labels

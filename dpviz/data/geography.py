@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray
+from dpviz.core import Box, FloatArray, functions
 from dpviz.data.bounds import rounded_outward
 from dpviz.data.decoding import TableError
 
@@ -39,9 +39,9 @@ _WEAK = (("y", "x"), ("north", "east"), ("northing", "easting"))
 
 def _q(latitude: FloatArray) -> FloatArray:
     """Return Snyder's q (3-12) of latitudes in radians; q / q(90°) is the sine of the authalic latitude."""
-    sine = np.sin(latitude)
+    sine = functions.sin(latitude)
     return np.asarray(
-        (1.0 - E2) * (sine / (1.0 - E2 * sine * sine) - np.log((1.0 - E * sine) / (1.0 + E * sine)) / (2.0 * E))
+        (1.0 - E2) * (sine / (1.0 - E2 * sine * sine) - functions.log((1.0 - E * sine) / (1.0 + E * sine)) / (2.0 * E))
     )
 
 
@@ -63,10 +63,10 @@ class LocalMap:
         sine = np.clip(_q(np.radians(np.ascontiguousarray(degrees[:, 0]))) / _POLE, -1.0, 1.0)
         cosine = np.sqrt(1.0 - sine * sine)
         middle_sine, middle_cosine, stretch = self._middle()
-        toward = cosine * np.cos(turned)
+        toward = cosine * functions.cos(turned)
         below = np.maximum(1.0 + middle_sine * sine + middle_cosine * toward, 1e-12)  # 0 on the other side of the Earth
         scale = _AUTHALIC * np.sqrt(2.0 / below)
-        east = scale * stretch * cosine * np.sin(turned)
+        east = scale * stretch * cosine * functions.sin(turned)
         return np.column_stack([east, scale / stretch * (middle_cosine * sine - middle_sine * toward)])
 
     def to_degrees(self, meters: FloatArray) -> FloatArray:
@@ -74,16 +74,16 @@ class LocalMap:
         middle_sine, middle_cosine, stretch = self._middle()
         x, y = meters[:, 0] / stretch, meters[:, 1] * stretch
         far = np.hypot(x, y)
-        angle = 2.0 * np.arcsin(np.minimum(far / (2.0 * _AUTHALIC), 1.0))
-        share = np.divide(np.sin(angle), far, out=np.full_like(far, 1.0 / _AUTHALIC), where=far > 0.0)
-        sine = np.clip(np.cos(angle) * middle_sine + y * share * middle_cosine, -1.0, 1.0)
-        turned = np.arctan2(x * share, middle_cosine * np.cos(angle) - y * middle_sine * share)
-        authalic = np.arcsin(sine)
+        angle = 2.0 * functions.arcsin(np.minimum(far / (2.0 * _AUTHALIC), 1.0))
+        share = np.divide(functions.sin(angle), far, out=np.full_like(far, 1.0 / _AUTHALIC), where=far > 0.0)
+        sine = np.clip(functions.cos(angle) * middle_sine + y * share * middle_cosine, -1.0, 1.0)
+        turned = functions.arctan2(x * share, middle_cosine * functions.cos(angle) - y * middle_sine * share)
+        authalic = functions.arcsin(sine)
         latitude = (
             authalic
-            + (E2 / 3.0 + 31.0 * E2**2 / 180.0 + 517.0 * E2**3 / 5040.0) * np.sin(2.0 * authalic)
-            + (23.0 * E2**2 / 360.0 + 251.0 * E2**3 / 3780.0) * np.sin(4.0 * authalic)
-            + 761.0 * E2**3 / 45360.0 * np.sin(6.0 * authalic)
+            + (E2 / 3.0 + 31.0 * E2**2 / 180.0 + 517.0 * E2**3 / 5040.0) * functions.sin(2.0 * authalic)
+            + (23.0 * E2**2 / 360.0 + 251.0 * E2**3 / 3780.0) * functions.sin(4.0 * authalic)
+            + 761.0 * E2**3 / 45360.0 * functions.sin(6.0 * authalic)
         )
         return np.column_stack([np.degrees(latitude), self.longitude + np.degrees(turned)])
 
@@ -104,7 +104,7 @@ class LocalMap:
         latitude = np.radians(self.latitude)
         sine = float(_q(np.array(latitude))) / _POLE
         cosine = float(np.sqrt(1.0 - sine * sine))
-        across = float(np.cos(latitude) / np.sqrt(1.0 - E2 * np.sin(latitude) ** 2))
+        across = float(functions.cos(latitude) / np.sqrt(1.0 - E2 * functions.sin(latitude) ** 2))
         return sine, cosine, MAJOR * across / (_AUTHALIC * cosine)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Points, projections, public_axes
+from dpviz.core import Box, FloatArray, Points, algebra, projections, public_axes
 from dpviz.data.decoding import TableError
 
 REACH = 3.0  # of a projected feature, ours: three standard deviations, over A, of the farthest corner's place
@@ -48,7 +48,7 @@ class RandomProjection:
 
         What A leaves out of a record cannot come back: a center is seen in projected features, or like this.
         """
-        return self.before.clip(self.before.from_unit((places @ self.axes + 1.0) / 2.0))
+        return self.before.clip(self.before.from_unit((algebra.product(places, self.axes) + 1.0) / 2.0))
 
     def nonprivate_kept(self, points: Points) -> FloatArray:
         """Return by how much distances of records (n, d) change, (n // 2,): 1 is what they keep on average over A.

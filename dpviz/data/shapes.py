@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Labels, check_params, knob
+from dpviz.core import Box, Centers, FloatArray, Labels, algebra, check_params, functions, knob
 from dpviz.data.dataset import Dataset
 from dpviz.data.synthetic import SIDE, WALL_SIGMAS, axis_names, check_cells, draw_labels, spread_out
 
@@ -123,7 +123,7 @@ def spirals(n: int, knobs: SpiralsKnobs, *, rng: np.random.Generator) -> Dataset
     along = rng_places.random(n)
     radii = SPIRAL_START + (1 - SPIRAL_START) * along
     angles = 2 * np.pi * (SPIRAL_TURNS * along + labels / N_ARMS)
-    curve = radii[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    curve = radii[:, None] * np.column_stack([functions.cos(angles), functions.sin(angles)])
     points = curve + knobs.noise * rng_noise.standard_normal((n, 2))
     return Dataset(
         SPIRALS_BOX.clip(points),
@@ -140,7 +140,9 @@ def anisotropic(n: int, knobs: AnisotropicKnobs, *, rng: np.random.Generator) ->
     rng_labels, rng_points = rng.spawn(2)
     labels = draw_labels(n, np.full(3, 1 / 3), rng=rng_labels)
     shear = (1 - knobs.stretch) * 0.5 * np.eye(2) + knobs.stretch * SHEAR
-    points = ANISOTROPIC_CENTERS[labels] + ANISOTROPIC_SIGMA * rng_points.standard_normal((n, 2)) @ shear
+    points = ANISOTROPIC_CENTERS[labels] + algebra.product(
+        ANISOTROPIC_SIGMA * rng_points.standard_normal((n, 2)), shear
+    )
     return _in_side_box(points, labels, "Stretched clusters", "Long clusters side by side: k-means cuts across them.")
 
 
@@ -204,11 +206,11 @@ def mixture(n: int, knobs: MixtureKnobs, *, rng: np.random.Generator) -> Dataset
     middles = (layout.min(axis=0) + layout.max(axis=0)) / 2  # (d,)
     centers = SIDE / 2 + (layout - middles) * (SIDE / extent)
     labels = draw_labels(n, np.full(knobs.n_clusters, 1 / knobs.n_clusters), rng=rng_labels)
-    sigmas = MIXTURE_SPREAD * SIDE / extent * ELONGATION ** np.linspace(-0.5, 0.5, d)
+    sigmas = MIXTURE_SPREAD * SIDE / extent * functions.power(ELONGATION, np.linspace(-0.5, 0.5, d))
     points = rng_points.standard_normal((n, d)) * sigmas
     for cluster, axes in enumerate(_rotations(knobs.n_clusters, d, rng=rng_axes)):
         here = labels == cluster
-        points[here] = centers[cluster] + points[here] @ axes.T
+        points[here] = centers[cluster] + algebra.product(points[here], axes.T)
     box = Box.cube(0.0, SIDE, d)
     return Dataset(
         box.clip(points),
@@ -229,11 +231,10 @@ def _in_side_box(points: FloatArray, labels: Labels, title: str, note: str) -> D
 def _ring(n: int) -> Centers:
     """Return `n` places (n, 2) on the unit circle, the first at the top."""
     angles = np.pi / 2 + 2 * np.pi * np.arange(n) / n
-    return np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.column_stack([functions.cos(angles), functions.sin(angles)])
 
 
 def _rotations(n: int, d: int, *, rng: np.random.Generator) -> FloatArray:
     """Draw `n` orthogonal matrices (n, d, d), uniform: QR of Gaussian ones with the signs of R's diagonal undone."""
-    q, r = np.linalg.qr(rng.standard_normal((n, d, d)))
-    signs = np.sign(np.diagonal(r, axis1=1, axis2=2))
-    return np.asarray(q * signs[:, None, :], dtype=np.float64)
+    q, diagonal = algebra.orthonormal(rng.standard_normal((n, d, d)))
+    return np.asarray(q * np.sign(diagonal)[:, None, :], dtype=np.float64)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 from dpviz.data.city import CITY_BOX, CityKnobs, city
 from dpviz.data.table import read_table
 
@@ -101,8 +101,8 @@ def digits(source_digit: int = 1, target_digit: int = 7, *, rng: np.random.Gener
     from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # scikit-learn ships no types
 
     pixels, classes = load_digits(return_X_y=True)
-    axes, _ = np.linalg.qr(rng.standard_normal((pixels.shape[1], PROJECTED)))
-    points = (pixels - 8.0) @ axes
+    axes, _ = algebra.orthonormal(rng.standard_normal((pixels.shape[1], PROJECTED)))
+    points = algebra.product(pixels - 8.0, axes)
     box = Box.cube(-64.0, 64.0, PROJECTED)
     return SourceTarget(
         f"Digits {source_digit} → {target_digit}",
@@ -125,15 +125,15 @@ def moved_digits(*, m: int = 900, n: int = 600, rng: np.random.Generator) -> Sou
     pixels, classes = load_digits(return_X_y=True)
     if m < 0 or n < 1 or m + n > len(pixels):
         raise ValueError(f"m was {m} and n {n}, but there are {len(pixels)} images for both, and n must be >= 1.")
-    axes, _ = np.linalg.qr(rng.standard_normal((pixels.shape[1], PROJECTED)))
+    axes, _ = algebra.orthonormal(rng.standard_normal((pixels.shape[1], PROJECTED)))
     order = rng.permutation(len(pixels))
     source, targets = order[:m], order[m : m + n]
     moved = np.roll(pixels[targets].reshape(n, 8, 8), 1, axis=2)
     moved[:, :, 0] = 0.0
     return SourceTarget(
         "Moved digits",
-        (pixels[source] - 8.0) @ axes,
-        (moved.reshape(n, -1) - 8.0) @ axes,
+        algebra.product(pixels[source] - 8.0, axes),
+        algebra.product(moved.reshape(n, -1) - 8.0, axes),
         Box.cube(-64.0, 64.0, PROJECTED),
         Ball(np.zeros(PROJECTED), DIGITS_RADIUS),
         source_labels=frozen(classes[source].astype(np.intp)),
@@ -152,7 +152,7 @@ def worst_case(k: int, *, m: int = 1_000, with_record: bool = True) -> SourceTar
     if not 1 <= k <= 6 or m < 1:
         raise ValueError(f"k was {k} and m {m}, but k must be from 1 to 6 and m >= 1.")
     angles = 2 * np.pi * np.arange(7) / 7  # 7 on the circle, .87 apart, and its middle
-    places = np.concatenate([[[0.0, 0.0]], np.stack([np.cos(angles), np.sin(angles)], axis=1)])[: k + 2]
+    places = np.concatenate([[[0.0, 0.0]], np.stack([functions.cos(angles), functions.sin(angles)], axis=1)])[: k + 2]
     targets = np.repeat(places[: k + 1], [2 * N_COPIES, *[N_COPIES] * k], axis=0)
     source = np.repeat(places[[k + 1]], m - 1, axis=0)
     if with_record:
@@ -200,7 +200,7 @@ def _projected(
 ) -> SourceTarget:
     """Project source and targets by one public random matrix; the ball is the records' own, as in the paper."""
     matrix = rng.standard_normal((both[0].shape[1], PROJECTED)) / np.sqrt(PROJECTED)
-    source, targets = (points @ matrix for points in both)
+    source, targets = (algebra.product(points, matrix) for points in both)
     every = np.concatenate([source, targets])
     middle = every.mean(axis=0)
     radius = float(np.linalg.norm(every - middle, axis=1).max())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, check_params, knob
+from dpviz.core import Box, Centers, FloatArray, Labels, Points, check_params, functions, knob
 from dpviz.data.dataset import Dataset
 
 MAX_RECORDS = 1_000_000  # ours
@@ -127,8 +127,8 @@ def moons(n: int, knobs: MoonsKnobs, *, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from two interleaved half circles of radius 1, the second moved by (1, 0.5)."""
     angles, labels, noise = _ring_draws(n, rng=rng)
     angles = angles / 2  # half a turn
-    upper = np.column_stack([np.cos(angles), np.sin(angles)])
-    lower = np.column_stack([1 - np.cos(angles), 0.5 - np.sin(angles)])
+    upper = np.column_stack([functions.cos(angles), functions.sin(angles)])
+    lower = np.column_stack([1 - functions.cos(angles), 0.5 - functions.sin(angles)])
     points = np.where((labels == 0)[:, None], upper, lower) + knobs.noise * noise
     return Dataset(
         MOONS_BOX.clip(points),
@@ -144,7 +144,7 @@ def circles(n: int, knobs: CirclesKnobs, *, rng: np.random.Generator) -> Dataset
     """Draw `n` records from two circles around one middle, radius 1 and INNER_RADIUS."""
     angles, labels, noise = _ring_draws(n, rng=rng)
     radii = np.where(labels == 0, 1.0, INNER_RADIUS)[:, None]
-    points = radii * np.column_stack([np.cos(angles), np.sin(angles)]) + knobs.noise * noise
+    points = radii * np.column_stack([functions.cos(angles), functions.sin(angles)]) + knobs.noise * noise
     return Dataset(
         CIRCLES_BOX.clip(points),
         labels,
@@ -180,7 +180,7 @@ def stand_ins(box: Box, n_clusters: int) -> Points:
 
 def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:
     """Return the probability (k,) of each cluster, geometric: w_i = (1 - imbalance)^i / sum_j (1 - imbalance)^j."""
-    weights = (1.0 - imbalance) ** np.arange(n_clusters)
+    weights = functions.power(1.0 - imbalance, np.arange(n_clusters))
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dpviz.core import FloatArray, Labels
+from dpviz.core import FloatArray, Labels, algebra, functions
 from dpviz.mechanisms.laplace_density import Lattice, scale_nodes
 
 
@@ -36,7 +36,7 @@ def cell_law(lattice: Lattice, epsilon: float) -> CellLaw:
     pairs = [_wall_pairs(axis) for axis in lattice.axes]
     if len(pairs) == 1:
         gaps, kind = pairs[0]
-        return CellLaw(_masses(gaps, lambda far: np.exp(-epsilon * far) / 2.0)[:, None], (kind,), lattice.places)
+        return CellLaw(_masses(gaps, lambda far: functions.exp(-epsilon * far) / 2.0)[:, None], (kind,), lattice.places)
     deviations, weights = scale_nodes(len(pairs))
     spread = deviations[:, None] / epsilon
     halves = [np.ones((len(weights), 1)), weights[:, None]]  # (q, kinds of the half)
@@ -48,7 +48,7 @@ def cell_law(lattice: Lattice, epsilon: float) -> CellLaw:
     sizes = [gaps.shape[1] for gaps, _ in pairs]
     strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     kinds = tuple(kind * stride for (_, kind), stride in zip(pairs, strides, strict=True))
-    return CellLaw(np.ascontiguousarray(halves[0].T) @ halves[1], kinds, lattice.places)
+    return CellLaw(algebra.product(halves[0].T, halves[1]), kinds, lattice.places)
 
 
 def _wall_pairs(values: FloatArray) -> tuple[FloatArray, Labels]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dpviz.core import Box, FloatArray, as_points, frozen
+from dpviz.core import Box, FloatArray, algebra, as_points, frozen, functions
 from dpviz.mechanisms.nd_laplace import check_epsilon
 
 STEPS = (0.125, 0.25)  # of log V: for intervals far away and for those at hand
@@ -27,8 +27,6 @@ NARROW = 24.0  # e^-24 = 4e-11 is what a step may miss of the integral's peak, o
 BEYOND = 36.0  # e^-36 = 2e-16 of the least probability is left out above the last node; ours
 LEFT = 34.0  # e^-34 = 2e-15 of V's law is below the first node
 MAX_REACH = 700.0  # distance in units of 1 / epsilon; beyond, a double underflows
-SINGLE = 1 << 18  # multiplications of a product up to which OpenBLAS stays in one thread
-MOST_BLOCKS = 256  # of such products in a row
 CELLS = 1 << 21  # factors held at a time
 
 
@@ -91,9 +89,9 @@ def redraw_loss(box: Box, *, epsilon: float) -> float:
     corner, step = box.low, 1e-5 * np.minimum(box.widths, 1.0 / epsilon)
     # One-sided with curvature removed: points stay inside the box.
     near = corner + np.concatenate([np.zeros((1, box.d)), np.diag(step), np.diag(2.0 * step)])
-    logs = np.log(inside_probability(near, box, epsilon=epsilon))
+    logs = functions.log(inside_probability(near, box, epsilon=epsilon))
     gradient = (4.0 * logs[1 : box.d + 1] - 3.0 * logs[0] - logs[box.d + 1 :]) / (2.0 * step)
-    return min(2.0, 1.0 + float(np.linalg.norm(gradient)) / epsilon)
+    return min(2.0, 1.0 + algebra.length(gradient) / epsilon)
 
 
 def check_finite_epsilon(epsilon: float) -> None:
@@ -118,8 +116,8 @@ def _scale_nodes(d: int, reach: float) -> tuple[FloatArray, FloatArray]:
     step = float(np.clip(math.pi * math.sqrt(2.0 / (NARROW * reach)), *STEPS))
     shape = (d + 1) / 2
     logs = np.arange(-LEFT / shape - 1.0, math.log(2.0 * (reach + BEYOND) + 8.0 * d), step)
-    weights = np.exp(shape * (logs - math.log(2.0)) - np.exp(logs) / 2.0 - math.lgamma(shape))
-    return frozen(np.exp(logs / 2.0)), frozen(weights / weights.sum())
+    weights = functions.exp(shape * (logs - math.log(2.0)) - functions.exp(logs) / 2.0 - math.lgamma(shape))
+    return frozen(functions.exp(logs / 2.0)), frozen(weights / weights.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +157,7 @@ class ClampFactors:
             return np.asarray(special.ndtr((self.box.low[axis] - x) / deviations))
         if z >= self.box.high[axis]:
             return np.asarray(special.ndtr((x - self.box.high[axis]) / deviations))
-        return np.asarray(np.exp(-(((z - x) / deviations) ** 2) / 2.0) / (math.sqrt(2.0 * math.pi) * deviations))
+        return np.asarray(functions.exp(-(((z - x) / deviations) ** 2) / 2.0) / (math.sqrt(2.0 * math.pi) * deviations))
 
     def reach(self, axis: int, places: FloatArray) -> float:
         """Return how far z is from the farthest of `places` (m,), unit of the points."""
@@ -208,7 +206,7 @@ def _by_rows(candidates: FloatArray, factors: Factors, deviations: FloatArray, w
     product = factors(0, candidates[:, 0], deviations)
     for axis in range(1, candidates.shape[1]):
         product = product * factors(axis, candidates[:, axis], deviations)
-    return np.asarray(product.sum(axis=1) @ weights)
+    return algebra.product(product.sum(axis=1), weights[:, None])[:, 0]
 
 
 def _table(axes: tuple[FloatArray, ...], factors: Factors, deviations: FloatArray, weights: FloatArray) -> FloatArray:
@@ -218,18 +216,4 @@ def _table(axes: tuple[FloatArray, ...], factors: Factors, deviations: FloatArra
     for column in columns[1:-1]:
         product = (product[:, None, :] * column.reshape(1, len(column), -1)).reshape(-1, product.shape[1])
     last = columns[-1].reshape(len(columns[-1]), -1)
-    return _small_products(product, np.ascontiguousarray(last.T)) if len(columns) > 1 else product.sum(axis=1)
-
-
-def _small_products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return left @ right, (m, q) and (q, k), some rows at a time, so that no matrix library starts threads for it.
-
-    Threads wait for each other where another process has a core: 32 ms instead of 2 for 200 x 200.
-    """
-    rows = max(1, SINGLE // right.size)
-    if len(left) > MOST_BLOCKS * rows:  # threads pay for themselves again
-        return np.asarray(left @ right)
-    found = np.empty((len(left), right.shape[1]))
-    for first in range(0, len(left), rows):
-        np.matmul(left[first : first + rows], right, out=found[first : first + rows])
-    return found
+    return algebra.product(product, last.T) if len(columns) > 1 else product.sum(axis=1)

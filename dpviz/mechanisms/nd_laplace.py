@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dpviz.core import FloatArray, Points, as_points
+from dpviz.core import FloatArray, Points, as_points, functions
 
 BLOCK = 1 << 14  # coordinates drawn at a time: what they need stays in the processor's cache
 FEW_EXPONENTIALS = 3  # dimensions up to which adding them is quicker than a Gamma variate
@@ -93,7 +93,7 @@ def planar_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generato
     check_epsilon(epsilon)
     radius = planar_radius(rng.random(len(exact)), epsilon=epsilon)
     angle = rng.uniform(0.0, 2.0 * np.pi, len(exact))
-    moved: Points = exact + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    moved: Points = exact + radius[:, None] * np.column_stack([functions.cos(angle), functions.sin(angle)])
     return moved
 
 
@@ -170,7 +170,7 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     tangent = rng.random((n_pairs, n))  # of half the angle: one quick function gives sine and cosine
     tangent -= 0.5
     tangent *= np.pi
-    np.tan(tangent, out=tangent)
+    functions.tan(tangent, out=tangent)
     square = tangent * tangent
     length = 1.0 + square
     np.divide(1.0 if scale is None else scale, length, out=length)
@@ -178,7 +178,7 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     if d > 2:
         halves = rng.random((n_pairs, n))
         np.subtract(1.0, halves, out=halves)  # in (0, 1], for the logarithm
-        np.log(halves, out=halves)
+        functions.log(halves, out=halves)
         total = halves.sum(axis=0)
         if d % 2:
             last = rng.standard_normal(n)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Box, FloatArray, Points, as_points, frozen
+from dpviz.core import Box, FloatArray, Points, as_points, frozen, functions
 from dpviz.mechanisms.laplace_density import (
     ClampFactors,
     IntervalFactors,
@@ -84,7 +84,7 @@ class ReleaseLaw:
 
     def _log_mixture(self, factors: ClampFactors | IntervalFactors) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.log(mixture_of(self.candidates, factors, self.epsilon, self.lattice))
+            return functions.log(mixture_of(self.candidates, factors, self.epsilon, self.lattice))
 
 
 def release_law(
@@ -112,6 +112,6 @@ def release_law(
         raise ValueError("candidates lay outside the box, but records are clipped into it first. Pass box.clip(...).")
     inside = np.zeros(len(places))
     if domain == "redraw" and box is not None:
-        inside = np.log(inside_probability(places, box, epsilon=epsilon))
+        inside = functions.log(inside_probability(places, box, epsilon=epsilon))
     kept = box if domain in ("clamp", "redraw") else None
     return ReleaseLaw(places, float(epsilon), domain, kept, cells, frozen(inside), lattice_of(places))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import Box, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 from dpviz.mechanisms.cell_law import CellLaw, cell_law
 from dpviz.mechanisms.laplace_density import Lattice, lattice_of
 from dpviz.mechanisms.release_law import GridCells
@@ -78,12 +78,17 @@ def _table(places: bytes, prior: bytes, d: int, epsilon: float, rule: str) -> Po
 
 def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
     """Return sum_j places[j] P(x = places[j] | z nearest to places[i]), (m, d)."""
-    return _moves(places, prior, epsilon, lambda posterior: posterior @ places)
+    return _moves(places, prior, epsilon, lambda posterior: algebra.product(posterior, places))
 
 
 def posterior_medians(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
     """Return the geometric median of the places under P(x = places[j] | z nearest to places[i]), (m, d)."""
-    return _moves(places, prior, epsilon, lambda posterior: weighted_medians(posterior, places, posterior @ places))
+    return _moves(
+        places,
+        prior,
+        epsilon,
+        lambda posterior: weighted_medians(posterior, places, algebra.product(posterior, places)),
+    )
 
 
 def _moves(
@@ -212,8 +217,7 @@ def _posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labe
 def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
     """Return the posterior (r, m) of some places by the density: right up to the cell where every mass underflows."""
     log_weights = -epsilon * cdist(places[rows], places)
-    with np.errstate(divide="ignore"):
-        log_weights = log_weights + np.log(prior)
+    log_weights = log_weights + functions.log(prior)
     log_weights -= log_weights.max(axis=1, keepdims=True)  # a prior that rules out what is near leaves its nearest
-    weights: FloatArray = np.exp(log_weights)
+    weights: FloatArray = functions.exp(log_weights)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

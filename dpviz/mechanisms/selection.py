@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, functions
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -68,7 +68,7 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
         exponent = np.float64(epsilon) / np.float64(sensitivity) * gap
     # 0 * inf is NaN at both ends: a tie stays a tie at epsilon = inf, the excluded stay out at epsilon = 0.
     exponent = np.where(gap == 0, 0.0, np.where(utility == -np.inf, -np.inf, exponent))
-    weights: FloatArray = np.exp(exponent)
+    weights: FloatArray = functions.exp(exponent)
     return weights
 
 

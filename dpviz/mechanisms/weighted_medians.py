@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, algebra
 
 SMOOTH = 1e-6  # of the places' extent
 TOLERANCE = 1e-9  # of the extent: a Newton step this short is the last
@@ -51,7 +51,7 @@ def _descended(weights: FloatArray, places: FloatArray, tree: cKDTree, start: Fl
             current[held], best[held] = there[held], np.inf
         value, slope, bend = _expanded(weights, places, current)
         better = value <= best * (1.0 + 1e-14)
-        newton = -np.linalg.solve(bend, slope[..., None])[..., 0]
+        newton = -algebra.solved(bend, slope[..., None])[..., 0]
         step, kept = np.where(better[:, None], newton, step), np.where(better[:, None], current, kept)
         best, part = np.where(better, value, best), np.where(better, 1.0, part / 4.0)
         current = kept + part[:, None] * step

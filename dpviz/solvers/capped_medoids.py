@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import FloatArray, Labels, Points, as_points
+from dpviz.core import FloatArray, Labels, Points, algebra, as_points
 from dpviz.solvers.faster_pam import faster_pam
 from dpviz.solvers.medoid_starts import accelerated_medoids, greedy_medoids
 
@@ -110,7 +110,7 @@ def _from_samples(
         tries.append(rows[_selected(points[rows], ceilings[rows], mass[rows], [k], solver)[0]])
     if solver != "greedy":  # a few updates on all points win back part of what a sample loses
         tries = [accelerated_medoids(points, ceilings, mass, one) for one in tries]
-    costs = [float(mass @ np.minimum(ceilings, nearest_distance(points, points[one]))) for one in tries]
+    costs = [float((mass * np.minimum(ceilings, nearest_distance(points, points[one]))).sum()) for one in tries]
     return tries[int(np.argmin(costs))]
 
 
@@ -149,7 +149,7 @@ def _ceilings(points: Points, sources: Points) -> FloatArray:
     """Return what a point costs with no medoid (n,): the nearest source, or with none a bound on every distance."""
     if len(sources):
         return nearest_distance(points, sources)
-    reach = float(np.linalg.norm(np.ptp(points, axis=0)))
+    reach = algebra.length(np.ptp(points, axis=0))
     return np.full(len(points), 1.0 + 2.0 * reach)
 
 

@@ -182,7 +182,7 @@ class _Axis:
         held, pulled = np.bincount(cell, mass, m), np.bincount(cell, mass * at, m)
         halfway = (edges[1:] + edges[:-1]) / 2.0
         middles = np.where(held > 0, pulled / np.where(held > 0, held, 1.0), halfway)
-        return edges, middles, float(mass @ ((at - middles[cell]) ** 2 + width**2 / 12.0))
+        return edges, middles, float((mass * ((at - middles[cell]) ** 2 + width**2 / 12.0)).sum())
 
 
 def bin_shares(noisy: Counts, scale: float) -> FloatArray:

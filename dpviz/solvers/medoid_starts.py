@@ -102,7 +102,7 @@ def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid
         return medoid
     inside, w = points[members], weights[members]
     radii = cdist(points[medoid][None], inside)[0]
-    best, least = medoid, float(w @ radii)
+    best, least = medoid, float((w * radii).sum())
     order = np.argsort(radii, kind="stable")
     r, mass, moment = radii[order], np.cumsum(w[order]), np.cumsum(w[order] * radii[order])
     lower = np.empty(len(members))
@@ -112,7 +112,7 @@ def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid
         block = queue[first : first + BLOCK]
         if lower[block[0]] >= least:
             break
-        sums = cdist(inside[block], inside) @ w
+        sums = (cdist(inside[block], inside) * w).sum(axis=1)
         winner = int(sums.argmin())
         if sums[winner] < least:
             best, least = int(members[block[winner]]), float(sums[winner])

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points, compiled, frozen
+from dpviz.core import FloatArray, Labels, Points, algebra, compiled, frozen, functions
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.winners import scores, winners
 
@@ -127,16 +127,19 @@ def soft_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
 
 def _soft(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
     logs = scores(phi, slopes, np.zeros(len(slopes)))
-    return np.asarray(responsibilities(logs).T @ phi), logs.argmax(axis=1)
+    # Rows of K, which are longer than those of F where features are few: quicker to add to.
+    return np.ascontiguousarray(algebra.product(phi.T, responsibilities(logs)).T), logs.argmax(axis=1)
 
 
 def responsibilities(logs: FloatArray) -> FloatArray:
     """Return exp(logs) (n, K) over its sum in each row, added up component by component: by each record alone."""
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares: FloatArray = logs - logs.max(axis=1, keepdims=True)
+    functions.exp(shares, out=shares)
     sums = shares[:, 0].copy()
     for column in shares.T[1:]:
         sums += column
-    return np.asarray(shares / sums[:, None])
+    shares /= sums[:, None]
+    return shares
 
 
 def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -150,6 +153,6 @@ def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, Float
 
 def repaired_covariances(covariances: FloatArray, floor: float) -> FloatArray:
     """Return symmetric covariances (K, D, D) whose eigenvalues are at least `floor` > 0: post-processing."""
-    values, vectors = np.linalg.eigh((covariances + covariances.transpose(0, 2, 1)) / 2)
-    made = (vectors * np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    values, vectors = algebra.eigen((covariances + covariances.transpose(0, 2, 1)) / 2)
+    made = algebra.product(vectors * np.maximum(values, floor)[:, None, :], vectors.transpose(0, 2, 1))
     return np.asarray((made + made.transpose(0, 2, 1)) / 2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Counts, FloatArray, Points, compiled, frozen
+from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions
 from dpviz.solvers.grids import ENOUGH_CELLS, FLOOR, MAX_CELLS, MOST_CUT_AXES, CellGrid, bin_shares, rule_cells_per_axis
 
 OUTER_SHARE = 0.3  # of the epsilon for cells, for the large ones; ours, by measurement
@@ -115,7 +115,9 @@ def _most(counts: Counts, epsilon: float, d: int) -> FloatArray:
     """Return how many cells each outer one may have by the rule on its own noisy count; MAX_CELLS together."""
     axes = min(d, MOST_CUT_AXES)
     power = 2.0 * axes / (2.0 + axes)
-    held = np.maximum(counts, 0.0) ** power
+    held = np.maximum(counts, 0.0)
+    if power != 1.0:
+        held = functions.exp(power * functions.log(held))
     room = (MAX_CELLS - len(counts)) / held.sum() if held.sum() > 0 else 0.0
     return np.asarray(held * min((epsilon / INNER_WEIGHT) ** power, room))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
-from dpviz.core import Confidential, FloatArray, Labels, as_points, frozen
+from dpviz.core import Confidential, FloatArray, Labels, as_points, frozen, functions
 
 SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows with the square; ours
 REFERENCES = 10  # uniform data sets of the gap statistic; ours
@@ -116,7 +116,9 @@ def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labe
 
 
 def _log(cost: float) -> float:
-    return float(np.log(max(cost, 1e-300)))  # all records on k places: a cost of 0, whose log has no use in a plot
+    return float(
+        functions.log(max(cost, 1e-300))
+    )  # all records on k places: a cost of 0, whose log has no use in a plot
 
 
 def _knee(curve: FloatArray) -> int:

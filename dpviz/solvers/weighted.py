@@ -49,7 +49,7 @@ def weighted_kmeans(
     more. An empty cluster stays.
     """
     norms = np.einsum("ij,ij->i", places, places)
-    cells = _Cells(places, np.column_stack([weights, weights[:, None] * places]), float(weights @ norms))
+    cells = _Cells(places, np.column_stack([weights, weights[:, None] * places]), float((weights * norms).sum()))
     runs = [_onward(cells, _begun(cells, start), 1, tolerance) for start in starts]
     runs.sort(key=_last_cost)  # stable: of two equal ones the earlier start goes on
     explored = [_onward(cells, run, EXPLORE, tolerance) for run in runs[:KEPT]]
@@ -202,4 +202,6 @@ def _sums(cells: _Cells, centers: Centers) -> FloatArray:
 def _cost(cells: _Cells, centers: Centers, sums: FloatArray) -> float:
     """sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
     norms = np.einsum("ij,ij->i", centers, centers)
-    return max(cells.squares - 2.0 * float(np.einsum("ij,ij->", centers, sums[:, 1:])) + float(norms @ sums[:, 0]), 0.0)
+    return max(
+        cells.squares - 2.0 * float(np.einsum("ij,ij->", centers, sums[:, 1:])) + float((norms * sums[:, 0]).sum()), 0.0
+    )

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dpviz.core import FloatArray, frozen
+from dpviz.core import FloatArray, frozen, functions
 
 SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
 CELLS = 64  # of the marginal's integration; Simpson's rule in each
@@ -31,26 +31,26 @@ def angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatA
     ratio = (1.0 - lam) / lam
     # The tail beyond CUT e-folds is left out, so that the nodes stay where the mass is, whatever epsilon.
     with np.errstate(divide="ignore"):
-        last = np.minimum(np.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
-    end = np.arcsin(np.clip(np.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
+        last = np.minimum(functions.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
+    end = functions.arcsin(np.clip(functions.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
     edges = end[:, None] * _EDGES
     middles = 0.5 * (edges[:, :-1] + edges[:, 1:])
     density = _marginal(lam[:, None], rate[:, None], np.concatenate([edges, middles], axis=1))
     at_edges, at_middles = density[:, : CELLS + 1], density[:, CELLS + 1 :]
     masses = (at_edges[:, :-1] + 4.0 * at_middles + at_edges[:, 1:]) / 6.0 * np.diff(edges, axis=1)
     phi = _invert(edges, at_edges, masses, uniforms)
-    angle = np.arcsin(np.minimum(ratio[:, None] * np.sin(phi), 1.0))
+    angle = functions.arcsin(np.minimum(ratio[:, None] * functions.sin(phi), 1.0))
     return np.where((finite & (ratio > 0))[:, None], angle, 0.0)
 
 
 def reaches(lam: FloatArray, epsilon: FloatArray, angle: FloatArray, uniforms: FloatArray) -> FloatArray:
     """Draw delta (k,) on the chord at `angle`, density proportional to exp(-c delta)."""
-    sine = np.sin(angle)
+    sine = functions.sin(angle)
     half = np.sqrt(np.maximum((1.0 - lam) ** 2 - (lam * sine) ** 2, 0.0))
-    first = lam * np.cos(angle) - half
+    first = lam * functions.cos(angle) - half
     finite = np.isfinite(epsilon)
     rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)
-    tilted = -np.log1p(uniforms * np.expm1(-rate * 2.0 * half)) / np.where(rate > 0, rate, 1.0)
+    tilted = -functions.log1p(uniforms * functions.expm1(-rate * 2.0 * half)) / np.where(rate > 0, rate, 1.0)
     step = np.where(rate > 0, tilted, uniforms * 2.0 * half)
     return first + np.where(finite, np.minimum(step, 2.0 * half), 0.0)
 
@@ -64,7 +64,7 @@ def _chord(lam: FloatArray, sin: FloatArray, cos: FloatArray) -> tuple[FloatArra
     ratio = (1.0 - lam) / lam
     half = (1.0 - lam) * cos
     sine = ratio * sin
-    return np.arcsin(np.minimum(sine, 1.0)), lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half
+    return functions.arcsin(np.minimum(sine, 1.0)), lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half
 
 
 def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
@@ -72,16 +72,16 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
 
     With c = eps / 4 the integral of exp(-c delta) over the chord is exp(-c first) (1 - exp(-c length)) / c.
     """
-    sin, cos = np.sin(phi), np.cos(phi)
+    sin, cos = functions.sin(phi), functions.cos(phi)
     angle, first, length = _chord(lam, sin, cos)
     ratio = (1.0 - lam) / lam
     # cos^2(alpha) = 1 - ratio^2 sin^2(phi), written as a sum: for lam = 1/2 the difference would round to 0 / 0.
     cosine = np.sqrt(cos**2 + (2.0 * lam - 1.0) / lam**2 * sin**2)
     slope = ratio * cos / cosine
-    tilted = -np.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
+    tilted = -functions.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
     over_delta = np.where(rate > 0, tilted, length)
     nearest = 2.0 * lam - 1.0
-    return np.asarray(slope * over_delta * np.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+    return np.asarray(slope * over_delta * functions.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
 
 
 def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray, compiled
+from dpviz.core import Centers, FloatArray, compiled, functions
 from dpviz.solvers.zone_law import SCORE_SENSITIVITY, angles, known_angles, reaches
 
 _SHRINK = 1.0 - 1.0 / math.e
@@ -38,12 +38,12 @@ class ZoneDraw:
 
 def controller_angle(uniforms: FloatArray) -> FloatArray:
     """|gamma| in [0, pi/2] with density proportional to exp(1 - 2|gamma|/pi): -(pi/2) ln(1 - u (1 - 1/e))."""
-    return -0.5 * math.pi * np.log1p(-uniforms * _SHRINK)
+    return -0.5 * math.pi * functions.log1p(-uniforms * _SHRINK)
 
 
 def zone_offset(uniforms: FloatArray) -> FloatArray:
     """Lambda in [1/2, 1) with density proportional to exp(2 - 2 lambda): 1/2 - (1/2) ln(1 - u (1 - 1/e))."""
-    return 0.5 - 0.5 * np.log1p(-uniforms * _SHRINK)
+    return 0.5 - 0.5 * functions.log1p(-uniforms * _SHRINK)
 
 
 def past_controller(mean: Centers, far: Centers, gamma: FloatArray, sides: FloatArray) -> Centers:
@@ -161,11 +161,11 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     gap = np.sqrt((x - lams * ax) ** 2 + (y - lams * ay) ** 2)
     inside = (gap <= 1.0 - lams) & (reach > 0)
     reach[~inside] = 1.0  # it divides
-    angle = np.arccos(np.minimum(np.maximum(along / reach, -1.0), 1.0))
+    angle = functions.arccos(np.minimum(np.maximum(along / reach, -1.0), 1.0))
     score = -reach - 2.0 * angle / math.pi
     # The best point of a zone, delta = 2 lam - 1 on the axis, has the score that keeps the exponent at or below 0.
     density = epsilon * (score + 2.0 * lams - 1.0) / (2.0 * SCORE_SENSITIVITY)
-    np.exp(np.minimum(density, 0.0, out=density), out=density)  # in place: a new array costs as much as an exponential
+    functions.exp(np.minimum(density, 0.0, out=density), out=density)  # in place: a new array costs as much
     return np.where(inside, density / reach, 0.0)
 
 

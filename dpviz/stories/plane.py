@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, algebra
 from dpviz.stories.view import Projection, View, Words, project
 
 # Corners of a cell's outline, as 0 (low) and 1 (high) of each shown feature; None lifts the pen.
@@ -89,7 +89,7 @@ class Plane:
             ends = np.clip(centers + np.concatenate([-reach, reach], axis=1), low, high)
             return np.stack([ends, np.broadcast_to(at[..., 1], ends.shape)], axis=2)
         spread = sigmas[:, :, None] * self.projection.matrix  # (k, d, 2)
-        values, vectors = np.linalg.eigh(np.einsum("kdi,kdj->kij", spread, spread))
+        values, vectors = algebra.eigen(np.einsum("kdi,kdj->kij", spread, spread))
         roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors  # (k, 2, 2): columns are half axes
         turn = np.linspace(0.0, 2.0 * np.pi, TURNS)
         circle = HALF[2] * np.stack([np.cos(turn), np.sin(turn)], axis=1)  # (p, 2)

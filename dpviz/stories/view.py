@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.core import Box, FloatArray, Points, algebra, frozen
 from dpviz.data import Dataset
 from dpviz.data.geography import LocalMap
 from dpviz.plots import Axis
@@ -69,12 +69,17 @@ class Projection:
 
     def __call__(self, unit: FloatArray) -> FloatArray:
         """Project box units (..., d) to (..., 2)."""
-        return np.asarray(self.offset + unit @ self.matrix)
+        return np.asarray(self.offset + _seen(unit, self.matrix))
 
     @property
     def d(self) -> int:
         """Number of features."""
         return int(self.matrix.shape[0])
+
+
+def _seen(unit: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return unit @ matrix (..., 2) of box units (..., d)."""
+    return algebra.product(unit.reshape(-1, len(matrix)), matrix).reshape(*unit.shape[:-1], 2)
 
 
 def project(view: View, words: Words, unit: Points) -> Projection:
@@ -131,14 +136,13 @@ def _pointer(way: FloatArray) -> str:
 
 def _principal(unit: Points) -> Projection:
     """Use the two directions of largest variance, drawn around the box's middle."""
-    d = unit.shape[1]
     centered = unit - unit.mean(axis=0) if len(unit) else unit
-    values, vectors = np.linalg.eigh(centered.T @ centered)
+    values, vectors = algebra.eigen(algebra.product(centered.T, centered))
     matrix = vectors[:, ::-1][:, :2].copy()  # (d, 2)
     strongest = np.abs(matrix).argmax(axis=0)
     matrix *= np.sign(matrix[strongest, [0, 1]])  # an eigenvector's sign is arbitrary; this one is reproducible
-    offset = 0.5 - 0.5 * np.ones(d) @ matrix
-    drawn = offset + unit @ matrix if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
+    offset = 0.5 - 0.5 * matrix.sum(axis=0)
+    drawn = offset + _seen(unit, matrix) if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
     low, high = drawn.min(axis=0), drawn.max(axis=0)
     pad = 0.08 * max(float((high - low).max()), 1e-3)
     shares = 100.0 * values[::-1][:2] / max(float(values.sum()), 1e-300)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpviz.core import AuditPlan, Box, Choices, Entry
+from dpviz.core import AuditPlan, Box, Choices, Entry, algebra
 from dpviz.data import load
 from dpviz.methods.nd_laplace import algorithm, paper, story
 from dpviz.methods.nd_laplace.algorithm import (
@@ -33,7 +33,7 @@ RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
 def _one_across(choices: Choices, box: Box) -> Choices:
     """Return the epsilon that the diagonal of the box makes 1."""
     widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
-    return {"epsilon": 1.0 / float(np.linalg.norm(widths))}
+    return {"epsilon": 1.0 / algebra.length(widths)}
 
 
 def _page() -> Page:

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import FloatArray, Labels, Points, algebra, as_points, frozen, functions
 from dpviz.solvers.landscapes.descent import axes
 from dpviz.solvers.landscapes.flow import flow, settle
 from dpviz.solvers.landscapes.merge import merge_tree
@@ -87,7 +87,7 @@ def traps(mixture: Mixture) -> Traps:
     # In the basis where R is 1, the ellipsoid's axes are 1 / sqrt(curvature) long.
     stretch = here.basis / np.sqrt(np.maximum(here.curvatures, 1e-12))[:, None]
     others = np.concatenate([land.minima, land.candidates.locations]) - land.minima[:, None]  # (L, m, D)
-    away = np.einsum("lmd,lmd->lm", others @ bent, others)
+    away = np.einsum("lmd,lmd->lm", algebra.product(others, bent), others)
     n_minima = len(land.minima)
     away[np.arange(n_minima), np.arange(n_minima)] = np.inf
     nearest = away.min(axis=1)
@@ -96,13 +96,13 @@ def traps(mixture: Mixture) -> Traps:
         left = np.flatnonzero((radii == 0) & (nearest > squared))
         if not len(left):
             continue
-        rim = land.minima[left, None] + np.sqrt(squared) * rims @ stretch[left].transpose(0, 2, 1)
+        rim = land.minima[left, None] + algebra.product(np.sqrt(squared) * rims, stretch[left].transpose(0, 2, 1))
         highest = mixture.quick_log_density(rim.reshape(-1, mixture.d)).reshape(len(left), -1).max(axis=1)
         low = highest < land.log_densities[left] - RIM_DROP * squared
         radii[left[low]], levels[left[low]] = squared, highest[low]
     # A rim is looked at in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
     margin = np.where(radii > 0, (land.log_densities - np.where(radii > 0, levels, 0.0)) / 4, 0.0)
-    values, vectors = np.linalg.eigh(bent)
+    values, vectors = algebra.eigen(bent)
     roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(1, 2, 0)  # (D, D, L)
     return Traps(
         middles=frozen(np.einsum("ld,del->el", land.minima, roots)),
@@ -117,7 +117,7 @@ def _directions(d: int) -> FloatArray:
     """Return unit vectors (m, d) in which a rim is looked at: even in the plane, else drawn, a number of the method."""
     if d == 2:
         angle = 2.0 * np.pi * np.arange(PLANE_RIM_POINTS) / PLANE_RIM_POINTS
-        return frozen(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+        return frozen(np.stack([functions.cos(angle), functions.sin(angle)], axis=1))
     directions = np.random.default_rng(0).standard_normal((RIM_POINTS if d > 2 else 0, d))
     directions = np.concatenate([directions, np.eye(d), -np.eye(d)])
     return frozen(directions / np.linalg.norm(directions, axis=1, keepdims=True))

@@ -78,8 +78,8 @@ def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labe
     border: they meet later, or at the end.
     """
     d = at.shape[1]
-    finest = np.ceil(np.log2(np.einsum("nii->n", metric)) / 2.0)
-    cells = np.floor(at * (np.sqrt(d) / MEETING * np.exp2(finest))[:, None])
+    finest = np.ceil(np.frexp(np.einsum("nii->n", metric))[1] / 2.0)  # R's trace is below 4^finest
+    cells = np.floor(at * (np.sqrt(d) / MEETING * np.ldexp(1.0, finest.astype(np.intc)))[:, None])
     numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
     keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)  # wraps around, as it may
     _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
@@ -107,9 +107,10 @@ def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
         found[active[done]] = True
         active = active[~done]
         bent = -here.hessian[~done]
-        bent[np.linalg.slogdet(bent).sign == 0] += FLAT * np.eye(mixture.d)  # exactly flat: there is no Newton step
         with np.errstate(divide="ignore", invalid="ignore"):
             step = solved(bent, here.gradient[~done])
+            flat = ~np.isfinite(step).all(axis=1)  # exactly flat: there is no Newton step
+            step[flat] = solved(bent[flat] + FLAT * np.eye(mixture.d), here.gradient[~done][flat])
         moving = np.isfinite(step).all(axis=1)
         places[rows[active[moving]]] += step[moving]
         active = active[moving]

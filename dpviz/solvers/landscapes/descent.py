@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import FloatArray, Labels, Points, algebra
 from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
 from dpviz.solvers.landscapes.step_rules import CLOSE
 
@@ -40,16 +40,16 @@ class Axes:
 
     def step(self, shares: FloatArray) -> FloatArray:
         """Return s = sum_i a_i g_i v_i (n, D) for shares a (n, D)."""
-        return np.asarray((self.basis @ (shares * self.slopes)[..., None])[..., 0])
+        return np.asarray(np.einsum("nij,nj->ni", self.basis, shares * self.slopes))
 
 
 def axes(local: Local) -> Axes:
     """Return the principal axes of a landscape in the metric R."""
     inverse = _whitener(local.metric)
     transposed = inverse.transpose(0, 2, 1)
-    spread, vectors = eigen(inverse @ local.spread @ transposed)
-    basis = transposed @ vectors
-    slopes = (local.gradient[:, None, :] @ basis)[:, 0]
+    spread, vectors = algebra.eigen(algebra.product(algebra.product(inverse, local.spread), transposed))
+    basis = algebra.product(transposed, vectors)
+    slopes = np.einsum("nj,nji->ni", local.gradient, basis)
     return Axes(local.log_density, slopes, 1.0 - spread, basis)
 
 
@@ -99,7 +99,7 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
         return np.empty(0, dtype=np.intp)
     if mixture.d > FEW_AXES or len(points) > FEW_POINTS:
         # R is a mean of precisions, so it is nowhere less than their least one.
-        widest = float(np.linalg.eigvalsh(mixture.covariances).max())
+        widest = float(algebra.eigen(mixture.covariances)[0].max())
         tree, reach = cKDTree(points), radius * np.sqrt(widest) * (1.0 + 1e-9)
         if tree.count_neighbors(tree, reach) <= FEW_NEIGHBORS * len(points):
             return _distinct_among(mixture, points, radius, tree.query_pairs(reach, output_type="ndarray"))
@@ -111,7 +111,7 @@ def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labe
     count = 0
     while len(left):
         gaps = points[left] - points[left[0]]
-        near = np.einsum("nd,nd->n", gaps @ metric[left[0]], gaps) < radius**2
+        near = np.einsum("nd,nd->n", algebra.product(gaps, metric[left[0]]), gaps) < radius**2
         near[0] = True
         names[left[near]] = count
         left = left[~near]
@@ -173,31 +173,16 @@ def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
         found = np.empty_like(right)
         found[:, 0], found[:, 1] = (c * x - b * y) / scale, (a * y - b * x) / scale
         return found
-    return np.asarray(np.linalg.solve(metric, right[..., None])[..., 0])
+    return algebra.solved(metric, right[..., None])[..., 0]
 
 
 def _whitener(metric: FloatArray) -> FloatArray:
     """Return L^-1 (n, D, D) with R = L L'; in the plane term by term."""
     if metric.shape[-1] != 2:
-        lower = np.linalg.cholesky(metric)
-        return np.asarray(np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape)))
+        return algebra.inverse_lower(algebra.cholesky(metric))
     first = 1.0 / np.sqrt(metric[:, 0, 0])
     below = metric[:, 1, 0] * first
     second = 1.0 / np.sqrt(metric[:, 1, 1] - below * below)
     made = np.zeros_like(metric)
     made[:, 0, 0], made[:, 1, 0], made[:, 1, 1] = first, -below * first * second, second
     return made
-
-
-def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues (n, D), ascending, and eigenvectors (n, D, D); in the plane by one rotation."""
-    if matrices.shape[-1] != 2:
-        values, vectors = np.linalg.eigh(matrices)
-        return values, vectors
-    a, b, c = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
-    angle = 0.5 * np.arctan2(2 * b, a - c)  # of the larger eigenvalue's axis
-    radius, middle = np.hypot((a - c) / 2, b), (a + c) / 2
-    cos, sin = np.cos(angle), np.sin(angle)
-    vectors = np.empty_like(matrices)
-    vectors[:, 0, 0], vectors[:, 1, 0], vectors[:, 0, 1], vectors[:, 1, 1] = -sin, cos, cos, sin
-    return np.stack([middle - radius, middle + radius], axis=1), vectors

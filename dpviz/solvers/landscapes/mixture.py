@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray, Points, as_points, frozen
+from dpviz.core import FloatArray, Points, algebra, as_points, frozen, functions
 from dpviz.solvers.landscapes.mixture_checks import checked_covariances, checked_weights, cholesky
 from dpviz.solvers.landscapes.plane import gaussians, known_at
 from dpviz.solvers.landscapes.plane_density import log_density_at
@@ -23,7 +23,7 @@ from dpviz.solvers.landscapes.quick_tables import quadratic_table
 
 FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
 LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
-QUIET_PRODUCT = 200_000  # multiplications of one matrix product: more would start BLAS threads, which cost more; ours
+PORTION = 200_000  # multiplications of one matrix product: what is between two of them stays in the cache; ours
 CHUNK = 512  # rows at a time where many points are evaluated: in the cache
 
 
@@ -71,11 +71,10 @@ class Mixture:
         shares = checked_weights(weights, n_components)
         spreads = checked_covariances(covariances, n_components, d)
         lower = cholesky(spreads)
-        whiteners = np.asarray(np.linalg.solve(lower, np.broadcast_to(np.eye(d), lower.shape)), dtype=np.float64)
-        precisions = whiteners.transpose(0, 2, 1) @ whiteners
-        log_roots = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
-        with np.errstate(divide="ignore"):
-            log_scales = np.log(shares) - log_roots - d / 2 * np.log(2 * np.pi)
+        whiteners = algebra.inverse_lower(lower)
+        precisions = algebra.product(whiteners.transpose(0, 2, 1), whiteners)
+        log_roots = functions.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+        log_scales = functions.log(shares) - log_roots - d / 2 * functions.log(2 * np.pi)
         middle = centers.mean(axis=0)
         made = {
             "weights": shares,
@@ -136,12 +135,12 @@ class Mixture:
     def _at(self, rows: Points) -> Local:
         logs, white = self._log_terms(rows)
         omega = _softmax(logs)  # (K, n)
-        pulls = white @ self.whiteners  # (K, n, D) y_k
+        pulls = algebra.product(white, self.whiteners)  # (K, n, D) y_k
         gradient = -np.einsum("kn,knd->nd", omega, pulls)
-        metric = (omega.T @ self.precisions.reshape(self.n_components, -1)).reshape(len(rows), self.d, self.d)
+        metric = self._mixed(omega.T)
         # S as a sum of squares of deviations from the mean pull: never negative by cancellation.
         deviations = ((pulls + gradient) * np.sqrt(omega)[..., None]).transpose(1, 0, 2)  # (n, K, D)
-        return Local(_log_sum(logs), gradient, metric, deviations.transpose(0, 2, 1) @ deviations)
+        return Local(_log_sum(logs), gradient, metric, algebra.product(deviations.transpose(0, 2, 1), deviations))
 
     def quick_at(self, points: Points) -> Local:
         """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
@@ -155,32 +154,32 @@ class Mixture:
         d, moved = self.d, (points - self.middle).T  # (D, n)
         logs = self._quick_rows(moved)  # (K, n)
         top = logs.max(axis=0)
-        share = np.exp(logs - top)
+        share = functions.exp(logs - top)
         total = share.sum(axis=0)
         share /= total
         slopes = self.quadratic[d * d : -1]  # (D, K) of P_k (mu_k - middle)
-        pulls = [self.precisions[:, i] @ moved - slopes[i][:, None] for i in range(d)]  # D times (K, n)
+        pulls = [algebra.product(self.precisions[:, i], moved) - slopes[i][:, None] for i in range(d)]  # D times (K, n)
         weighted = [share * pull for pull in pulls]
         gradient = np.stack([-one.sum(axis=0) for one in weighted], axis=1)
-        metric = (share.T @ self.precisions.reshape(self.n_components, -1)).reshape(-1, d, d)
+        metric = self._mixed(share.T)
         spread = np.empty_like(metric)
         for i in range(d):
             for j in range(i, d):
                 entry = np.einsum("kn,kn->n", weighted[i], pulls[j]) - gradient[:, i] * gradient[:, j]
                 spread[:, i, j] = spread[:, j, i] = entry
-        return Local(top + np.log(total), gradient, metric, spread)
+        return Local(top + functions.log(total), gradient, metric, spread)
 
     def quick_log_density(self, points: Points) -> FloatArray:
         """Return ln p (n,) to the digits of `quick_log_terms`; `points` (n, D) are not checked."""
         if self.plane is not None:
             return log_density_at(self.plane, points)
-        rows = max(min(CHUNK, QUIET_PRODUCT // (self.n_components * (self.d**2 + self.d + 1))), 16)
+        rows = max(min(CHUNK, PORTION // (self.n_components * (self.d**2 + self.d + 1))), 16)
         parts = [log_sum_rows(self.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
-        """Return what `evaluate` gives on `rows` (n, D), few enough at a time for quiet products."""
-        most = max(QUIET_PRODUCT // (self.n_components * self.d**2), 16)
+        """Return what `evaluate` gives on `rows` (n, D), a portion at a time."""
+        most = max(PORTION // (self.n_components * self.d**2), 16)
         if len(rows) <= most:
             return evaluate(rows)
         parts = [evaluate(rows[i : i + most]) for i in range(0, len(rows), most)]
@@ -199,18 +198,23 @@ class Mixture:
         moved = points - self.middle
         logs = self._quick_rows(moved.T).T  # (n, K)
         top = logs.max(axis=1)
-        share = np.exp(logs - top[:, None])
+        share = functions.exp(logs - top[:, None])
         total = share.sum(axis=1)
         share /= total[:, None]
         across = self.precisions.transpose(1, 0, 2).reshape(d, -1)  # symmetric: (D, K D), y_k side by side
-        pulls = moved @ across
+        pulls = algebra.product(moved, across)
         pulls -= quadratic[d * d : -1].T.reshape(-1)
         pulls = pulls.reshape(n, n_components, d)
-        gradient = -(share[:, None, :] @ pulls)[:, 0]
-        metric = (share @ self.precisions.reshape(n_components, -1)).reshape(n, d, d)
-        spread = (share[..., None] * pulls).transpose(0, 2, 1) @ pulls
+        gradient = -np.einsum("nk,nkd->nd", share, pulls)
+        metric = self._mixed(share)
+        spread = algebra.product((share[..., None] * pulls).transpose(0, 2, 1), pulls)
         spread -= gradient[:, :, None] * gradient[:, None, :]
-        return Local(top + np.log(total), gradient, metric, spread)
+        return Local(top + functions.log(total), gradient, metric, spread)
+
+    def _mixed(self, shares: FloatArray) -> FloatArray:
+        """Return sum_k shares_k P_k (n, D, D) for shares (n, K)."""
+        table = self.precisions.reshape(self.n_components, -1)
+        return algebra.product(shares, table).reshape(-1, self.d, self.d)
 
     def quick_log_terms(self, points: Points) -> FloatArray:
         """Return ln(pi_k N_k(x)) (n, K) by one matrix product where that keeps eight digits, else term by term.
@@ -226,14 +230,14 @@ class Mixture:
         if self.quadratic is None:
             raise AssertionError("this mixture has no quick form")
         squares = (moved[:, None] * moved[None]).reshape(self.d**2, -1)
-        return np.asarray(self.quadratic.T @ np.concatenate([squares, moved, np.ones((1, moved.shape[1]))]))
+        return algebra.product(self.quadratic.T, np.concatenate([squares, moved, np.ones((1, moved.shape[1]))]))
 
     def _rows(self, points: ArrayLike) -> Points:
         return as_points(points, n_features=self.d)
 
     def _log_terms(self, rows: Points) -> tuple[FloatArray, FloatArray]:
         """Return ln(pi_k N_k(x)) (K, n) and L_k^-1 (x - mu_k) (K, n, D)."""
-        white = (rows[None] - self.means[:, None]) @ self.whiteners.transpose(0, 2, 1)
+        white = algebra.product(rows[None] - self.means[:, None], self.whiteners.transpose(0, 2, 1))
         with np.errstate(over="ignore"):
             return self.log_scales[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white), white
 
@@ -244,14 +248,6 @@ def _unrolled(known: FloatArray) -> Local:
     return Local(known[:, 0].copy(), known[:, 1:3].copy(), metric, spread)
 
 
-def quiet_product(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return left @ right for (n, m) and (m, k), in pieces too small to start BLAS threads: those would cost more."""
-    rows = max(QUIET_PRODUCT // max(right.size, 1), 16)
-    if rows >= len(left):
-        return np.asarray(left @ right)
-    return np.concatenate([left[i : i + rows] @ right for i in range(0, len(left), rows)])
-
-
 def log_sum_rows(logs: FloatArray) -> FloatArray:
     """Return ln sum_k exp(logs) (n,) of (n, K)."""
     return _log_sum(logs.T)
@@ -260,12 +256,11 @@ def log_sum_rows(logs: FloatArray) -> FloatArray:
 def _log_sum(logs: FloatArray) -> FloatArray:
     top = logs.max(axis=0)
     base = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(base + np.log(np.exp(logs - base).sum(axis=0)))
+    return np.asarray(base + functions.log(functions.exp(logs - base).sum(axis=0)))
 
 
 def _softmax(logs: FloatArray) -> FloatArray:
     top = logs.max(axis=0)
-    weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+    weights = functions.exp(logs - np.where(np.isfinite(top), top, 0.0))
     total = np.maximum(weights.sum(axis=0), np.finfo(np.float64).tiny)
     return np.asarray(weights / total, dtype=np.float64)

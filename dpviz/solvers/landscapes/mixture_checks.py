@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, algebra
 
 WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
 SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
@@ -40,12 +40,12 @@ def checked_covariances(covariances: ArrayLike, n_components: int, d: int) -> Fl
 
 def cholesky(spreads: FloatArray) -> FloatArray:
     """Return the lower roots (K, D, D); raises ValueError where a covariance is not positive definite."""
-    try:
-        return np.asarray(np.linalg.cholesky(spreads), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(spreads)[:, 0]
+    lower = algebra.cholesky(spreads)
+    if np.isnan(lower).any():
+        least = algebra.eigen(spreads)[0][:, 0]
         k = int(np.argmin(least))
         raise ValueError(
             f"The covariance of component {k} had an eigenvalue of {least[k]:g}, but all must be > 0. "
             "Raise its eigenvalues to a floor, for example with `repaired_covariances`."
-        ) from None
+        )
+    return lower

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.core import FloatArray, Labels, Points, frozen, functions
 from dpviz.solvers.landscapes.climbing import climb, walking_from
 from dpviz.solvers.landscapes.descent import axes, distinct, unit_lengths
 from dpviz.solvers.landscapes.flow import FLAT, beside, settle
@@ -106,7 +106,7 @@ def landscape(mixture: Mixture) -> Landscape:
     transitions = tuple(
         TransitionPoint(
             location=frozen(candidates.locations[c].copy()),
-            density=float(np.exp(candidates.log_densities[c])),
+            density=float(functions.exp(candidates.log_densities[c])),
             minima=(int(candidates.ends[c].min()), int(candidates.ends[c].max())),
             log_density=float(candidates.log_densities[c]),
             pair=_pair(strings, int(pairs[firsts[c]])),

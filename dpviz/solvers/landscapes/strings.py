@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.core import FloatArray, Labels, Points, algebra, frozen, functions
 from dpviz.solvers.landscapes.descent import solved, unit_lengths
-from dpviz.solvers.landscapes.mixture import FEW_AXES, Mixture, quiet_product
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Mixture
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
 SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
@@ -67,8 +67,8 @@ def ridge_starts(mixture: Mixture, pairs: Labels) -> tuple[Points, Labels]:
     if not len(pairs):
         return np.empty((0, mixture.d)), np.empty(0, dtype=np.intp)
     # A component a million times thinner takes over at a share of a million to one in precision.
-    values = np.linalg.eigvalsh(mixture.covariances)
-    reach = max(RIDGE_REACH, float(np.log(values.max() / values[:, 0].min())) + RIDGE_REACH / 2)
+    values = algebra.eigen(mixture.covariances)[0]
+    reach = max(RIDGE_REACH, float(functions.log(values.max() / values[:, 0].min())) + RIDGE_REACH / 2)
     logits = np.broadcast_to(np.linspace(-reach, reach, RIDGE_POINTS), (len(pairs), RIDGE_POINTS))
     _, densities = _ridges(mixture, pairs, logits)
     inner = densities[:, 1:-1]
@@ -110,8 +110,8 @@ def simplex_starts(mixture: Mixture) -> Points:
     shares = _shares(len(alive))  # (m, K)
     precisions = mixture.precisions[alive]
     pulls = np.einsum("kij,kj->ki", precisions, mixture.means[alive])
-    metric = quiet_product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
-    places = solved(metric, shares @ pulls)
+    metric = algebra.product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
+    places = solved(metric, algebra.product(shares, pulls))
     here = mixture.quick_at(places)
     count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
     return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points, frozen
+from dpviz.core import FloatArray, Labels, Points, algebra, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class Traps:
         dense = np.flatnonzero(density > self.rims.min())
         if not len(dense):
             return found
-        white = (places[dense] @ self.whiteners).reshape(len(dense), *self.middles.shape) - self.middles
+        white = (algebra.product(places[dense], self.whiteners)).reshape(len(dense), *self.middles.shape) - self.middles
         inside = (np.square(white, out=white).sum(axis=1) < self.radii) & (density[dense, None] > self.rims)
         found[dense] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
         return found

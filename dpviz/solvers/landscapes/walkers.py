@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpviz.core import FloatArray, Points
-from dpviz.solvers.landscapes.descent import eigen, length_of, solved
+from dpviz.core import FloatArray, Points, algebra, functions
+from dpviz.solvers.landscapes.descent import length_of, solved
 from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
 from dpviz.solvers.landscapes.step_rules import CLOSE, LONGEST_REACH, BoolArray, allowed_error, floored, next_reach
 
@@ -79,18 +79,18 @@ def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArra
         return solved(there.metric, there.gradient), solved(there.metric, miss), rise
     # The power method: where S outweighs R, -log p bends downwards, and that is S's largest eigenvalue in the metric R.
     right = np.stack([there.gradient, miss, _dot(there.spread, rise)], axis=2)
-    found = np.ascontiguousarray(np.linalg.solve(there.metric, right).transpose(2, 0, 1))
+    found = np.ascontiguousarray(algebra.solved(there.metric, right).transpose(2, 0, 1))
     return found[0], found[1], found[2] / floored(np.abs(found[2]).max(axis=1, keepdims=True))
 
 
 def exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
     """Return the local quadratic's flow in the time h, the gradient it foretells, and h times the speed."""
-    values, vectors = eigen(here.hessian)
+    values, vectors = algebra.eigen(here.hessian)
     slopes = _dot(vectors.swapaxes(1, 2), here.gradient)
     speed = _speed(here)
     time = np.minimum(reach / speed, 1.0 / floored(values[:, -1]))
     exponent = np.clip(time[:, None] * values, -700.0, 1.0)
-    growth = np.expm1(exponent)
+    growth = functions.expm1(exponent)
     flat = np.abs(exponent) < 1e-9
     share = np.where(flat, np.minimum(time, 1e300)[:, None], growth / np.where(flat, 1.0, values))
     return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes), time * speed
@@ -107,7 +107,7 @@ def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, 
     scale = np.sqrt(np.einsum("nij,nij->n", hessian, hessian))
     time = np.minimum(reach / speed, LONGEST_TIME / floored(scale))
     turned = time[:, None, None] * hessian
-    system = 0.5 * turned @ turned - turned
+    system = algebra.product(0.5 * turned, turned) - turned
     system[:, np.arange(turned.shape[1]), np.arange(turned.shape[1])] += 1.0
     move = solved(system, time[:, None] * (gradient - 0.5 * _dot(turned, gradient)))
     return move, gradient + _dot(hessian, move), time * speed
@@ -126,7 +126,7 @@ def is_safe(here: Local, length: FloatArray) -> BoolArray:
     safe = (length < CLOSE) & np.isfinite(here.log_density)
     near = np.flatnonzero(safe)
     if len(near):
-        values, vectors = eigen(here.hessian[near])
+        values, vectors = algebra.eigen(here.hessian[near])
         slopes = _dot(vectors.swapaxes(1, 2), here.gradient[near])
         convex = values[:, -1] < 0
         newton = slopes**2 / np.where(convex[:, None], -values, 1.0)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, gaussian_sigma
-from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, frozen
+from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, algebra, frozen
 from dpviz.mechanisms import gaussian
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION
 from dpviz.methods.dpm.algorithm.plan import Plan
@@ -109,7 +109,7 @@ def average(
     inside = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
     if published:
         origins, units = np.zeros_like(middles), np.ones(box.d)
-        corner = float(np.linalg.norm(np.maximum(np.abs(box.low), np.abs(box.high))))
+        corner = algebra.length(np.maximum(np.abs(box.low), np.abs(box.high)))
         reach = np.full(len(leaves), corner)
         sums, counts = _centered_sums(inside, origins)
     else:

@@ -33,7 +33,7 @@ import scipy
 from scipy.special import gammainc
 
 from dpviz.accounting import PureEvent, Purpose
-from dpviz.core import Box, Confidential, Event, FloatArray, Points, frozen
+from dpviz.core import Box, Confidential, Event, FloatArray, Points, frozen, functions
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.bins import RESOLUTION, Places
 from dpviz.methods.dpm.algorithm.records import HeldRecords, TreeRecords
@@ -43,7 +43,7 @@ PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's tab
 FEWEST, MOST = 128, 512  # split intervals an axis; ours: fifty clusters in a row need two each at least
 STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
 # More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
-OFFERED = 2.0 ** (1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2
+OFFERED = functions.power(2.0, 1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2
 MAX_AXES = 16  # axes that the repaired estimator reads; ours, sorting a hundred takes longer than all the rest
 SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records where none is given; ours
 
@@ -179,7 +179,7 @@ def _log_weights(utility: FloatArray, measure: FloatArray, epsilon: float, sensi
     allowed = np.where(measure > 0, utility, -np.inf)
     gap = allowed - allowed.max()
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(measure) + np.where(gap == 0.0, 0.0, epsilon / (2.0 * sensitivity) * gap)
+        return functions.log(measure) + np.where(gap == 0.0, 0.0, epsilon / (2.0 * sensitivity) * gap)
 
 
 @lru_cache(maxsize=64)
@@ -191,10 +191,10 @@ def normal_percentile(n_axes: int) -> float:
     integral phi(x) P(Gamma(d, 1/d) <= C phi(x)) dx = 0.65. Public: no record is involved.
     """
     x = np.linspace(-9.0, 9.0, 4001)
-    density = np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
+    density = functions.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
     weights = density / density.sum()
 
     def excess(constant: float) -> float:
-        return float(weights @ gammainc(n_axes, n_axes * constant * density) - GAP_QUANTILE)
+        return float((weights * gammainc(n_axes, n_axes * constant * density)).sum() - GAP_QUANTILE)
 
     return float(scipy.optimize.brentq(excess, 1e-3, 1e4))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Budget, Event, FloatArray, frozen
+from dpviz.core import Budget, Event, FloatArray, frozen, functions
 from dpviz.mechanisms import laplace
 
 PUBLISHED_LEVELS = 7  # tau, Liebenow et al., section 6
@@ -100,7 +100,7 @@ def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> Floa
     """
     if not epsilon > 0 or n_levels < 0:
         raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
-    weights = np.ones(n_levels) if even else np.sqrt(2.0 ** np.arange(n_levels))
+    weights = np.ones(n_levels) if even else np.sqrt(np.ldexp(1.0, np.arange(n_levels)))
     return frozen(np.asarray(epsilon * (weights / weights.sum()) if n_levels else weights))
 
 
@@ -144,7 +144,7 @@ def shares_for(n_records: float, epsilon: float, d: int) -> Shares:
 
 def delta_for(n_records: ArrayLike) -> FloatArray:
     """Return 1/(n sqrt n) of noisy or public n, counted as LEAST_RECORDS where it is less: so at most 3.2e-5."""
-    return np.asarray(np.maximum(n_records, LEAST_RECORDS) ** -1.5)
+    return functions.power(np.maximum(n_records, LEAST_RECORDS), -1.5)
 
 
 def make_plan(

@@ -8,6 +8,7 @@ records, and a small cluster can be cut off nowhere. Repaired it is, all by rele
 A subset that is too small for two such sides is not looked at again, see `Plan.least`.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -244,7 +245,7 @@ def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.b
 
 def _shifted(noisy: Counts, plan: Plan, weights: Weights, level: int) -> Counts:
     """Return the count in the sensitivity: n~, or as published n~ - ln(1/(2 delta)) / epsilon; not below 1."""
-    offset = np.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
+    offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
     return np.maximum(noisy - offset, 1.0)
 
 

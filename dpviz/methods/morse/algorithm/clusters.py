@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpviz.core import Box, FoundClusters, Points
+from dpviz.core import Box, FoundClusters, Points, algebra
 from dpviz.methods.morse.algorithm import MorseRelease, assign, signed_points
 
 
@@ -12,7 +12,7 @@ def clustered(release: MorseRelease, points: Points, box: Box) -> FoundClusters:
     names, groups = np.unique(release.component_clusters, return_inverse=True)
     weights = np.zeros((len(names), len(groups)))
     weights[groups, np.arange(len(groups))] = mixture.weights
-    means = (weights @ mixture.means) / weights.sum(axis=1, keepdims=True)
+    means = algebra.product(weights, mixture.means) / weights.sum(axis=1, keepdims=True)
     # By the likeliest component: following every record downhill takes far longer than the run, for the same labels
     # but for a few in a hundred.
     labels = assign(mixture, signed_points(points, box), release.n_clusters, cheap=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, gaussian_sigma, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances
+from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, algebra, frozen, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start
 from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, estimate
@@ -167,7 +167,7 @@ def _swap_costs(signed: Points, candidates: Centers, chosen: Labels) -> FloatArr
         costs[:k] += shared.sum(axis=0)
         member = np.zeros((k, len(rows)))
         member[order[:, 0], np.arange(len(rows))] = 1.0
-        costs[:k] += member @ (np.minimum(gaps, second[:, None]) - shared)
+        costs[:k] += algebra.product(member, np.minimum(gaps, second[:, None]) - shared)
         costs[k] += best.sum()
     costs[k, 1:] = np.inf  # staying is one choice, not m of them
     return costs

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray
+from dpviz.core import Centers, Counts, FloatArray, algebra
 from dpviz.solvers import Mixture, repaired_covariances, sphere_packing, unpacked
 
 VARIANCE_FLOOR = 0.01  # eigenvalues of covariances in [-1, 1]^D, the authors' code
@@ -118,7 +118,7 @@ def _helped_out(
         large = int(left.argmax())
         if left[large] < 2 * HELP_SCALES * sigma:
             break
-        values, vectors = np.linalg.eigh(covariances[large])
+        values, vectors = algebra.eigen(covariances[large])
         axis = vectors[:, -1] * np.sqrt(values[-1]) * HELP_OFFSET
         means[helper] = np.clip(means[large] + axis, -1.0, 1.0)
         means[large] = np.clip(means[large] - axis, -1.0, 1.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from contourpy import LineType, contour_generator
 
-from dpviz.core import Confidential, FloatArray, Labels, Points, frozen
+from dpviz.core import Confidential, FloatArray, Labels, Points, algebra, frozen
 from dpviz.solvers import Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.view import Projection
 
@@ -113,7 +113,7 @@ def ellipses(shown: Mixture) -> FloatArray:
     """Return each component of a marginal in the plane as a closed curve (K, p, 2) at one standard deviation."""
     angle = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    values, vectors = np.linalg.eigh(shown.covariances)
+    values, vectors = algebra.eigen(shown.covariances)
     axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     return np.asarray(shown.means[:, None] + ELLIPSE_SIZE * np.einsum("kij,pj->kpi", axes, circle))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, algebra
 from dpviz.methods.morse.story.landscape_plane import paths
 from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.plots import Frame
@@ -110,7 +110,7 @@ def _search(told: LandscapeContext, land: Landscape, row: int, note: str) -> Sea
         kept_ones = [c for c in found if land.candidates.outcomes[c] == TRANSITION]
         c = int(kept_ones[0] if kept_ones else found[0])
         solution, outcome = land.candidates.locations[c], land.candidates.outcomes[c]
-        axis = np.linalg.eigh(mixture.hessian(solution[None])[0])[1][:, -1]
+        axis = algebra.eigen(mixture.hessian(solution[None])[0])[1][:, -1]
         descents = paths(mixture, np.stack([solution + SIDE * axis, solution - SIDE * axis]))
     first, second = sorted((int(kept[k]) + 1, int(kept[l]) + 1))
     return Search((k, l), (first, second), curves, strings.lowest[row], iterates, solution, outcome, descents, note)

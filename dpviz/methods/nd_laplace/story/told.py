@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz import attacks
-from dpviz.core import Box, Budget, Confidential, FloatArray, Labels, Points, PointsRelease, Result, frozen
+from dpviz.core import Box, Budget, Confidential, FloatArray, Labels, Points, PointsRelease, Result, algebra, frozen
 from dpviz.mechanisms import PerturbationArea, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step
 from dpviz.stories.panel import number
@@ -162,7 +162,7 @@ def outlines(centers: FloatArray, radii: FloatArray, told: PointsContext, plane:
     The picture of a ball {x + r u} under a linear map M is the ellipse r (M M^T)^(1/2) (cos, sin).
     """
     matrix = plane.matrix * told.scales[:, None]  # (d, 2) from noise units to the picture
-    values, vectors = np.linalg.eigh(matrix.T @ matrix)
+    values, vectors = algebra.eigen(algebra.product(matrix.T, matrix))
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     angles = np.linspace(0.0, 2.0 * np.pi, TURNS)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])

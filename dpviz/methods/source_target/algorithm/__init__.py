@@ -221,7 +221,7 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     found = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
     noisy = frozen(ball.from_unit(_noisy(found.nonprivate_means, scheme, rng)))
     enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbors
-    delta_t = float(core.weights @ found.nonprivate_distances / core.weights.sum()) if enough else float("nan")
+    delta_t = float((core.weights * found.nonprivate_distances).sum() / core.weights.sum()) if enough else float("nan")
     return SanitiseStep(
         events=events_of(scheme),
         method="nas",

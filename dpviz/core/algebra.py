@@ -1,0 +1,284 @@
+"""Matrix algebra that has the same bits on every processor, and with any number of threads, in machine code.
+
+A matrix library picks its kernels by the processor, and cuts a product into as many parts as it has threads: the order
+of its sums, and with it the last bits, differ from machine to machine. Here every entry is added up in one order, so
+that the same seed gives the same release anywhere. All functions take stacks (..., rows, columns) as NumPy's do.
+"""
+
+import math
+
+import numpy as np
+
+from dpviz.core.arrays import FloatArray
+from dpviz.core.compiled import compiled
+
+TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
+SWEEPS = 40  # of rotations; a matrix of 64 rows has settled after 8
+SETTLED = 2.0**-54  # of the two entries on the diagonal: an entry below it would change neither
+
+
+def length(vector: FloatArray) -> float:
+    """Return the Euclidean length of all entries."""
+    return math.sqrt(float((vector * vector).sum()))
+
+
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return left @ right, (..., m, n), for (..., m, p) and (..., p, n): each entry is summed over p from 0 up."""
+    stack = _stack(left, right)
+    one, other = _stacked(left, stack), _stacked(right, stack)
+    found = np.zeros((math.prod(stack), one.shape[1], other.shape[2]))
+    _product(one, other, found)
+    return found.reshape(*stack, *found.shape[1:])
+
+
+def solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
+    """Return M^-1 right (..., m, n) for `matrices` (..., m, m), by elimination; not finite where one is singular."""
+    stack = _stack(matrices, right)
+    rows = np.array(np.broadcast_to(matrices, stack + matrices.shape[-2:]), dtype=np.float64, order="C")
+    found = np.array(np.broadcast_to(right, stack + right.shape[-2:]), dtype=np.float64, order="C")
+    _solve(_row(rows), _row(found))
+    return found
+
+
+def cholesky(matrices: FloatArray) -> FloatArray:
+    """Return lower L (..., m, m) with L L' the symmetric `matrices`; NaN where one is not positive definite."""
+    found = np.array(matrices, dtype=np.float64, order="C")
+    _cholesky(_row(found))
+    return found
+
+
+def inverse_lower(lower: FloatArray) -> FloatArray:
+    """Return L^-1 (..., m, m) of lower triangular L, lower triangular itself."""
+    found = np.zeros(lower.shape)
+    _inverse_lower(_stacked(lower, lower.shape[:-2]), _row(found))
+    return found
+
+
+def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues (..., m), ascending, and eigenvectors (..., m, m) in columns, of symmetric `matrices`.
+
+    Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is turned on its own: what it gives does
+    not depend on the others.
+    """
+    rows = np.array(matrices, dtype=np.float64, order="C")
+    vectors, values = np.empty_like(rows), np.empty(rows.shape[:-1])
+    _eigen(_row(rows), _row(vectors), _row(values[..., None, :])[:, 0])
+    return values, vectors
+
+
+def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Q (..., m, n) with orthonormal columns and R's diagonal (..., n), for (..., m, n) = Q R with m >= n.
+
+    Householder's reflections, with the signs that LAPACK gives them.
+    """
+    rows = np.array(columns, dtype=np.float64, order="C")
+    diagonal = np.empty(rows.shape[:-2] + rows.shape[-1:])
+    _orthonormal(_row(rows), _row(diagonal[..., None, :])[:, 0])
+    return rows, diagonal
+
+
+def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
+    """Return the shape that stacks of matrices have in common."""
+    if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:  # quicker than to ask NumPy
+        return other.shape[:-2]
+    return np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+
+
+def _stacked(matrices: FloatArray, stack: tuple[int, ...]) -> FloatArray:
+    """Return matrices (s, rows, columns) in order of memory and writable, one for all of them where they are one.
+
+    Always of one type: each other one, such as of arrays that cannot be written to, would be compiled anew.
+    """
+    if matrices.ndim > 2 and matrices.shape[:-2] != stack:
+        matrices = np.broadcast_to(matrices, stack + matrices.shape[-2:])
+    return _row(np.require(matrices, np.float64, ["C", "W"]))
+
+
+def _row(matrices: FloatArray) -> FloatArray:
+    """Return matrices (s, rows, columns) of a stack of any shape; there may be none of them, or nothing in them."""
+    return matrices.reshape(math.prod(matrices.shape[:-2]), *matrices.shape[-2:])
+
+
+@compiled
+def _product(left: FloatArray, right: FloatArray, found: FloatArray) -> None:
+    n_found, m, n = found.shape
+    p = left.shape[2]
+    rows = max(1, TILE // max(n, 1))
+    for s in range(n_found):
+        one, other, total = left[s if len(left) > 1 else 0], right[s if len(right) > 1 else 0], found[s]
+        for first in range(0, m, rows):
+            last = min(first + rows, m)
+            f = 0
+            while f + 4 <= p:  # four at a time, in their order: less is read and written
+                a, b, c, d = other[f], other[f + 1], other[f + 2], other[f + 3]
+                for i in range(first, last):
+                    x, y, z, w, row = one[i, f], one[i, f + 1], one[i, f + 2], one[i, f + 3], total[i]
+                    for j in range(n):
+                        row[j] = row[j] + x * a[j] + y * b[j] + z * c[j] + w * d[j]
+                f += 4
+            while f < p:
+                a = other[f]
+                for i in range(first, last):
+                    x, row = one[i, f], total[i]
+                    for j in range(n):
+                        row[j] += x * a[j]
+                f += 1
+
+
+@compiled
+def _solve(matrices: FloatArray, right: FloatArray) -> None:
+    """Overwrite `right` (s, m, n) by the solutions and `matrices` (s, m, m) by their triangles."""
+    m, n = right.shape[1:]
+    for s in range(len(matrices)):
+        a, b = matrices[s], right[s]
+        for column in range(m):
+            pivot = column
+            for i in range(column + 1, m):
+                if abs(a[i, column]) > abs(a[pivot, column]):
+                    pivot = i
+            if pivot != column:
+                for j in range(m):
+                    a[column, j], a[pivot, j] = a[pivot, j], a[column, j]
+                for j in range(n):
+                    b[column, j], b[pivot, j] = b[pivot, j], b[column, j]
+            for i in range(column + 1, m):
+                share = a[i, column] / a[column, column]
+                for j in range(column + 1, m):
+                    a[i, j] -= share * a[column, j]
+                for j in range(n):
+                    b[i, j] -= share * b[column, j]
+        for i in range(m - 1, -1, -1):
+            for column in range(i + 1, m):
+                for j in range(n):
+                    b[i, j] -= a[i, column] * b[column, j]
+            for j in range(n):
+                b[i, j] /= a[i, i]
+
+
+@compiled
+def _cholesky(matrices: FloatArray) -> None:
+    m = matrices.shape[1]
+    for s in range(len(matrices)):
+        a = matrices[s]
+        for j in range(m):
+            square = a[j, j]
+            for f in range(j):
+                square -= a[j, f] * a[j, f]
+            root = math.sqrt(square) if square > 0.0 else np.nan
+            a[j, j] = root
+            for i in range(j + 1, m):
+                entry = a[i, j]
+                for f in range(j):
+                    entry -= a[i, f] * a[j, f]
+                a[i, j] = entry / root
+                a[j, i] = 0.0
+
+
+@compiled
+def _inverse_lower(lower: FloatArray, found: FloatArray) -> None:
+    """Write the inverses into `found` (s, m, m), which holds zeros."""
+    m = lower.shape[1]
+    for s in range(len(lower)):
+        a, inverse = lower[s], found[s]
+        for j in range(m):
+            inverse[j, j] = 1.0 / a[j, j]
+            for i in range(j + 1, m):
+                entry = 0.0
+                for f in range(j, i):
+                    entry += a[i, f] * inverse[f, j]
+                inverse[i, j] = -entry / a[i, i]
+
+
+@compiled
+def _eigen(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
+    """Overwrite `matrices` (s, m, m), and write vectors (s, m, m) and values (s, m)."""
+    m = matrices.shape[1]
+    rows = np.empty((m, m))  # of the vectors while they are turned: one below the other
+    for s in range(len(matrices)):
+        a = matrices[s]
+        rows[:] = 0.0
+        for i in range(m):
+            rows[i, i] = 1.0
+        for _ in range(SWEEPS):
+            turned = False
+            for p in range(m - 1):
+                for q in range(p + 1, m):
+                    entry = a[p, q]
+                    if not abs(entry) > SETTLED * min(abs(a[p, p]), abs(a[q, q])):
+                        continue
+                    turned = True
+                    ratio = (a[q, q] - a[p, p]) / (2.0 * entry)
+                    t = 1.0 / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+                    t = -t if ratio < 0.0 else t
+                    c = 1.0 / math.sqrt(1.0 + t * t)
+                    d = t * c
+                    a[p, p] -= t * entry
+                    a[q, q] += t * entry
+                    a[p, q] = 0.0
+                    for i in range(p):
+                        x, y = a[i, p], a[i, q]
+                        a[i, p], a[i, q] = c * x - d * y, d * x + c * y
+                    for i in range(p + 1, q):
+                        x, y = a[p, i], a[i, q]
+                        a[p, i], a[i, q] = c * x - d * y, d * x + c * y
+                    for i in range(q + 1, m):
+                        x, y = a[p, i], a[q, i]
+                        a[p, i], a[q, i] = c * x - d * y, d * x + c * y
+                    for i in range(m):
+                        x, y = rows[p, i], rows[q, i]
+                        rows[p, i], rows[q, i] = c * x - d * y, d * x + c * y
+            if not turned:
+                break
+        for place in range(m):  # the least that is left
+            least = -1
+            for i in range(m):
+                if not np.isnan(rows[i, 0]) and (least < 0 or a[i, i] < a[least, least]):
+                    least = i
+            values[s, place] = a[least, least]
+            for i in range(m):
+                vectors[s, i, place] = rows[least, i]
+            rows[least, 0] = np.nan
+
+
+@compiled
+def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
+    """Overwrite `matrices` (s, m, n) by Q, and write R's diagonals (s, n)."""
+    m, n = matrices.shape[1:]
+    shares = np.empty(n)  # 2 / |v|^2 of each reflection I - 2 v v' / |v|^2, whose v, of first entry 1, is kept in place
+    for s in range(len(matrices)):
+        a = matrices[s]
+        for j in range(n):
+            square = 0.0
+            for i in range(j + 1, m):
+                square += a[i, j] * a[i, j]
+            head = a[j, j]
+            if square == 0.0:
+                shares[j], diagonal[s, j] = 0.0, head
+                continue
+            size = math.sqrt(head * head + square)
+            end = -size if head >= 0.0 else size
+            diagonal[s, j], shares[j] = end, (end - head) / end
+            for i in range(j + 1, m):
+                a[i, j] /= head - end
+            for column in range(j + 1, n):
+                along = a[j, column]
+                for i in range(j + 1, m):
+                    along += a[i, j] * a[i, column]
+                along *= shares[j]
+                a[j, column] -= along
+                for i in range(j + 1, m):
+                    a[i, column] -= along * a[i, j]
+        for j in range(n - 1, -1, -1):
+            for column in range(j + 1, n):
+                along = 0.0
+                for i in range(j + 1, m):
+                    along += a[i, j] * a[i, column]
+                along *= shares[j]
+                a[j, column] = -along
+                for i in range(j + 1, m):
+                    a[i, column] -= along * a[i, j]
+            a[j, j] = 1.0 - shares[j]
+            for i in range(j):
+                a[i, j] = 0.0
+            for i in range(j + 1, m):
+                a[i, j] *= -shares[j]

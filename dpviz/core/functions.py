@@ -1,0 +1,362 @@
+"""Elementary functions that have the same bits on every processor, in machine code.
+
+NumPy picks vector instructions by the processor, and so do mathematics libraries: the last bit of an exponential then
+depends on the machine. Here additions, products, quotients and roots are all there is, each of them rounded as IEEE 754
+says, in one order. What decides or is released goes through these; so does what is drawn from a seed.
+
+The polynomials are those of FreeBSD's msun, of Sun Microsystems (e_exp.c, e_log.c, k_sin.c, k_cos.c, e_asin.c). Errors
+are below 1 unit in the last place for exp, log, sin and cos, below 2 for tan and arcsin, below 4 for expm1 and log1p.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpviz.core.arrays import FloatArray
+from dpviz.core.compiled import compiled
+
+BLOCK = 256  # numbers at a time: what is between two passes stays in the cache; ours
+MAGIC = 1.5 * 2.0**52  # added and taken away again it rounds to whole numbers, which are its lowest bits meanwhile
+MAGIC_BITS = 0x4338 << 48
+ONE_BITS, FRACTION_BITS = 1023 << 52, (1 << 52) - 1
+ROOT_HALF_BITS = 0x3FE6A09E << 32  # of sqrt(1/2), down to 32 bits
+LN2_HIGH, LN2_LOW, PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700e00
+HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33 bits, 33, the rest
+FAR = 2.0**20  # angles beyond it are taken to their remainder first
+
+
+def exp(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return e^x of every entry; `out` is where to write, `values` themselves saves an array."""
+    return _each(_exp, values, out)
+
+
+def log(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return ln x of every entry, -inf at 0, NaN below it; `out` as in `exp`."""
+    return _each(_log, values, out)
+
+
+def expm1(values: ArrayLike) -> FloatArray:
+    """Return e^x - 1 of every entry, without cancellation."""
+    return _each(_expm1, values)
+
+
+def log1p(values: ArrayLike) -> FloatArray:
+    """Return ln(1 + x) of every entry, without cancellation."""
+    return _each(_log1p, values)
+
+
+def sin(values: ArrayLike) -> FloatArray:
+    """Return the sine of every entry, in radians."""
+    return sin_cos(values)[0]
+
+
+def cos(values: ArrayLike) -> FloatArray:
+    """Return the cosine of every entry, in radians."""
+    return sin_cos(values)[1]
+
+
+def tan(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return the tangent of every entry, in radians; `out` is where to write, `values` themselves saves an array."""
+    return _each(_tan, _near(values), out)
+
+
+def sin_cos(values: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return sine and cosine of every entry, in radians."""
+    sine = np.array(_near(values), dtype=np.float64, order="C")
+    cosine = np.empty_like(sine)
+    _sin_cos(sine.reshape(-1), cosine.reshape(-1))
+    return sine[()], cosine[()]
+
+
+def _near(angles: ArrayLike) -> ArrayLike:
+    """Return angles up to FAR as they are, and the remainder of others, of which not all digits are right."""
+    x = np.asarray(angles, dtype=np.float64)
+    if _is_near(x.reshape(-1)):
+        return x
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(x) < FAR, x, np.fmod(x, 2.0 * math.pi))  # NaN at infinity
+
+
+def arcsin(values: ArrayLike) -> FloatArray:
+    """Return the arc sine in [-pi/2, pi/2] of every entry; NaN outside [-1, 1]."""
+    return _each(_arcsin, values)
+
+
+def arccos(values: ArrayLike) -> FloatArray:
+    """Return the arc cosine in [0, pi] of every entry, from |x| by 2 arcsin(sqrt((1 - x) / 2)); NaN outside [-1, 1]."""
+    x = np.asarray(values, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        angle = 2.0 * arcsin(np.sqrt((1.0 - np.abs(x)) / 2.0))
+    return np.where(x < 0.0, math.pi - angle, angle)[()]
+
+
+def arctan2(y: ArrayLike, x: ArrayLike) -> FloatArray:
+    """Return the angle in [-pi, pi] of every (x, y)."""
+    one, other = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64))
+    found, beside = np.array(one, order="C"), np.array(other, order="C")
+    _arctan2(found.reshape(-1), beside.reshape(-1))
+    return found[()]
+
+
+def power(base: ArrayLike, exponent: ArrayLike) -> FloatArray:
+    """Return base^exponent of every pair, as the C library has it: for few numbers, whose last digit counts."""
+    one, other = np.broadcast_arrays(np.asarray(base, dtype=np.float64), np.asarray(exponent, dtype=np.float64))
+    return np.array([math.pow(*pair) for pair in zip(one.flat, other.flat, strict=True)]).reshape(one.shape)[()]
+
+
+def _each(function: Callable[[FloatArray], None], values: ArrayLike, out: FloatArray | None = None) -> FloatArray:
+    """Return what a function of one row, which it overwrites, makes of `values` of any shape."""
+    if out is None or out is not values or not out.flags.c_contiguous:
+        found = np.array(values, dtype=np.float64, order="C")
+        function(found.reshape(-1))
+        if out is None:
+            return found[()]
+        out[...] = found
+        return out
+    function(out.reshape(-1))
+    return out
+
+
+@compiled
+def _exp(x: FloatArray) -> None:
+    """x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n e^r. The power is made of two, so that it may be below normal."""
+    rounded = np.empty(BLOCK)
+    whole = rounded.view(np.int64)
+    low, high = np.empty(BLOCK), np.empty(BLOCK)
+    low_bits, high_bits = low.view(np.int64), high.view(np.int64)
+    for start in range(0, len(x), BLOCK):
+        part = x[start : start + BLOCK]
+        for i in range(len(part)):
+            y = part[i]
+            y = -746.0 if y < -746.0 else y
+            y = 710.0 if y > 710.0 else y
+            part[i] = y
+            rounded[i] = y * PER_LN2 + MAGIC
+        for i in range(len(part)):
+            n = whole[i] - MAGIC_BITS
+            half = n >> 1
+            low_bits[i] = (half + 1023) << 52
+            high_bits[i] = (n - half + 1023) << 52
+        for i in range(len(part)):
+            n = rounded[i] - MAGIC
+            upper, lower = part[i] - n * LN2_HIGH, n * LN2_LOW
+            r = upper - lower
+            t = r * r
+            c = r - t * (
+                1.66666666666666019037e-01
+                + t
+                * (
+                    -2.77777777770155933842e-03
+                    + t
+                    * (6.61375632143793436117e-05 + t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))
+                )
+            )
+            part[i] = (1.0 - ((lower - (r * c) / (2.0 - c)) - upper)) * low[i] * high[i]
+
+
+@compiled
+def _log(x: FloatArray) -> None:
+    """x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2); ln x = k ln 2 + 2 artanh(f / (2 + f))."""
+    mantissa, shift = np.empty(BLOCK), np.empty(BLOCK)
+    bits = mantissa.view(np.int64)
+    powers = np.empty(BLOCK)
+    power_bits = powers.view(np.int64)
+    for start in range(0, len(x), BLOCK):
+        part = x[start : start + BLOCK]
+        for i in range(len(part)):
+            small = part[i] < 2.2250738585072014e-308
+            mantissa[i] = part[i] * 18014398509481984.0 if small else part[i]  # 2^54
+            shift[i] = 54.0 if small else 0.0
+        for i in range(len(part)):
+            moved = bits[i] + (ONE_BITS - ROOT_HALF_BITS)
+            power_bits[i] = (moved >> 52) + (MAGIC_BITS - 1023)
+            bits[i] = (moved & FRACTION_BITS) + ROOT_HALF_BITS
+        for i in range(len(part)):
+            y = part[i]
+            k = powers[i] - MAGIC - shift[i]
+            f = mantissa[i] - 1.0
+            half_square = 0.5 * f * f
+            s = f / (2.0 + f)
+            z = s * s
+            w = z * z
+            odd = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
+            even = z * (
+                6.666666666666735130e-01
+                + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860510165545e-01))
+            )
+            found = k * LN2_HIGH - ((half_square - (s * (half_square + (odd + even)) + k * LN2_LOW)) - f)
+            found = -np.inf if y == 0.0 else found
+            found = np.nan if y < 0.0 else found
+            part[i] = found if y < np.inf else y  # infinity and NaN stay
+
+
+@compiled
+def _is_near(x: FloatArray) -> bool:
+    found = True
+    for i in range(len(x)):
+        found &= abs(x[i]) <= FAR
+    return found
+
+
+@compiled
+def _expm1(x: FloatArray) -> None:
+    """u = e^x; (u - 1) x / ln u (Kahan): what u's rounding adds to u - 1 it adds to ln u."""
+    power = x.copy()
+    _exp(power)
+    logs = power.copy()
+    _log(logs)
+    for i in range(len(x)):
+        less = power[i] - 1.0
+        found = less * (x[i] / logs[i])
+        found = less if less == -1.0 or power[i] == np.inf else found
+        x[i] = x[i] if less == 0.0 else found
+
+
+@compiled
+def _log1p(x: FloatArray) -> None:
+    """u = 1 + x; ln u x / (u - 1) (Kahan): what u's rounding adds to ln u it adds to u - 1."""
+    logs = 1.0 + x
+    _log(logs)
+    for i in range(len(x)):
+        more = (1.0 + x[i]) - 1.0
+        found = logs[i] * (x[i] / more)
+        found = logs[i] if more <= -1.0 or more == np.inf else found
+        x[i] = x[i] if more == 0.0 else found
+
+
+@compiled
+def _sin_cos(x: FloatArray, cosine: FloatArray) -> None:
+    """x = n pi/2 + r, |r| <= pi/4; n's two lowest bits say which of sin(r), cos(r) it is, and the sign."""
+    rounded, odd, sign, other = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    whole = rounded.view(np.int64)
+    for start in range(0, len(x), BLOCK):
+        part, second = x[start : start + BLOCK], cosine[start : start + BLOCK]
+        for i in range(len(part)):
+            rounded[i] = part[i] * (2.0 / np.pi) + MAGIC
+        for i in range(len(part)):
+            n = whole[i]
+            odd[i] = float(n & 1)
+            sign[i] = 1.0 - float(n & 2)
+            other[i] = 1.0 - float((n + 1) & 2)
+        for i in range(len(part)):
+            n = rounded[i] - MAGIC
+            first = part[i] - n * HALF_PI[0]
+            step = n * HALF_PI[1]
+            y = first - step
+            r = y - (n * HALF_PI[2] - ((first - y) - step))
+            z = r * r
+            w = z * z
+            sine = r + r * z * (
+                -1.66666666666666324348e-01
+                + z
+                * (
+                    8.33333333332248946124e-03
+                    + z
+                    * (
+                        -1.98412698298579493134e-04
+                        + z
+                        * (
+                            2.75573137070700676789e-06
+                            + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+                        )
+                    )
+                )
+            )
+            tail = z * (
+                4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * 2.48015872894767294178e-05)
+            ) + w * w * (
+                -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+            )
+            half = 0.5 * z
+            near = 1.0 - half
+            turned = near + (((1.0 - near) - half) + z * tail)
+            swap = odd[i] != 0.0
+            part[i] = (turned if swap else sine) * sign[i]
+            second[i] = (sine if swap else turned) * other[i]
+
+
+@compiled
+def _tan(x: FloatArray) -> None:
+    cosine = np.empty(min(len(x), 8 * BLOCK))
+    for start in range(0, len(x), 8 * BLOCK):
+        part = x[start : start + 8 * BLOCK]
+        _sin_cos(part, cosine)
+        for i in range(len(part)):
+            part[i] /= cosine[i]
+
+
+@compiled
+def _arcsin(x: FloatArray) -> None:
+    """arcsin(x) = x + x R(x^2) up to 1/2, and pi/2 - 2 arcsin(sqrt((1 - x) / 2)) beyond it."""
+    for i in range(len(x)):
+        size = abs(x[i])
+        far = size > 0.5
+        z = (1.0 - size) * 0.5 if far else size * size
+        p = z * (
+            1.66666666666666657415e-01
+            + z
+            * (
+                -3.25565818622400915405e-01
+                + z
+                * (
+                    2.01212532134862925881e-01
+                    + z
+                    * (-4.00555345006794114027e-02 + z * (7.91534994289814532176e-04 + z * 3.47933107596021167570e-05))
+                )
+            )
+        )
+        q = 1.0 + z * (
+            -2.40339491173441421878e00
+            + z * (2.02094576023350569471e00 + z * (-6.88283971605453293030e-01 + z * 7.70381505559019352791e-02))
+        )
+        s = np.sqrt(z) if far else size
+        s = s + s * (p / q)
+        found = (1.57079632679489655800e00 - (2.0 * s - 6.12323399573676603587e-17)) if far else s
+        x[i] = -found if x[i] < 0.0 else found
+
+
+@compiled
+def _arctan2(y: FloatArray, x: FloatArray) -> None:
+    """The arc tangent of a ratio r <= 1, around 0, 1/2 or 1, whichever is near; mirrored into the octant of (x, y)."""
+    for i in range(len(y)):
+        up, along = abs(y[i]), abs(x[i])
+        steep = up > along
+        least, most = (along, up) if steep else (up, along)
+        r = least / most if most > 0.0 else 0.0
+        r = 1.0 if least == np.inf else r
+        high, low, t = 0.0, 0.0, r
+        if r >= 0.6875:
+            high, low, t = 7.85398163397448278999e-01, 3.06161699786838301793e-17, (r - 1.0) / (r + 1.0)
+        elif r >= 0.4375:
+            high, low, t = 4.63647609000806093515e-01, 2.26987774529616870924e-17, (2.0 * r - 1.0) / (2.0 + r)
+        z = t * t
+        w = z * z
+        odd = z * (
+            3.33333333333329318027e-01
+            + w
+            * (
+                1.42857142725034663711e-01
+                + w
+                * (
+                    9.09088713343650656196e-02
+                    + w
+                    * (6.66107313738753120669e-02 + w * (4.97687799461593236017e-02 + w * 1.62858201153657823623e-02))
+                )
+            )
+        )
+        even = w * (
+            -1.99999999998764832476e-01
+            + w
+            * (
+                -1.11111104054623557880e-01
+                + w
+                * (-7.69187620504482999495e-02 + w * (-5.83357013379057348645e-02 + w * -3.65315727442169155270e-02))
+            )
+        )
+        angle = high - ((t * (odd + even) - low) - t)
+        angle = np.pi / 2.0 - (angle - 6.12323399573676603587e-17) if steep else angle
+        angle = np.pi - (angle - 1.22464679914735317720e-16) if np.copysign(1.0, x[i]) < 0.0 else angle
+        angle = x[i] + y[i] if np.isnan(x[i]) or np.isnan(y[i]) else angle
+        y[i] = np.copysign(angle, y[i])
