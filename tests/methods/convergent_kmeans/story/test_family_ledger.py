@@ -25,8 +25,7 @@ def total(rows):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize(("d", "epsilon"), [(2, 1.0), (20, 0.05)])
 @pytest.mark.parametrize("name", PRIVATE)
 def test_the_rows_add_up_to_what_is_proved(tell_family, name, epsilon, d, adjacency):
     try:

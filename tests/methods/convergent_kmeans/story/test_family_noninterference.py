@@ -44,11 +44,10 @@ def other_world(told, n):
 
 
 @pytest.mark.parametrize(("d", "view"), SETTINGS)
-@pytest.mark.parametrize("n", [300, 123])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_public_scene_follows_from_the_release(tell_family, show_family, name, n, d, view):
+def test_the_public_scene_follows_from_the_release(tell_family, show_family, name, d, view):
     told = tell_family(name, d)
-    changed = other_world(told, n)
+    changed = other_world(told, 123)
     assert changed.result.release is told.result.release
     here, there = show_family(told, view), show_family(changed, view)
     assert pack(here) != pack(there), "the curator's picture does change"
@@ -60,7 +59,7 @@ def test_the_public_scene_follows_from_the_release(tell_family, show_family, nam
         assert kept["Released center"] is Audience.RELEASED
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
 def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d):
     told = tell_family(name, d)
@@ -78,7 +77,7 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d)
     assert story.terms(told) == story.terms(changed)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [2])
 @pytest.mark.parametrize("name", NAMES)
 def test_only_the_curators_layers_depend_on_a_secret(tell_family, show_family, name, d):
     told = tell_family(name, d)

@@ -121,8 +121,8 @@ def test_lloyds_run_starts_where_the_method_does(tell_family):
     assert other.nonprivate_costs[0] != pytest.approx(told.reference.nonprivate_costs[0])
 
 
-@pytest.mark.parametrize("n", [0, 1, 2])
-@pytest.mark.parametrize("k", [1, 4, 30])
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("k", [1, 30])
 @pytest.mark.parametrize("name", NAMES)
 def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show_family, name, k, n):
     for d in (1, 2, 5):

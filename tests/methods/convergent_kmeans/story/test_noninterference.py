@@ -63,10 +63,9 @@ def layer_bytes(drawn):
 
 
 @pytest.mark.parametrize(("d", "view"), SETTINGS)
-@pytest.mark.parametrize("n", [300, 123])
-def test_the_public_scene_follows_from_the_release(tell, show, options, d, view, n):
+def test_the_public_scene_follows_from_the_release(tell, show, options, d, view):
     told = tell(d, **options)
-    changed = other_world(told, n)
+    changed = other_world(told, 123)
     assert changed.result.release is told.result.release
     here, there = show(told, view), show(changed, view)
     assert pack(here) != pack(there), "the curator's picture does change"
@@ -75,7 +74,7 @@ def test_the_public_scene_follows_from_the_release(tell, show, options, d, view,
         assert here.public().layers == ()
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [1, 2])
 def test_public_numbers_follow_from_the_release(tell, options, d):
     told = tell(d, **options)
     changed = other_world(told, 123)
@@ -88,7 +87,7 @@ def test_public_numbers_follow_from_the_release(tell, options, d):
     assert story.utility(told) != story.utility(changed)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [2])
 def test_public_charts_follow_from_the_release(tell, options, d):
     told = tell(d, **options)
     changed = other_world(told, 123)
@@ -99,7 +98,7 @@ def test_public_charts_follow_from_the_release(tell, options, d):
     assert story.cost_chart(told).public().is_empty
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [2])
 def test_only_the_curators_layers_depend_on_a_secret(tell, show, options, d):
     told = tell(d, **options)
     drawn = show(told)
