@@ -149,7 +149,6 @@ def measured(frame: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, 
     keep_shown(frame, question, pairs[0], (), query)
     if (audited := found(frame, question, pairs)) is None:
         if scenes := before(frame, question, "page"):
-            st.caption(f"{BEFORE}:")
             _pictures(frame, scenes, query)
         return
     with lead:
