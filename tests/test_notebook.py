@@ -2,6 +2,7 @@
 
 import base64
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import nbclient
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 
 import dpviz
+from dpviz.core import CentersRelease, Guarantee, PointsRelease
 from dpviz.data import load
 from dpviz.estimators import DPM, NDLaplace
-from dpviz.methods import CATALOGUE
+from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.plots import read_header
+from dpviz.tools.audit.cases import params_of
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL = """
@@ -87,6 +90,18 @@ def test_without_widgets_there_is_a_drawing_that_says_how_it_comes_to_life(data,
     bundle = dpviz.show(result, data, params)._repr_mimebundle_()
     assert bundle[STILL].startswith("<svg ")
     assert "pip install 'dpviz[notebook]'" in bundle["text/plain"]
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_every_method_and_baseline_is_drawn_with_and_without_its_data(data, name):
+    params = params_of(name, {}, data.box)
+    result = ALGORITHMS[name].fit(data.points, data.box, params, rng=np.random.default_rng(0))
+    for guarantee in (result.guarantee, Guarantee(None, None)):
+        told = replace(result, guarantee=guarantee)
+        assert dpviz.show(told, data, params, curator=True).svg.startswith("<svg ")
+        assert dpviz.show(told, data, params).svg.startswith("<svg ")
+        if isinstance(result.release, CentersRelease | PointsRelease):
+            assert dpviz.show(told).svg.startswith("<svg ")
 
 
 def test_what_cannot_be_drawn_is_refused_in_words(data):

@@ -77,18 +77,23 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The two accounts of a run. `proved` is None where the published claim is not established.
+    """The two accounts of a run. `published` is None where nothing is claimed, `proved` where nothing is established.
 
     A source states `published` of its own procedure. `differs` says what the run does otherwise, as part of a sentence:
     what the source states is then not about this run, and the proof is nobody else's than this implementation's.
     `trusted` says who sees exact numbers besides the curator, in sentences.
     """
 
-    published: Claim
+    published: Claim | None
     proved: Claim | None
     caveats: tuple[str, ...] = ()
     differs: str = ""  # "": the run follows the procedure that `published` is stated of
     trusted: str = ""  # "": nobody
+
+    @property
+    def stated(self) -> Claim:
+        """Return the published claim, else the proved one, else an infinite epsilon, which holds of every run."""
+        return self.published or self.proved or Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, "Nothing is claimed.")
 
 
 def attacker_odds(epsilon: float, delta: float = 0.0) -> float:

@@ -24,6 +24,7 @@ RECORD = "Whether one record is in the data, and all of its values."
 DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
 OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
+NOTHING = "None: no limit is claimed or proved"
 OTHER_NEIGHBORS = "their noise was made for one record replaced"
 
 
@@ -44,7 +45,7 @@ class Statement:
 
     title: str  # "Stated", "Claimed" or "Proved", and of what where these differ
     numbers: str
-    odds: str  # what it lets an attacker reach from a coin's 50 in 100
+    odds: str  # what it lets an attacker reach from a coin's 50 in 100; "" and no more words where nothing is claimed
     neighbors: str
     reference: str
 
@@ -66,17 +67,19 @@ class Label:
 
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:
     """Put a run's guarantee, its method's words and what its `events` add up to on one label."""
-    published, proved = guarantee.published, guarantee.proved
-    claimed = proved is None and math.isfinite(published.epsilon)
+    published, proved, stated = guarantee.published, guarantee.proved, guarantee.proved or guarantee.stated
+    claimed = proved is None and math.isfinite(stated.epsilon)
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
         apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
     said: tuple[str, ...] = ()
     if guarantee.differs:
         said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
-    account, is_overspent = _account(proved or published, events)
+    account, is_overspent = _account(stated, events)
     return Label(
-        kind=kind_of(proved or published) + (", claimed and not established" if claimed else ""),
+        kind=NOTHING
+        if published is proved is None
+        else kind_of(stated) + (", claimed and not established" if claimed else ""),
         contents=replace(contents, trusted=f"{contents.trusted} {guarantee.trusted}".strip()),
         stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(said)]),
         proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(said)]),
@@ -133,6 +136,8 @@ def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
 def both_limits(guarantee: Guarantee) -> str:
     """Say in one sentence what the stated and the proved guarantee let an attacker reach, both named."""
     stated, proved = guarantee.published, guarantee.proved
+    if stated is None:
+        return f"{NOT_PROVED}, and none is claimed." if proved is None else attacker(_percent(proved))
     if proved is None:
         return f"{NOT_PROVED}. The claim, ε = {ceiled(stated.epsilon)}, would mean {at_most(_percent(stated))}."
     if ceiled(stated.epsilon) == ceiled(proved.epsilon):
@@ -150,7 +155,7 @@ def written(label: Label) -> dict[str, Any]:
         "public inputs": list(contents.public),
         "shown to the curator, not to be released": list(contents.secret),
         "attacker from a coin's 50 in 100": {
-            each.title.split()[0].lower(): each.odds for each in (label.stated, label.proved) if each is not None
+            each.title.split()[0].lower(): each.odds for each in (label.stated, label.proved) if each and each.odds
         }
         | dict(label.distances),
     } | {name: said for name, said in (("differs", label.differs), ("account", label.account)) if said}
@@ -161,8 +166,10 @@ def box_words(words: Words) -> str:
     return BOX if words.box_public else OWN_BOX
 
 
-def _statement(title: str, claim: Claim, contents: Contents, of: str) -> Statement:
+def _statement(title: str, claim: Claim | None, contents: Contents, of: str) -> Statement:
     """Write a claim; `of` is which procedure it is about, where there are two."""
+    if claim is None:
+        return Statement(title, "nothing", "", "", "")
     distance = contents.distances[0] if contents.distances else None
     length = distance[0] if distance else 1.0
     claimed = title == "Claimed" and math.isfinite(claim.epsilon)  # no limit needs no proof

@@ -68,7 +68,7 @@ def sentence(repaired: Any, published: Any) -> Sentence:
 
 def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
     """Return both costs, and both limits on an attacker."""
-    claim = published.result.guarantee.published
+    claim = published.result.guarantee.stated
     return (
         Fact("Cost, repaired", f"{number(_ratio(repaired))} × Lloyd's", "Sum of squared distances.", False),
         Fact("Cost, as published", f"{number(_ratio(published))} × Lloyd's", "Same records, same start.", False),

@@ -15,6 +15,8 @@ ORIGINAL, THIS_RUN = ("", " for the original"), ("", " for this run")
 def promise(guarantee: Guarantee) -> str:
     """Say the published claim and the proved guarantee in one line; what is not established is never a number alone."""
     stated, proved, differs = guarantee.published, guarantee.proved, bool(guarantee.differs)
+    if stated is None:
+        return f"Nothing is claimed. Proved: {'nothing' if proved is None else _words(proved)}."
     if proved is None:
         return f"Claimed{ORIGINAL[differs]}, not established: {_words(stated)}. Proved: nothing."
     return f"Stated{ORIGINAL[differs]}: {_words(stated)}. Proved{THIS_RUN[differs]}: {_words(proved)}."
@@ -25,7 +27,7 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
     proved = guarantee.proved
     return {
         "line": promise(guarantee),
-        "published": _claim(guarantee.published),
+        "published": None if guarantee.published is None else _claim(guarantee.published),
         "proved": None if proved is None else _claim(proved),
         "caveats": list(guarantee.caveats),
     } | ({"differs": guarantee.differs} if guarantee.differs else {})

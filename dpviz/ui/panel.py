@@ -189,6 +189,11 @@ def _claims(label: Label, heading: str = "h4") -> str:
 
 
 def _statement(said: Statement, heading: str, style: str = "") -> str:
+    if not said.odds:
+        return (
+            f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
+            f'<p class="dpviz-number">{escape(said.numbers)}</p></div>'
+        )
     right, most = is_right(said.odds)
     epsilon, comma, delta = escape(said.numbers).partition(", ")
     numbers = _NUMBER.sub(r"<b>\g<0></b>", f"{epsilon}{comma}<small>{delta}</small>" if delta else epsilon)

@@ -71,8 +71,9 @@ if __name__ == "__main__":
     words = Words(data.title, data.box, data.feature_names, data.units)
     told = story.context(result, params, data.points, words, story.reference(data.points, words, result, params))
     scene = story.scene(told, View(), rng=np.random.default_rng(0))
-    grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": name}]}
-    (row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
+    names = [name, "no_claim", "only_proved"]
+    grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": n} for n in names]}
+    row, *silent = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
     asked = WorldsQuestion(name, (), Change("remove", 3), params)
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # long work is done so
         elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))
@@ -87,19 +88,27 @@ if __name__ == "__main__":
         "public_frames": len(scene.public().frames), "row": [row["status"], row["proved_epsilon"], row["k_found"]],
         "many": len(run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))),
         "cloud": elsewhere.n_runs, "entry": name in ENTRIES, "hash": scene_hash(scene),
-        "pages": {each: drawn(each) for each in (name, "fails_late")},
+        "pages": {each: drawn(each) for each in (*names, "fails_late")},
+        "silent": [[row["status"], row["published_epsilon"], row["proved_epsilon"]] for row in silent],
+        "judged": [audited(cases()[each], runs=40, seed=1).epsilon_lower for each in names[1:]],
         "home": [each.value for each in app.exception], "first": [each.value for each in app.title],
         "audits": {key: [one.epsilon_lower, one.violates(1.0)] for key, one in told_of.items()},
     }))
 """
 
 
+SILENT = {"no_claim": "None, None", "only_proved": "None, claim"}  # what a file claims, and what it proves
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder outside of the package with four files: two that work, and two that do not."""
+    """Return a folder outside of the package with six files: four that work, and two that do not."""
     made = tmp_path_factory.mktemp("own")
     for each in (RIGHT, TWIN):
         shutil.copy(each, made)
+    for name, claims in SILENT.items():
+        text = RIGHT.read_text("utf-8").replace("Guarantee(claim, claim,", f"Guarantee({claims},")
+        (made / f"{name}.py").write_text(text, "utf-8")
     (made / "fails_late.py").write_text("\n\ndef fit(points, box, params, rng):\n    return undefined\n", "utf-8")
     (made / "no_syntax.py").write_text("x = 1\ndef fit(points\n", "utf-8")
     return made
@@ -117,7 +126,9 @@ def run(folder: Path, script: str, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def answer(folder: Path) -> dict[str, object]:
     (folder / "ask.py").write_text(ASK.replace("ROOT", str(ROOT)).replace("RUNS", str(RUNS)), "utf-8")
-    files = [str(folder / f"{name}.py") for name in ("noisy_means", "noise_forgotten", "fails_late", "no_syntax")]
+    files = [
+        str(folder / f"{name}.py") for name in ("noisy_means", "noise_forgotten", *SILENT, "fails_late", "no_syntax")
+    ]
     said = run(folder, "ask.py", DPVIZ_METHODS=os.pathsep.join(files)).splitlines()
     # Another process that begins meanwhile may say that it makes machine code.
     found: dict[str, object] = json.loads(next(line for line in reversed(said) if line.startswith("{")))
@@ -134,7 +145,7 @@ def test_the_examples_are_short_and_differ_in_one_noise():
 
 
 def test_it_has_what_every_method_has(answer):
-    assert answer["own"] == ["noisy_means", "noise_forgotten", "fails_late"]
+    assert answer["own"] == ["noisy_means", "noise_forgotten", *SILENT, "fails_late"]
     assert answer["row"] == ["ok", 1.0, 3]
     assert answer["many"] == 3
     assert answer["cloud"] == 4
@@ -142,6 +153,15 @@ def test_it_has_what_every_method_has(answer):
     page = answer["pages"]["noisy_means"]
     assert [page["title"], page["errors"], page["exceptions"]] == [["Noisy means"], [], []]
     assert [page["odds"], page["unproved"]] == [True, False]
+
+
+def test_a_method_that_claims_nothing_has_its_page_too(answer):
+    for name, odds in (("no_claim", False), ("only_proved", True)):
+        page = answer["pages"][name]
+        assert [page["title"], page["errors"], page["exceptions"]] == [["Noisy means"], [], []]
+        assert [page["odds"], page["unproved"]] == [odds, not odds]
+    assert answer["silent"] == [["ok", None, None], ["ok", None, 1.0]]
+    assert len(answer["judged"]) == 2
 
 
 def test_its_picture_has_a_stop_for_each_step_and_the_noise_for_the_curator_alone(answer):

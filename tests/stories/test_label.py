@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 
+from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
@@ -12,6 +13,9 @@ from dpviz.methods.source_target.story import allowance
 from dpviz.stories import Words
 from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
 from dpviz.stories.panel import number
+from dpviz.stories.promise import described, promise
+from dpviz.tools.compare.story.paper_promises import odds, promised
+from dpviz.ui import panel
 
 BOX = Box((0.0, 0.0), (400.0, 300.0))
 WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))
@@ -126,3 +130,25 @@ def test_the_note_of_rho_names_both_too():
     told = run_of("source_target", epsilon=None, rho=0.5, noise="gaussian")
     note = allowance(WORDS, told.params)(0.5)
     assert note == noted(told.result.guarantee.published, told.result.guarantee.proved)
+
+
+@pytest.mark.parametrize("proved", [None, claim(1.0), claim(1.0, 1e-6)])
+def test_nothing_need_be_claimed(proved):
+    silent = Guarantee(None, proved, ("Noise was drawn.",))
+    made = label_of(silent, PLAIN, (LaplaceEvent("sums", 1.0, 0.5),))
+    assert made.stated.numbers == "nothing"
+    assert "claim" not in written(made)["attacker from a coin's 50 in 100"]
+    json.dumps([written(made), described(silent)], allow_nan=False)
+    card = panel.guarantee(made)
+    if proved is None:
+        assert "None: no limit is claimed or proved" in card
+        assert both_limits(silent) == "No limit is established, and none is claimed."
+        assert promise(silent) == "Nothing is claimed. Proved: nothing."
+        assert odds(made)[0] == "nothing is claimed"
+        assert "add up" not in made.account
+    else:
+        assert "infinite" not in card
+        assert both_limits(silent) == both_limits(Guarantee(proved, proved))
+        assert promise(silent).startswith("Nothing is claimed. Proved: ε = 1")
+        assert made.is_overspent
+    assert "Nothing is claimed for it." in promised(made)

@@ -161,7 +161,7 @@ def cases() -> Mapping[str, AuditCase]:
 
 def judged(guarantee: Guarantee) -> Claim:
     """Return the claim that runs are held against: what is proved, where something is, else what is published."""
-    return guarantee.proved or guarantee.published
+    return guarantee.proved or guarantee.stated
 
 
 def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCase:

@@ -181,7 +181,7 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
     return {
         "method": case.title,
         "mode": case.mode,
-        "published": _number(case, guarantee.published),
+        "published": _number(case, guarantee.stated),
         "proved": None if guarantee.proved is None else _number(case, guarantee.proved),
         "delta": claim.delta,
         "neighbors": NEIGHBORS[claim.adjacency],

@@ -160,7 +160,7 @@ def run_many(method: str, points: Points, box: Box, question: FamilyQuestion, *,
         frozen(n_iterations),
         frozen(np.array([spent(result) for result in results])),
         results[0].guarantee.proved is not None,
-        max(result.guarantee.published.delta for result in results),
+        max(result.guarantee.stated.delta for result in results),
     )
 
 
@@ -180,7 +180,7 @@ def path(result: Result[Any, Any], box: Box) -> FloatArray:
 def spent(result: Result[Any, Any]) -> float:
     """Return the epsilon of the proved claim, else of the published one."""
     guarantee = result.guarantee
-    return guarantee.published.epsilon if guarantee.proved is None else guarantee.proved.epsilon
+    return guarantee.stated.epsilon if guarantee.proved is None else guarantee.proved.epsilon
 
 
 def gaps(runs: Sequence[MethodRuns], reference_cost: float) -> list[FloatArray]:

@@ -168,7 +168,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             "The paper's total: claimed, not established",
             r"\varepsilon = \varepsilon_0 + \sum_{t=1}^{T} \max_i \varepsilon_i^{(t)}",
             rf"\varepsilon = {tex(last)} + {t} \cdot {tex(step)}",
-            it.guarantee.published.epsilon,
+            it.guarantee.stated.epsilon,
             source="Lu & Shen, theorem 5",
         ),
         Formula(

@@ -147,7 +147,7 @@ def ledger_chart(told: TreeContext) -> Scene:
 def ledger_rows(told: TreeContext) -> tuple[LedgerRow, ...]:
     """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
     share = 1.0 - COUNT_DELTA_SHARE if told.published else 1.0
-    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.published.calibrated_delta)
+    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.stated.calibrated_delta)
     return tuple(sorted(rows, key=lambda row: row.column))
 
 
@@ -252,7 +252,7 @@ def _depth(told: TreeContext) -> str:
 
 def _delta(told: TreeContext) -> tuple[str, str]:
     """Return delta and where it comes from."""
-    claim = told.result.guarantee.published
+    claim = told.result.guarantee.stated
     if told.params.delta is not None:
         return f"{rarely(claim.delta)}, given", "You chose it."
     delta = rarely(claim.delta)

@@ -114,7 +114,7 @@ def _delta(it: Known) -> Formula | None:
         rf"Delta in this run, from the noisy number of records (at least {LEAST_RECORDS:,.0f})",
         r"\delta = \frac{1}{\tilde n \sqrt{\tilde n}}",
         rf"\delta = {tex(max(_root(it), LEAST_RECORDS))}^{{-3/2}}",
-        it.guarantee.published.calibrated_delta,
+        it.guarantee.stated.calibrated_delta,
         source=f"{_PAPER}, section 6; ours: of the noisy number",
     )
 
@@ -154,7 +154,7 @@ def score_range(it: Known) -> tuple[float, float]:
         return top, max(_root(it), 1.0)
     first = next(leaf for leaf in map(_count, it.events) if leaf is not None)
     depth = round(math.log2(_root(it) / it.release.tree.minimum_count))
-    delta = COUNT_DELTA_SHARE * it.guarantee.published.calibrated_delta / (depth + 1)
+    delta = COUNT_DELTA_SHARE * it.guarantee.stated.calibrated_delta / (depth + 1)
     return top, max(_root(it) - math.log(1.0 / (2.0 * delta)) / first.epsilon, 1.0)
 
 

@@ -217,7 +217,7 @@ def _say(frame: PageFrame, params: Params, seen: story.SourceChange) -> None:
     )
     if frame.source.key[0] != "worst_case":
         return
-    promised = seen.before.guarantee.published
+    promised = seen.before.guarantee.stated
     k = int(dict(frame.source.key[-1])["centers"])
     extra, chance = story.observation(k, promised.epsilon, promised.delta)
     st.markdown(

@@ -135,7 +135,7 @@ def hidden(frame: PageFrame, question: AuditQuestion) -> None:
 def label(case: AuditCase, guarantee: Guarantee) -> Label:
     """Put both claims on a label."""
     distances = ((case.pair.distance, "this pair's distance"),) if case.pair.distance > 0.0 else ()
-    trusted = NOBODY if guarantee.published.per_distance else CURATOR
+    trusted = NOBODY if guarantee.stated.per_distance else CURATOR
     return label_of(guarantee, Contents(RECORD, (BOX,), (story.SECRET,), trusted, distances))
 
 
@@ -349,8 +349,8 @@ def draw() -> None:
         said = label(pairs[0], guarantee)
         with page.slider:
             held = said.proved or said.stated
-            said_so = " ".join(is_right(held.odds))
-            st.html(f'<p class="dpviz-limit">{escape(held.title)}: an attacker {escape(said_so)}.</p>')
+            said_so = f"{held.title}: an attacker {' '.join(is_right(held.odds))}." if held.odds else f"{said.kind}."
+            st.html(f'<p class="dpviz-limit">{escape(said_so)}</p>')
         with page.side:
             panel.side(panel.promise(said))
             audit_table.to_its_page(pairs[0])

@@ -26,7 +26,7 @@ class Promise:
 def odds(label: Label) -> tuple[str, str]:
     """Return the promise that holds, or that nothing does, and its odds."""
     if label.proved is None:
-        return f"claimed, not proved: {label.stated.numbers}", NO_LIMIT
+        return f"claimed, not proved: {label.stated.numbers}" if label.stated.odds else "nothing is claimed", NO_LIMIT
     apart = f", between two places {_apart(label.distances[0][0])} apart" if label.distances else ""
     return f"{label.proved.numbers}, {label.proved.neighbors}", f"{label.proved.odds}{apart}"
 
@@ -47,6 +47,8 @@ def promised(label: Label) -> str:
     proved, stated, differs = label.proved, label.stated, label.differs
     theirs = "Of their own procedure, its authors state" if differs else "Its authors state"
     otherwise = f" This run differs from theirs: {differs}." if differs else ""
+    if not stated.odds:
+        return f"Proved: {'nothing.' if proved is None else _claimed(proved, 'argument')} Nothing is claimed for it."
     if proved is None:
         return f"Proved: nothing. {theirs} {_claimed(stated, 'source')} Not established.{otherwise}"
     said = f"Proved{' for this run' if differs else ''}: {_claimed(proved, 'argument')}"

@@ -112,7 +112,7 @@ def worlds(frame: PageFrame, asked: WorldsTab, noise: Noise, shown: View) -> Non
         st.caption(NO_RUN)
         return
     dataset = frame.source.dataset
-    offered = story.offered(guarantee.published, dataset.n)
+    offered = story.offered(guarantee.proved or guarantee.stated, dataset.n)
     if not offered:
         st.caption("There is no record to move.")
         return

@@ -101,7 +101,7 @@ def farthest_corner(box: Box, place: Points) -> FloatArray:
 def limit(guarantee: Guarantee, operation: str, distance: float = 0.0) -> Limit:
     """Return what the proved claim allows an attacker, else what the published one would; see `allowed`."""
     proved = guarantee.proved
-    return Limit(allowed(guarantee.published if proved is None else proved, operation, distance), proved is not None)
+    return Limit(allowed(guarantee.stated if proved is None else proved, operation, distance), proved is not None)
 
 
 def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
@@ -169,7 +169,7 @@ class Odds:
 
 def odds_of(guarantee: Guarantee, change: Change, params: Any, box: Box, pair: Neighbors, noise: float | None) -> Odds:
     """Return the odds of a change; `noise` is `noise_limit`'s, which a claim per distance has no use for."""
-    claim = guarantee.published if guarantee.proved is None else guarantee.proved
+    claim = guarantee.stated if guarantee.proved is None else guarantee.proved
     doubled = change.operation == MOVE and claim.adjacency is Adjacency.ADD_REMOVE
     if not claim.per_distance:
         return Odds(limit(guarantee, change.operation), noise if guarantee.proved is not None else None, None, doubled)
