@@ -97,8 +97,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return guarantee
 
     def _price(self, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
-        """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records."""
-        run = self.algorithm.fit(np.empty((0, box.d)), box, params, rng=np.random.default_rng(0))
+        """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records.
+
+        A run that starts from records has public places in their stead.
+        """
+        n_needed = params.n_clusters if getattr(params, "start", None) == "records" else 0
+        places = box.from_unit(np.random.default_rng(0).random((n_needed, box.d)))
+        run = self.algorithm.fit(places, box, params, rng=np.random.default_rng(0))
         return self._honest(run.guarantee), run.events
 
     def _records(self, X: Any, *, reset: bool) -> Points:
