@@ -111,6 +111,7 @@ def test_every_file_of_every_page_holds_what_is_on_screen(opened, place):
             assert re.fullmatch(rf"dpviz_{place}_{name}(_epsilon-[0-9.]+)?\.{ending}", file.name)
             assert ("epsilon" in file.name) == (place != "audit")
             text = file.content.decode("utf-8-sig")
+            assert "=me.csv" not in text, "a file's name can say whose records they are"
             CHECKS[kind](text, shown, place, frame)
             if shown.public:
                 check_nothing_exact(text, shown)

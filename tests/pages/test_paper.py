@@ -95,7 +95,8 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])
     np.testing.assert_allclose(shown, fit.release.centers, rtol=0.006)
     assert f"{ENTRIES['su'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
-    assert "survey.csv" in plain
+    assert "private clustering of uploaded records" in plain
+    assert "survey" not in plain, "a file's name can say whose records they are"
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -110,12 +110,12 @@ def pick(
     name = _open(default, names, titles)
     found, problem = answered.described() if name == UPLOAD else (None, "")
     waiting = name == UPLOAD and found is None
-    called = upload.name() or UPLOAD_TITLE if name == UPLOAD else titles[name]
+    called = upload.name() if name == UPLOAD and not public else ""  # the public is not told what a file is called
     # Another key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
     key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened()}"
     with (
         row.container(key="dpviz-data", width="content"),
-        st.popover(f"Data: {state.plain(called)}", key=key),
+        st.popover(f"Data: {state.plain(called or titles[name])}", key=key),
     ):
         if not hiding.hides("data"):
             key = state.tie(_CHOICE, name)

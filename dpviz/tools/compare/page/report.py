@@ -39,7 +39,7 @@ from dpviz.ui.runs import Noise, honest
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
-DRAWING = "records drawn by hand"
+DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
 
 
 def offer(
@@ -138,7 +138,7 @@ def known_of(
         for key, each in guarantees.items()
     )
     return PublicFacts(
-        DRAWING if frame.source.drawn else dataset.title,
+        DRAWING if frame.source.drawn else UPLOADED if frame.source.uploaded else dataset.title,
         _bounds(frame),
         BY_CURATOR if dataset.bounds_note == TYPED else dataset.bounds_note,
         question.n_clusters,
