@@ -39,7 +39,7 @@ def ledger_rows(result: Result[CentersRelease, Step], *, delta: float | None = N
     It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
     calibrated for and at `delta`; None: at the delta that the run's noise is made for.
     """
-    claim = result.guarantee.proved or result.guarantee.published
+    claim = result.guarantee.proved or result.guarantee.stated
     delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
