@@ -151,6 +151,7 @@ def test_the_committed_seed_makes_a_row_again(report):
         found = runs(records, MixtureSetting(estimator, 1.0, 10), seeds)
         rows = report.table("pulsar").rows
         row = next(r for r in rows if (r["epsilon"], r["components"], r["variant"]) == (1.0, 10, title))
-        # Another machine's rounding may send one run another way.
-        assert row["after"] == pytest.approx(np.mean([run.after for run in found]), abs=1.0 / report.runs)
-        assert row["kept"] == pytest.approx(np.mean([run.n_kept for run in found]), abs=1.0 / report.runs)
+        # The file was made with a matrix library's last bits: one run of it may have gone another way.
+        one = (1.0 + 1e-9) / report.runs
+        assert row["after"] == pytest.approx(np.mean([run.after for run in found]), abs=one)
+        assert row["kept"] == pytest.approx(np.mean([run.n_kept for run in found]), abs=one)
