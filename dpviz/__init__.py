@@ -16,12 +16,12 @@ __version__ = "0.2.0"
 def budget(
     epsilon: float | None = None, delta: float = 0.0, *, rho: float | None = None, neighbors: str = "add_remove"
 ) -> "OpenBudget":
-    """Return a budget for a `with` block: releases of `dpviz.estimators` made inside are added up.
+    """Return a budget for a `with` block: releases of estimators and of methods' own `fit` made inside are added up.
 
     One that would exceed the budget is refused before it runs, as is one of which nothing is proved. All releases count
     as if they were on the same records, which is never too little. Give `epsilon` > 0 with the `delta` in [0, 1) of
     all releases together, or `rho` > 0 for zCDP, where `delta` is only where epsilon is read off. `neighbors` is
-    "add_remove" or "replace". Work in other processes (n_jobs) is not seen: keep to this one.
+    "add_remove" or "replace". Threads are counted; a release in a process that this one started (n_jobs) is refused.
 
         with dpviz.budget(epsilon=3) as b:
             DPM(epsilon=1, bounds=(0, 1)).fit(X)

@@ -1,20 +1,35 @@
 """A budget that is open for a while: every release made meanwhile is added up, and refused before it exceeds it."""
 
 import math
+import multiprocessing
+import os
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
+from typing import Any
+
+import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
 from dpviz.accounting.composition import pure_epsilon, under_replace
 from dpviz.accounting.spending import overspent
-from dpviz.core import Adjacency, Claim, Event, Guarantee
+from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, charged
 from dpviz.core.limits import ROUNDING
 
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
 _LOCK = Lock()
+
+
+ELSEWHERE = (
+    "A budget is open in the process that started this one, which does not see what is released here. {title} was not "
+    "run. Use n_jobs=1, or threads: joblib.parallel_config(backend='threading')."
+)
 
 
 class BudgetError(ValueError):
@@ -46,6 +61,7 @@ class OpenBudget:
         self.epsilon, self.delta, self.rho = epsilon, delta, rho
         self.adjacency = NEIGHBORS[neighbors]
         self.releases: tuple[Spent, ...] = ()
+        self._process = os.getpid()
 
     @property
     def rho_spent(self) -> float:
@@ -66,8 +82,11 @@ class OpenBudget:
 
     def __enter__(self) -> "OpenBudget":
         """Add up from here on; a budget opened within another one is part of it."""
+        self._process = os.getpid()
         with _LOCK:
             _OPEN.append(self)
+            with suppress(FileExistsError):
+                os.close(os.open(_mark(self._process), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return self
 
     def __exit__(
@@ -76,6 +95,8 @@ class OpenBudget:
         """Stop adding up; what was spent stays to be read."""
         with _LOCK:
             _OPEN.remove(self)
+            if not any(each._process == os.getpid() for each in _OPEN):
+                _mark(os.getpid()).unlink(missing_ok=True)
 
     def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> None:
         spent = Spent(title, self._claim(title, guarantee, events))
@@ -89,9 +110,10 @@ class OpenBudget:
             )
         if over:
             self.releases = before
+            name = over.partition(" ")[0]
             raise BudgetError(
-                f"{title} would bring the releases to {over}. It was not run. Lower its epsilon, or open a larger "
-                "budget beforehand."
+                f"{title} would bring the releases to {over}. It was not run. Lower its "
+                f"{'epsilon' if name == 'rho' else name}, or open a budget of more {name} beforehand."
             )
 
     def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> Claim:
@@ -133,6 +155,8 @@ def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -
     `price` says what the release will cost, from public inputs alone; it is asked only where a budget is open. Raises
     BudgetError, with nothing added anywhere, where one of them does not allow it.
     """
+    if is_open_elsewhere():
+        raise BudgetError(ELSEWHERE.format(title=title))
     if not _OPEN:
         return
     guarantee, events = price()
@@ -152,4 +176,51 @@ def _rho(spent: Spent) -> float:
 
 
 def _beyond(name: str, found: float, allowed: float) -> str:
-    return f"{name} = {found:.6g}, but {allowed:g} is the budget" if found > allowed * (1.0 + ROUNDING) else ""
+    if found <= allowed * (1.0 + ROUNDING):
+        return ""
+    digits = next(n for n in range(6, 18) if f"{found:.{n}g}" != f"{allowed:.{n}g}")
+    return f"{name} = {found:.{digits}g}, but {allowed:.{digits}g} is the budget"
+
+
+def price_of(fit: Callable[..., Any], box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
+    """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records.
+
+    A run that starts from records has public places in their stead.
+    """
+    n_needed = params.n_clusters if getattr(params, "start", None) == "records" else 0
+    places = box.from_unit(np.random.default_rng(0).random((n_needed, box.d)))
+    with charged():
+        run = fit(places, box, params, rng=np.random.default_rng(0))
+    return run.guarantee, run.events
+
+
+def is_open() -> bool:
+    """Whether a budget is open in this process."""
+    return bool(_OPEN)
+
+
+def is_open_elsewhere() -> bool:
+    """Whether a budget is open in the process that started this one, where releases of this one are not seen.
+
+    A copied process (fork) has the budgets of the other one; any other finds the file that marks them.
+    """
+    here, parent = os.getpid(), multiprocessing.parent_process()
+    if any(each._process != here for each in _OPEN):
+        return True
+    above = {os.getppid(), *(() if parent is None else (parent.pid,))}
+    return any(_mark(process).exists() for process in above if process is not None)
+
+
+def _mark(process: int) -> Path:
+    """Return the file that is there while a process has an open budget."""
+    return Path(tempfile.gettempdir()) / f"dpviz-budget-{process}"
+
+
+def _charge_run(fit: Callable[..., Any], box: Box, params: Any) -> None:
+    title = getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__)
+    charge(title, lambda: price_of(fit, box, params))
+
+
+charge_with(_charge_run)
+with suppress(OSError):
+    _mark(os.getpid()).unlink(missing_ok=True)  # of a process that had this one's number and was killed

@@ -127,7 +127,7 @@ def fit(
     made of records. Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or
     centers.
     """
-    check_arguments(box, params, Params, rng)
+    check_arguments(box, params, Params, rng, fit)
     run = _FastLloydRun.of(points, box, params, rng=rng)
     trace = tuple(run.steps())
     made = functools.partial(BoundedRelease, radii=run.radii)

@@ -37,7 +37,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng)
+    check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
     claim = Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, PAPER)
     return collected(trace, box, params, Guarantee(claim, None, (*start_caveats(params), CAVEAT)))

@@ -1,7 +1,7 @@
 """The words every other floor speaks: arrays, chunks, box and ball, privacy claims, runs and knobs."""
 
 from dpviz.core import algebra, functions
-from dpviz.core.arguments import check_arguments
+from dpviz.core.arguments import charge_run, charge_with, charged, check_arguments
 from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
 from dpviz.core.ball import Ball, unit_projected
 from dpviz.core.box import FEWEST_STEPS, Box, unit_records
@@ -55,6 +55,9 @@ __all__ = [
     "as_points",
     "attacker_odds",
     "ceiled",
+    "charge_run",
+    "charge_with",
+    "charged",
     "check_arguments",
     "check_params",
     "compiled",

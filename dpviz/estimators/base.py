@@ -22,7 +22,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from dpviz.accounting.budgets import charge
+from dpviz.accounting.budgets import charge, is_open, price_of
 from dpviz.core import (
     AnyAlgorithm,
     Box,
@@ -36,6 +36,7 @@ from dpviz.core import (
     PointsRelease,
     Release,
     Result,
+    charged,
     given,
     squared_distances,
 )
@@ -78,9 +79,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         """Run the method once on `points` (n, d), charged to the open budgets first; say what is known of the run."""
         params = self._params(box)
         charge(type(self).__name__, lambda: self._price(box, params))
-        if _is_searched():
+        if not is_open() and _is_searched():
             warnings.warn(SEARCHED, PrivacyLeakWarning, stacklevel=3)
-        result: Result[Any, Any] = self.algorithm.fit(points, box, params, rng=_generator(self.random_state))
+        with charged():
+            result: Result[Any, Any] = self.algorithm.fit(points, box, params, rng=_generator(self.random_state))
         return replace(result, guarantee=self._honest(result.guarantee))
 
     def _params(self, box: Box) -> Any:
@@ -97,14 +99,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return guarantee
 
     def _price(self, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
-        """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records.
-
-        A run that starts from records has public places in their stead.
-        """
-        n_needed = params.n_clusters if getattr(params, "start", None) == "records" else 0
-        places = box.from_unit(np.random.default_rng(0).random((n_needed, box.d)))
-        run = self.algorithm.fit(places, box, params, rng=np.random.default_rng(0))
-        return self._honest(run.guarantee), run.events
+        """Return what a run will cost, and what the method cannot know of it."""
+        guarantee, events = price_of(self.algorithm.fit, box, params)
+        return self._honest(guarantee), events
 
     def _records(self, X: Any, *, reset: bool) -> Points:
         checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset)

@@ -1,13 +1,17 @@
 """The catalogue of methods: one folder each, those that other packages declare, and those of a person's own files."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import AnyAlgorithm
+from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, charged
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import centers_story
 from dpviz.stories.method import AnyMethod, Method
@@ -58,13 +62,40 @@ def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict
     return found, wrong
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _ChargedFit:
+    """The fit of a method that is no part of this package, charged to open budgets before it runs.
+
+    It equals the function that it runs: a catalogue's record and a method's module have the same fit.
+    """
+
+    fit: Callable[..., Any]
+
+    def __call__(self, points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
+        """Run it. Raises BudgetError where an open budget does not allow it."""
+        charge_run(self.fit, box, params)
+        with charged():
+            result: Result[Any, Any] = self.fit(points, box, params, rng=rng)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the functions that are run."""
+        return bool(self.fit == (other.fit if isinstance(other, _ChargedFit) else other))
+
+    def __hash__(self) -> int:
+        """Return the hash of the function that is run."""
+        return hash(self.fit)
+
+
 _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
 _theirs, BROKEN = _declared(_ours)  # BROKEN: what cannot be shown, in words for the screen
 _own, _wrong = _brought({**_ours, **_theirs})
 OWN: tuple[str, ...] = tuple(_own)  # names of methods from a person's own files
 OUTSIDE: frozenset[str] = frozenset({*_theirs, *_own})  # names of methods that are no part of this package
 WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method that can be shown -> why, for the screen
-CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType({**_ours, **_theirs, **_own})
+CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType(
+    {**_ours, **{name: replace(each, fit=_ChargedFit(each.fit)) for name, each in {**_theirs, **_own}.items()}}
+)
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
 

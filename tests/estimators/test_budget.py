@@ -1,17 +1,31 @@
 """Releases within a budget are added up from what is public, and refused before anything is run."""
 
+import builtins
 import math
+import multiprocessing
+import os
+import subprocess
+import sys
 import threading
+import types
+import warnings
 from dataclasses import replace
 
+import joblib
+import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import dpviz
+from dpviz import baselines
 from dpviz.accounting import LaplaceEvent, zcdp_epsilon
 from dpviz.accounting.budgets import charge
+from dpviz.baselines import k_curve
 from dpviz.baselines._approx import LEAST_RECORDS
 from dpviz.core import Adjacency, Claim, Guarantee
-from dpviz.estimators import ESTIMATORS, BudgetError
+from dpviz.estimators import ESTIMATORS, BudgetError, PrivacyLeakWarning
+from dpviz.methods import ALGORITHMS, CATALOGUE
 from tests.estimators.test_estimators import BOX, X, of
 
 
@@ -164,3 +178,153 @@ def test_a_start_from_records_is_refused_for_what_it_is_not_for_records_that_wer
     assert not b.releases
     with pytest.raises(ValueError, match="n_records=3 to start from records"):
         of(name, start="records", n_clusters=5).fit(X[:3])
+
+
+@pytest.mark.parametrize(("beyond", "fits"), [(0.0, True), (1e-13, True), (1e-11, False), (9e-7, False)])
+def test_a_hair_more_than_the_budget_is_refused(beyond, fits):
+    made = of("su", epsilon=1.0 + beyond)
+    with dpviz.budget(epsilon=1.0) as b:
+        if fits:
+            made.fit(X)
+        else:
+            with pytest.raises(BudgetError, match=r"epsilon = 1\.0000") as error:
+                made.fit(X)
+            assert "= 1, but" not in str(error.value)
+        assert len(b.releases) == fits
+
+
+def test_advice_is_about_what_is_exceeded():
+    with (
+        dpviz.budget(epsilon=10.0),
+        pytest.raises(BudgetError, match=r"Lower its delta, or open a budget of more delta"),
+    ):
+        of("morse", delta=1e-5).fit(X)
+    with dpviz.budget(epsilon=0.5), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more epsilon"):
+        of("su").fit(X)
+    with dpviz.budget(rho=0.1, delta=1e-6), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more rho"):
+        of("su").fit(X)
+
+
+def run_of(name, **choices):
+    made = ALGORITHMS[name]
+    return made.fit(X, BOX, made.Params(**choices), rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["dpm", "morse", "convergent_kmeans", "su", "fastlloyd", "eugkm", "privgene", "gupt"])
+def test_a_method_s_own_fit_counts_once(name):
+    with dpviz.budget(epsilon=2.0, delta=1e-3) as b:
+        run_of(name, epsilon=1.0)
+        assert b.epsilon_spent == pytest.approx(1.0, rel=1e-12)
+        of(name, epsilon=0.5).fit(X)
+        assert b.epsilon_spent == pytest.approx(1.5, rel=1e-12)
+        with pytest.raises(BudgetError):
+            run_of(name, epsilon=0.75)
+        assert len(b.releases) == 2
+
+
+def test_functions_of_the_package_that_release_count_too():
+    with dpviz.budget(epsilon=1.5) as b:
+        baselines.su.fit(X, BOX, baselines.su.Params(epsilon=0.5), rng=np.random.default_rng(0))
+        k_curve.private_curve(X, BOX, 1.0, "add_remove", rng=np.random.default_rng(0))
+        assert b.epsilon_spent == pytest.approx(1.5, rel=1e-12)
+        with pytest.raises(BudgetError):
+            CATALOGUE["dpm"].fit(X, BOX, CATALOGUE["dpm"].Params(), rng=np.random.default_rng(0))
+        with pytest.raises(BudgetError, match="No guarantee of"):
+            run_of("lloyd")
+
+
+def test_a_search_within_a_budget_is_counted_and_not_warned_of():
+    search = GridSearchCV(of("su", epsilon=0.25), {"n_clusters": [2, 3]}, cv=2)
+    with warnings.catch_warnings(), dpviz.budget(epsilon=2.0) as b:
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        search.fit(X)
+        cross_val_score(clone(search.best_estimator_), X, cv=2)
+        assert b.epsilon_spent == 7 * 0.25  # four fits, the last on all records, and two more
+    with pytest.warns(PrivacyLeakWarning, match="search over parameters"):
+        search.fit(X)
+
+
+def test_threads_are_counted_wherever_joblib_runs_them():
+    with joblib.parallel_config(backend="threading"), dpviz.budget(epsilon=3.0) as b:
+        GridSearchCV(of("su", epsilon=0.25), {"n_clusters": [2, 3, 4]}, cv=3, n_jobs=2).fit(X)
+        assert b.epsilon_spent == 10 * 0.25
+
+
+def refused(name):
+    """Run a method in another process; say what came of it."""
+    try:
+        run_of(name)
+    except BudgetError as error:
+        return str(error)
+    return "released"
+
+
+def open_elsewhere():
+    from dpviz.accounting import budgets
+
+    return budgets.is_open_elsewhere()
+
+
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "multiprocessing"])
+def test_releases_in_other_processes_are_refused_while_a_budget_is_open(backend):
+    search = GridSearchCV(of("su", epsilon=0.3), {"n_clusters": [2, 3]}, cv=2, n_jobs=2, error_score="raise")
+    with joblib.parallel_config(backend=backend), dpviz.budget(epsilon=100.0) as b:
+        with pytest.raises(BudgetError, match=r"process that started this one.*n_jobs=1"):
+            search.fit(X)
+        assert b.releases == ()
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("su", "gupt"))
+        assert all("was not run" in each for each in found)
+    with joblib.parallel_config(backend=backend):  # the same workers, and no open budget
+        assert joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("su", "gupt")) == ["released"] * 2
+
+
+def test_a_worker_of_loky_sees_a_budget_that_was_opened_after_it_started():
+    ask = types.FunctionType(open_elsewhere.__code__, {"__builtins__": builtins}, "ask")  # sent by value: no imports
+    with joblib.parallel_config(backend="loky"):
+        before = joblib.Parallel(n_jobs=2)(joblib.delayed(ask)() for _ in range(2))
+        with dpviz.budget(epsilon=1.0):
+            during = joblib.Parallel(n_jobs=2)(joblib.delayed(ask)() for _ in range(2))
+    assert (before, during) == ([False] * 2, [True] * 2)
+
+
+def test_a_copied_process_is_another_one_and_may_have_a_budget_of_its_own():
+    fork = multiprocessing.get_context("fork")
+    with dpviz.budget(epsilon=100.0), fork.Pool(1) as pool:
+        assert "was not run" in pool.apply(refused, ("su",))
+    with fork.Pool(1) as pool:
+        assert pool.apply(refused, ("su",)) == "released"
+    asked = "from dpviz.accounting import budgets; print(budgets.is_open(), budgets.is_open_elsewhere())"
+    with dpviz.budget(epsilon=1.0):
+        seen = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    after = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert (seen.split(), after.split()) == (["False", "True"], ["False", "False"])
+
+
+def test_a_method_from_outside_counts_once(tmp_path):
+    """Also one whose fit knows of no budget: the catalogue's record charges it."""
+    (tmp_path / "mine.py").write_text(OWN, "utf-8")
+    asked = (
+        "import dpviz, numpy as np; from dpviz.methods import CATALOGUE; from dpviz.core import Box\n"
+        "made, box, X = CATALOGUE['mine'], Box.cube(0, 1, 2), np.zeros((5, 2))\n"
+        "with dpviz.budget(epsilon=1.0) as b:\n"
+        "    made.fit(X, box, made.Params(epsilon=0.7), rng=np.random.default_rng(0)); print(b.epsilon_spent)\n"
+        "    try: made.fit(X, box, made.Params(epsilon=0.7), rng=np.random.default_rng(0))\n"
+        "    except dpviz.accounting.budgets.BudgetError: print('refused')\n"
+    )
+    here = {**os.environ, "DPVIZ_METHODS": str(tmp_path / "mine.py")}
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, env=here)
+    assert done.stdout.split() == ["0.7", "refused"]
+
+
+OWN = """
+import numpy as np
+from dpviz.accounting import LaplaceEvent
+from dpviz.core import Adjacency, CentersRelease, Claim, Guarantee, Result
+
+
+def fit(points, box, params, rng):
+    claim = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, "one noisy count")
+    events = (LaplaceEvent("count", 1.0, 1.0 / params.epsilon),)
+    count = len(points) + rng.laplace() / params.epsilon
+    return Result(CentersRelease(np.full((1, box.d), count)), (), events, Guarantee(claim, claim))
+"""

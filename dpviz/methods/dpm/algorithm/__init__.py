@@ -184,7 +184,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
     points and for chunks as published, and OSError where that file has no room.
     """
-    check_arguments(box, params, Params, rng)
+    check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
     plan, last = _first_and_last(trace)
     release = TreeRelease(

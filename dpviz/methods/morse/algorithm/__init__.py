@@ -199,7 +199,7 @@ def fit(
     The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
     dpmog. Raises ValueError for bad points, and for chunks with another base.
     """
-    check_arguments(box, params, Params, rng)
+    check_arguments(box, params, Params, rng, fit)
     start_rng = rng.spawn(1)[0]
     begun = public_start(params.n_components, box.d, rng=start_rng)
     trace = tuple(_steps(points, box, params, begun))

@@ -100,7 +100,7 @@ def fit(
     Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
     chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
     """
-    check_arguments(box, params, Params, rng)
+    check_arguments(box, params, Params, rng, fit)
     made, chosen = steps(points, box, params, rng=rng)
     assert isinstance(made, SanitiseStep)
     assert isinstance(chosen, SelectStep)
