@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 
 from dpviz.ui.server import descriptors, door, headers, needs, profile, replicas
 
@@ -200,3 +202,12 @@ def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
     assert "sha256-" in named["script-src"], "of the script in Streamlit's own index page"
     assert not [part for part in named.values() if "http" in part or "*" in part]
     assert dict(headers.HEADERS)[b"content-security-policy"].decode() == headers.policy()
+
+
+@pytest.mark.parametrize("least", [CONFIG["global"]["minCachedMessageSize"], 10_000])
+def test_a_browser_is_never_referred_to_what_it_may_have_forgotten(monkeypatch, least):
+    monkeypatch.setattr("streamlit.config.get_option", {"global.minCachedMessageSize": least}.__getitem__)
+    message = ForwardMsg()
+    message.delta.new_element.html.body = "x" * 1_000_000
+    populate_hash_if_needed(message)
+    assert message.metadata.cacheable == (least == 10_000), "Streamlit's own choice lets it"
