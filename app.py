@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.ui.routes import ROUTES
 from dpviz.ui.server import profile, ready, sessions
+from dpviz.ui.server.frames import OwnMessages
 from dpviz.ui.server.headers import SecurityHeaders
 from dpviz.ui.server.origin import OwnOrigin
 from dpviz.ui.server.uploads import SessionLimit
@@ -28,7 +29,9 @@ app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=ROUTES,
     lifespan=sessions.lifespan,
-    middleware=[Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit)],
+    middleware=[
+        Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit, OwnMessages)
+    ],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from markdown_it import MarkdownIt
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import FloatArray, attacker_odds
@@ -52,6 +51,8 @@ def write_article(folder: Path, plan: SitePlan, say: Say) -> None:
 
 def html_of(plan: SitePlan, say: Say) -> str:
     """Return the article as HTML; links to pages that the site has not stay as words."""
+    from markdown_it import MarkdownIt  # of the extra `publish`
+
     written = MarkdownIt("commonmark").render(_prose().format_map(numbers(say)))
     links = Writer(partial(address, ARTICLE, folders=plan.folders))
     return f'<article class="article">{links.linked(written)}</article>'

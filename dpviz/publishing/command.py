@@ -4,8 +4,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
+NEEDED = ("markdown_it", "latex2mathml")  # of the extra
 MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 
 
@@ -16,12 +18,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--config", type=Path, help="a TOML file: pages, data, modes, seeds and stops")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     given = parser.parse_args(arguments)
-    try:
-        from dpviz.publishing import SiteFolderError, publish
-        from dpviz.publishing.plan import PlanError, default_plan, read_plan
-    except ModuleNotFoundError as error:
-        print(f"{MISSING} ({error})", file=sys.stderr)
+    if absent := [name for name in NEEDED if find_spec(name) is None]:
+        print(f"{MISSING} ({' and '.join(absent)}: not installed)", file=sys.stderr)
         return 2
+    from dpviz.publishing import SiteFolderError, publish
+    from dpviz.publishing.plan import PlanError, default_plan, read_plan
+
     try:
         plan = read_plan(given.config) if given.config else default_plan()
         made = publish(given.folder, plan, jobs=given.jobs)

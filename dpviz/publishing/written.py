@@ -6,19 +6,16 @@ import re
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape, unescape
 from typing import Any
 from urllib.parse import unquote
-
-from latex2mathml.converter import convert as mathml
-from markdown_it import MarkdownIt
 
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.ui.export.states import PackedPicture
 
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
-_MARKDOWN = MarkdownIt("js-default", {"html": False})
 _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
 _SMALL = re.compile(r":small\[(.*?)\]")
@@ -132,7 +129,7 @@ class Writer:
 
     def _page_link(self, proto: Any) -> str:
         address = self.link(proto.page, "")
-        words = _MARKDOWN.renderInline(proto.label)
+        words = _markdown().renderInline(proto.label)
         return "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
 
     def linked(self, html: str) -> str:
@@ -175,8 +172,18 @@ def headline(page: WrittenPage) -> str:
     return unescape(_TAG.sub("", said)).strip()
 
 
+@cache
+def _markdown() -> Any:
+    """Return what writes Streamlit's markdown: of the extra `publish`, which `dpviz publish --help` does without."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("js-default", {"html": False})
+
+
 def rendered(text: str) -> str:
     """Return Streamlit's markdown as HTML: formulas as MathML, small words, and colors by their names."""
+    from latex2mathml.converter import convert as mathml
+
     formulas: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
@@ -184,7 +191,7 @@ def rendered(text: str) -> str:
         formulas.append(mathml((found[1] or found[2]).strip(), display=display))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    html: str = _MARKDOWN.render(_MATH.sub(keep, text))
+    html: str = _markdown().render(_MATH.sub(keep, text))
     html = _SMALL.sub(r"<small>\1</small>", html)
     html = _COLOR.sub(r'<span class="\1">\2</span>', html)
     return _PLACE.sub(lambda found: formulas[int(found[1])], html)

@@ -49,6 +49,7 @@ class Asked:
     replica: int | None  # that its reader had
     again: bool  # whether it may be asked twice
     check: bool  # of health, which brings no reader
+    tls: bool  # whether a proxy before the door says so
 
     @classmethod
     def read(cls, head: bytes) -> "Asked":
@@ -62,7 +63,9 @@ class Asked:
         had = _OURS.search(values.get(b"cookie", b""))
         empty = not values.keys() & {b"content-length", b"transfer-encoding"}
         whole = b"\r\n".join((first, *rows)) + _END
-        return cls(whole, int(had[1]) if had else None, first[:4] == b"GET " and empty, HEALTH.encode() in first)
+        tls = values.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower() == b"https"
+        again = first[:4] == b"GET " and empty
+        return cls(whole, int(had[1]) if had else None, again, HEALTH.encode() in first, tls)
 
 
 class Door:
@@ -128,7 +131,8 @@ async def _through(replica: Replica, number: int, asked: Asked, ours: Streams) -
         while (head := await theirs[0].readuntil(_END)).startswith(b"HTTP/1.1 100"):
             ours[1].write(head)
         if asked.replica != number:
-            cookie = f"\r\nSet-Cookie: {COOKIE}={number}; Path=/; HttpOnly; SameSite=Lax\r\n".encode()
+            secure = "; Secure" if asked.tls else ""
+            cookie = f"\r\nSet-Cookie: {COOKIE}={number}; Path=/; HttpOnly; SameSite=Lax{secure}\r\n".encode()
             head = head.replace(b"\r\n", cookie, 1)
         ours[1].write(head)
     except _LOST:

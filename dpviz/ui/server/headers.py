@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import streamlit
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -44,11 +45,15 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
 )
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds fixed headers to every HTTP response and leaves websockets alone."""
+    """ASGI middleware that adds fixed headers to every HTTP response and leaves websockets alone.
+
+    Behind TLS, the server's own or a proxy's that says so, cookies go back through TLS alone.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
@@ -57,13 +62,26 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the call on, with the headers added to the response's start."""
 
+        tls = scope["type"] == "http" and is_tls(scope)
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name.lower() for name, _ in message.get("headers", [])}
-                message = {
-                    **message,
-                    "headers": [*message.get("headers", []), *(pair for pair in HEADERS if pair[0] not in given)],
-                }
+                own = [_secured(*pair) if tls else pair for pair in message.get("headers", [])]
+                message = {**message, "headers": [*own, *(pair for pair in HEADERS if pair[0] not in given)]}
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+def is_tls(scope: Scope) -> bool:
+    """Return whether a request came through TLS, as far as the server or the proxy before it can tell."""
+    proxies = Headers(scope=scope).get("x-forwarded-proto", "")
+    return scope.get("scheme") == "https" or proxies.partition(",")[0].strip().lower() == "https"
+
+
+def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Return a header; one that sets a cookie says that it is for TLS."""
+    if name.lower() != b"set-cookie" or b"secure" in [part.strip().lower() for part in value.split(b";")[1:]]:
+        return name, value
+    return name, value + b"; Secure"

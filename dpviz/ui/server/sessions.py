@@ -13,6 +13,8 @@ from typing import Any
 
 from streamlit.runtime import Runtime
 
+from dpviz.ui.server.slow_requests import close_slow_requests
+
 EVERY = 10.0  # s
 
 
@@ -25,12 +27,13 @@ def end_those_that_are_over() -> int:
 
 @contextlib.asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Look every few seconds for as long as the server runs."""
-    looking = asyncio.create_task(_look())
+    """Look after sessions and connections every few seconds, for as long as the server runs."""
+    tasks = [asyncio.create_task(each) for each in (_look(), close_slow_requests())]
     try:
         yield
     finally:
-        looking.cancel()
+        for task in tasks:
+            task.cancel()
 
 
 async def _look() -> None:

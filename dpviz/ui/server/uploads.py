@@ -19,11 +19,16 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileU
 from dpviz.data import MAX_BYTES
 
 SESSION_BYTES = 2 * MAX_BYTES  # of all files that a session holds; ours
+SERVER_BYTES = 10 * MAX_BYTES  # of all files that all sessions hold; ours
 ROUTE = "/_stcore/upload_file/"
 CHANGING = ("PUT", "POST", "DELETE")  # methods of requests
 TOO_MANY = (
     f"Your files would hold more than {SESSION_BYTES // 1_000_000} MB of this server's memory, which is the most for "
     "one reader. Remove one of them first."
+)
+FULL = (
+    f"All readers' files together would hold more than {SERVER_BYTES // 1_000_000} MB of this server's memory. Try "
+    "again later, or start the app on your own computer."
 )
 NO_LENGTH = "The upload did not say how large it is. Send it with a length."
 
@@ -73,7 +78,7 @@ def _settle(session: str, file_id: str) -> None:
 
 
 class SessionLimit:
-    """ASGI middleware that refuses a file when its session's files, those on their way too, would hold too much."""
+    """ASGI middleware that refuses a file when its session's files, or all, would hold too much with those coming."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
@@ -104,6 +109,9 @@ class SessionLimit:
         if held(session) + self.coming[session] + size > SESSION_BYTES:
             await PlainTextResponse(TOO_MANY, status_code=413)(scope, receive, send)
             return
+        if sum(map(held, _sessions())) + self.coming.total() + size > SERVER_BYTES:
+            await PlainTextResponse(FULL, status_code=413)(scope, receive, send)
+            return
         self.coming[session] += size
         try:
             await self.app(scope, receive, send)
@@ -119,7 +127,16 @@ def held(session: str) -> int:
 
 
 def _files(session: str) -> Mapping[str, UploadedFileRec]:
+    return _stored().get(session, {})
+
+
+def _sessions() -> list[str]:
+    return list(_stored())
+
+
+def _stored() -> Mapping[str, Mapping[str, UploadedFileRec]]:
+    """Return all files, by session."""
     if not Runtime.exists():
         return {}
-    found: Mapping[str, UploadedFileRec] = Runtime.instance().uploaded_file_mgr.file_storage.get(session, {})  # type: ignore[attr-defined]
+    found: Mapping[str, Mapping[str, UploadedFileRec]] = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]
     return found

@@ -82,6 +82,22 @@ def test_a_reader_stays_and_new_ones_go_where_there_are_fewer():
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("row", "secure"),
+    [("X-Forwarded-Proto: https", True), ("x-forwarded-proto: https, http", True), ("X: https", False)],
+)
+def test_behind_tls_its_cookie_is_for_tls_alone(row, secure):
+    async def run():
+        async with house(1) as (port, *_):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"GET / HTTP/1.1\r\nHost: a\r\n{row}\r\n\r\n".encode())
+            answer = await reader.read()
+            writer.close()
+            assert (b"SameSite=Lax; Secure\r\n" in answer, b"SameSite=Lax\r\n" in answer) == (secure, not secure)
+
+    asyncio.run(run())
+
+
 def test_bytes_pass_unchanged_and_no_request_follows_another():
     async def run():
         async with house() as (port, _, servers, _):

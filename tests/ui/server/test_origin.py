@@ -1,8 +1,10 @@
-"""A page from elsewhere gets no answer, and makes the server ask nobody."""
+"""A page from elsewhere gets no answer and makes the server ask nobody; garbage makes one line of its log."""
 
 import asyncio
+import contextlib
 import http.client
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from starlette.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from dpviz.ui.server.origin import OwnOrigin, is_own
 
@@ -180,3 +184,41 @@ def test_a_stranger_s_handshake_keeps_nobody_waiting_and_looks_nothing_up(served
     assert asked.read_text("utf-8") == ""
     own = shake_hands(port, f"http://127.0.0.1:{port}")
     assert own.getresponse().status == 101
+
+
+def test_the_start_says_where_the_app_is_and_nothing_is_wrong(served):
+    _, asked = served
+    said = (asked.parent / "log").read_text("utf-8")
+    assert "localhost:" in said
+    assert not re.search("warn|error|traceback|missing|deprecat", said, re.IGNORECASE), said
+
+
+@pytest.mark.parametrize("frame", [b"\xff" * 50, b"", b"\x0a\x05abc", "text", b'{"rerun": 1}'], ids=repr)
+def test_garbage_ends_its_line_and_makes_one_line_of_the_log(served, frame):
+    port, asked = served
+    log = asked.parent / "log"
+    before = log.read_text("utf-8")
+    with connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"]) as line:
+        line.send(frame)
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                line.recv(timeout=HANGS)  # what the app says before it closes the line; TimeoutError if it does not
+    time.sleep(0.3)  # what else would be written
+    said = log.read_text("utf-8").removeprefix(before)
+    assert len(said.strip().splitlines()) == 1, said
+    assert "no message of the app" in said
+    assert get(port) == 200
+
+
+def test_what_the_server_sends_is_for_pages_of_its_own_and_cookies_behind_tls_for_tls(served):
+    port, _ = served
+    for proxied in (False, True):
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
+        line.request("GET", "/_stcore/host-config", headers={"X-Forwarded-Proto": "https"} if proxied else {})
+        answer = line.getresponse()
+        assert answer.getheader("Cross-Origin-Opener-Policy") == "same-origin"
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
+        line.request("GET", "/_stcore/health", headers={"X-Forwarded-Proto": "https"} if proxied else {})
+        cookies = line.getresponse().headers.get_all("Set-Cookie") or []
+        assert cookies, "there is one to look at"
+        assert all(("; Secure" in each) is proxied for each in cookies), cookies

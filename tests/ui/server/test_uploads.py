@@ -151,3 +151,15 @@ def test_an_upload_of_the_largest_size_stays_off_the_disk():
 
     assert asyncio.run(taken(MultiPartParser.spool_max_size)) is False
     assert asyncio.run(taken(1024 * 1024)) is True, "else this test shows nothing"
+
+
+def test_all_sessions_together_hold_so_much(stored):
+    limit = uploads.SessionLimit(inside)
+    for i in range(uploads.SERVER_BYTES // MAX_BYTES):
+        stored[f"reader {i}"] = {"a": SimpleNamespace(data=range(MAX_BYTES))}  # as long as a file, and no longer kept
+    assert asked(limit, MINE, 1) == 413
+    stored.popitem()
+    assert asked(limit, MINE, MAX_BYTES) is None
+    limit.coming[OTHERS] = 1
+    assert asked(limit, MINE, MAX_BYTES) == 413, "files on their way count"
+    assert asked(limit, MINE, MAX_BYTES - 1) is None
