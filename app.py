@@ -15,12 +15,8 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.ui.routes import ROUTES
+from dpviz.ui.routes import MIDDLEWARE, ROUTES
 from dpviz.ui.server import profile, ready, sessions
-from dpviz.ui.server.frames import OwnMessages
-from dpviz.ui.server.headers import SecurityHeaders
-from dpviz.ui.server.origin import OwnOrigin
-from dpviz.ui.server.uploads import SessionLimit
 
 if problem := profile.problem():
     sys.exit(problem)
@@ -29,9 +25,7 @@ app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=ROUTES,
     lifespan=sessions.lifespan,
-    middleware=[
-        Middleware(each) for each in (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit, OwnMessages)
-    ],
+    middleware=[Middleware(each) for each in MIDDLEWARE],
 )
 
 # Run as a script by a test there is no server around: show the pages directly.

@@ -7,10 +7,8 @@ where it is missing, or behaves differently, connections wait as before. Websock
 
 import asyncio
 import functools
-from importlib import import_module
+import sys
 from typing import Any
-
-from uvicorn.config import HTTP_PROTOCOLS
 
 EVERY = 2.0  # s
 HEAD_SECONDS = 20.0  # from the connection, or the answer before, until a head is there
@@ -27,18 +25,21 @@ class _Progress:
         self.received = 0  # bytes, since then
 
 
+PROTOCOLS = {
+    "uvicorn.protocols.http.h11_impl": "H11Protocol",
+    "uvicorn.protocols.http.httptools_impl": "HttpToolsProtocol",
+    "uvicorn.protocols.http.zttp_impl": "ZttpProtocol",
+}
+_NOTED: list[Any] = []  # of these
 _OPEN: dict[Any, _Progress] = {}  # uvicorn's protocol -> its progress
 
 
 def note_connections() -> None:
-    """Have uvicorn's protocols for HTTP note connections and bytes; a second call does nothing."""
-    for place in HTTP_PROTOCOLS.values():
-        module, _, name = place.partition(":")
-        try:
-            protocol = getattr(import_module(module), name)
-        except ImportError:  # one that is not installed
-            continue
-        if not hasattr(protocol.connection_made, "__wrapped__"):
+    """Have uvicorn's protocols for HTTP, of which the one in use is loaded, note connections and bytes."""
+    for place, name in PROTOCOLS.items():
+        protocol: Any = getattr(sys.modules.get(place), name, None)
+        if protocol is not None and protocol not in _NOTED:
+            _NOTED.append(protocol)
             protocol.connection_made = _noting(protocol.connection_made)
             protocol.data_received = _counting(protocol.data_received)
             protocol.connection_lost = _forgetting(protocol.connection_lost)
