@@ -82,7 +82,8 @@ def _controlled(knob: Knob) -> dict[str, Any]:
 
     A widget forgets its value when a run does not draw it, as while an upload is being described; the knob does not.
     """
-    key = state.tie(state.widget_key(knob.name), state.value(knob))
+    value = state.value(knob)
+    key = state.tie(state.widget_key(knob.name), value, chosen=state.is_chosen(knob))
     return {"key": key, "help": knob.help, "on_change": _moved, "args": (knob, key)}
 
 

@@ -105,16 +105,17 @@ def widget_key(name: str) -> str:
     return f"knob:{name}"
 
 
-def tie(name: str, shown: Any) -> str:
+def tie(name: str, shown: Any, *, chosen: bool = True) -> str:
     """Return the key of the widget `name` that shows `shown`: a new key if anything but the widget has changed it.
 
     The browser keeps the value of a widget that it does not draw, as in a closed menu, and sends it with the next run.
-    Under the old key that value would undo the change.
+    Under the old key that value would undo the change. A default that follows another one keeps the key: neither was
+    `chosen`.
     """
-    ties: dict[str, tuple[int, Any]] = st.session_state.setdefault(_TIED, {})
-    turn, before = ties.get(name, (0, shown))
-    turn += before != shown
-    ties[name] = (turn, shown)
+    ties = _ties()
+    turn, before, was_chosen = ties.get(name, (0, shown, chosen))
+    turn += before != shown and (chosen or was_chosen)
+    ties[name] = (turn, shown, chosen)
     key = _key_of(name, turn)
     st.session_state[key] = shown
     return key
@@ -123,11 +124,20 @@ def tie(name: str, shown: Any) -> str:
 def sent(name: str, key: str) -> Any:
     """Return what the reader chose with the widget `name`, whose key was `key` then."""
     chosen = st.session_state.get(key)
-    ties: dict[str, tuple[int, Any]] = st.session_state.setdefault(_TIED, {})
-    turn, _ = ties.get(name, (0, None))
+    turn, *_ = _ties().get(name, (0, None, True))
     if key == _key_of(name, turn):
-        ties[name] = (turn, chosen)
+        _ties()[name] = (turn, chosen, True)
     return chosen
+
+
+def is_chosen(knob: Knob) -> bool:
+    """Say whether the knob stands at a value that a reader, a link or a preset has chosen, not at its default."""
+    return knob.name in _values()
+
+
+def _ties() -> dict[str, tuple[int, Any, bool]]:
+    ties: dict[str, tuple[int, Any, bool]] = st.session_state.setdefault(_TIED, {})
+    return ties
 
 
 def _key_of(name: str, turn: int) -> str:

@@ -203,4 +203,7 @@ def test_a_widget_has_another_key_only_after_something_else_has_changed_its_valu
     session["knob:k:2"] = 99  # more than the knob takes
     assert state.sent("knob:k", "knob:k:2") == 99
     assert session[state.tie("knob:k", 7)] == 7
-    assert state.tie("knob:other", 1) == "knob:other"
+    assert state.tie("knob:other", 1, chosen=False) == "knob:other"
+    assert state.tie("knob:other", 2, chosen=False) == "knob:other", "a default follows the data"
+    assert state.tie("knob:other", 3) == "knob:other:1"
+    assert state.tie("knob:other", 2, chosen=False) == "knob:other:2", "what was chosen is forgotten"
