@@ -138,6 +138,6 @@ def test_whole_numbers_are_checked(name, bad):
     found = fields & set(params.__dataclass_fields__)
     assert len(found) >= 2
     for field in found:
-        with pytest.raises(ValueError, match=f"{field} was {bad}, but it must be a whole number"):
+        with pytest.raises(ValueError, match=f"{field} was {bad!r}, but it must be a whole number"):
             params(**{field: bad})
     check_wholes(params())
