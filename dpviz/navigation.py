@@ -1,7 +1,7 @@
-"""Navigation over the catalogue: a method has a page by being there."""
+"""The pages of the app: which page shows a method or a tool, and the menu that leads to them."""
 
+import functools
 import gc
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,17 +10,43 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import knobs
 from dpviz.methods import BROKEN, CATALOGUE, OWN, WRONG
-from dpviz.stories.method import AnyMethod
-from dpviz.tools import pages
+from dpviz.methods.convergent_kmeans.page import PAGE as CONVERGENT_KMEANS
+from dpviz.methods.dpm.page import PAGE as DPM
+from dpviz.methods.morse.page import PAGE as MORSE
+from dpviz.methods.nd_laplace.page import PAGE as ND_LAPLACE
+from dpviz.methods.source_target.page import PAGE as SOURCE_TARGET
+from dpviz.stories.method import AnyMethod, Page
+from dpviz.tools.audit.page import PAGE as AUDIT
+from dpviz.tools.compare.page import PAGE as COMPARE
+from dpviz.tools.glossary.page import PAGE as GLOSSARY
+from dpviz.tools.learn.page import PAGE as LEARN
 from dpviz.tools.plain import page as plain
+from dpviz.tools.quiz.page import PAGE as QUIZ
+from dpviz.tools.teach.page import PAGE as TEACH
 from dpviz.ui import hiding, home, panel, state, tour
 from dpviz.ui.export.menu import begin
 from dpviz.ui.lessons import panel as lesson_panel
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
-ACROSS = pages()  # that are no method's
+ACROSS = {  # tools with a page of their own, by its name; other tools are parts of the methods' pages
+    "learn": LEARN,
+    "compare": COMPARE,
+    "audit": AUDIT,
+    "glossary": GLOSSARY,
+    "quiz": QUIZ,
+    "teach": TEACH,
+}
+_OF_METHODS = {  # a method from outside brings its page in its record
+    "convergent_kmeans": CONVERGENT_KMEANS,
+    "dpm": DPM,
+    "morse": MORSE,
+    "nd_laplace": ND_LAPLACE,
+    "source_target": SOURCE_TARGET,
+}
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
 _OPENED = "dpviz:opened"  # whether a session has seen a page: the first is that of a file of one's own
@@ -29,11 +55,11 @@ _OPENED = "dpviz:opened"  # whether a session has seen a page: the first is that
 def run() -> None:
     """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    shown = {name: _page(name, method.title, partial(draw, method)) for name, method in CATALOGUE.items()}
-    shown |= {name: _page(name, f"{name}.py", partial(_wrong, name)) for name in WRONG}
-    shown |= {name: _page(name, page.title, page.draw) for name, page in ACROSS.items()}
+    shown = {name: _page(name, method.title) for name, method in CATALOGUE.items()}
+    shown |= {name: _page(name, f"{name}.py") for name in WRONG}
+    shown |= {name: _page(name, page.title) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    menu = {"": [_page(HOME, "Home", home.show, default=True)]}
+    menu = {"": [_page(HOME, "Home", default=True)]}
     leading = [name for name, page in ACROSS.items() if page.leads]
     for name in (*leading, *(each for each in shown if each not in leading)):
         menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(shown[name])
@@ -56,40 +82,55 @@ def run() -> None:
     st.session_state[_OPENED] = True
     for problem in BROKEN:
         st.error(problem)
+    hiding.read_link(control_names())  # after the jumps above, which bring the link along
     panel.meanings()
     above = st.container()
     page.run()
     if page.url_path in CATALOGUE:
         tour.offer(page.url_path)
-    if unknown := hiding.unknown_names():
+    if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
         above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")
     _ask_again()
     _settle()
 
 
-def _page(name: str, title: str, draw: Callable[[], None], *, default: bool = False) -> StreamlitPage:
-    """Return a page: its file, or what draws it: an installed package has no files, nor has a method from outside."""
+def _page(name: str, title: str, *, default: bool = False) -> StreamlitPage:
+    """Return a page: its file, or `draw`: an installed package has no files, nor has a method from outside."""
     file = PAGES / f"{name}.py"
     if file.exists():
         return st.Page(file, title=title, default=default)
-    return st.Page(draw, title=title, url_path=name, default=default)
+    return st.Page(partial(draw, name), title=title, url_path=name, default=default)
 
 
-def _wrong(name: str) -> None:
-    """Say what is wrong in a file whose method cannot be shown."""
-    st.html(home.STYLE)
-    st.title(f"{name}.py", anchor=False)
-    st.error(state.plain(WRONG[name]))
-    st.caption(MEND)
-
-
-def draw(method: AnyMethod) -> None:
-    """Draw the page of a method: its own, or one made from its knobs."""
-    if method.page is not None:
-        method.page().draw()
+def draw(name: str) -> None:
+    """Draw a page by its name: a method's own or one made from its knobs, a tool's, or the home page."""
+    hiding.read_link(control_names())
+    page = page_of(CATALOGUE[name]) if name in CATALOGUE else ACROSS.get(name)
+    if page is not None:
+        page.draw()
+    elif name in CATALOGUE:
+        plain.draw(CATALOGUE[name])
+    elif name in WRONG:
+        st.html(home.STYLE)
+        st.title(f"{name}.py", anchor=False)
+        st.error(state.plain(WRONG[name]))
+        st.caption(MEND)
     else:
-        plain.draw(method)
+        home.show()
+
+
+def page_of(method: AnyMethod) -> Page | None:
+    """Return the page of a method; None for one whose page is made from its knobs."""
+    return _OF_METHODS.get(method.name) or (None if method.page is None else method.page())
+
+
+@functools.cache
+def control_names() -> frozenset[str]:
+    """Return the names of all controls, of parameters and of pages, as links have them."""
+    params = [knobs(algorithm.Params) for algorithm in (*CATALOGUE.values(), *BASELINES.values())]
+    pages = [*ACROSS.values(), *filter(None, map(page_of, CATALOGUE.values()))]
+    return frozenset(knob.name for each in (*params, *(page.knobs for page in pages)) for knob in each)
 
 
 @st.fragment(run_every=timedelta(days=7))

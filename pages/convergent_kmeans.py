@@ -1,5 +1,5 @@
 """Convergent k-means and its family."""
 
-from dpviz.methods.convergent_kmeans.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("convergent_kmeans")

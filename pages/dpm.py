@@ -1,5 +1,5 @@
 """DPM."""
 
-from dpviz.methods.dpm.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("dpm")

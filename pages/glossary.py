@@ -1,5 +1,5 @@
 """Glossary: every word of the app, with a small drawing and the picture that shows it."""
 
-from dpviz.tools.glossary.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("glossary")

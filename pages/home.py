@@ -1,5 +1,5 @@
 """Home: what this is, in ten seconds, and the ways in."""
 
-from dpviz.ui import home
+from dpviz.navigation import draw
 
-home.show()
+draw("home")

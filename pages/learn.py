@@ -1,5 +1,5 @@
 """Start here: a course of short chapters, one idea on a screen."""
 
-from dpviz.tools.learn.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("learn")

@@ -1,5 +1,5 @@
 """Morse processing."""
 
-from dpviz.methods.morse.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("morse")

@@ -1,5 +1,5 @@
 """nD-Laplace."""
 
-from dpviz.methods.nd_laplace.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("nd_laplace")

@@ -1,5 +1,5 @@
 """Quiz: ten questions before and after, and a code that sums the answers up without a name."""
 
-from dpviz.tools.quiz.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("quiz")

@@ -1,5 +1,5 @@
 """Source-target clustering."""
 
-from dpviz.methods.source_target.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("source_target")

@@ -1,5 +1,5 @@
 """For teachers: plans with links, wrong ideas, exercises, what a class answered, stills for slides."""
 
-from dpviz.tools.teach.page import draw
+from dpviz.navigation import draw
 
-draw()
+draw("teach")

@@ -11,8 +11,7 @@ from dpviz.data import DATASETS
 from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
-from dpviz.navigation import HOME
-from dpviz.tools import pages
+from dpviz.navigation import ACROSS, HOME, page_of
 from dpviz.tools.learn.page import PAGE as LEARN
 from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE
 from dpviz.ui.home import EPSILON as HOME_EPSILON
@@ -120,8 +119,8 @@ def _across() -> Iterator[PagePlan]:
     for name, knob in ACROSS_KNOBS.items():
         # Each ε of an audit is hundreds of runs of its own: what it opens with is the standard result.
         stops = ("1",) if name == "audit" else ()
-        yield PagePlan(name, name, pages()[name].title, knob=knob, stops=stops)
-    yield PagePlan(GLOSSARY, GLOSSARY, pages()[GLOSSARY].title, audiences=AUDIENCES[:1])
+        yield PagePlan(name, name, ACROSS[name].title, knob=knob, stops=stops)
+    yield PagePlan(GLOSSARY, GLOSSARY, ACROSS[GLOSSARY].title, audiences=AUDIENCES[:1])
 
 
 def read_plan(path: Path) -> SitePlan:
@@ -212,7 +211,8 @@ def words_of_modes(name: str, knob: str) -> dict[str, str]:
     if not knob:
         return {}
     method = CATALOGUE[name]
-    own = () if method.page is None else method.page().knobs
+    page = page_of(method)
+    own = () if page is None else page.knobs
     return dict(next(each for each in (*own, *knobs(method.Params)) if each.name == knob).choices)
 
 

@@ -3,15 +3,10 @@
 Hiding is no lock: whoever edits the link sees everything. What the public may see is the audience's matter, not this.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import knobs
-from dpviz.methods import CATALOGUE
-from dpviz.tools import pages
 from dpviz.ui import state
 
 NAME = "hide"
@@ -52,6 +47,13 @@ STYLES: Mapping[str, str] = {
 }
 
 
+def read_link(controls: frozenset[str]) -> None:
+    """Read once in a session what the link that it began with takes away; `controls` are the names of all controls."""
+    if _HIDDEN not in st.session_state:
+        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""), controls)
+        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+
+
 def begin() -> None:
     """Hide what is hidden by style alone."""
     style = "".join(text for group, text in STYLES.items() if hides(group))
@@ -61,7 +63,7 @@ def begin() -> None:
 
 def hides(name: str) -> bool:
     """Say whether a knob, a group or a tab is taken away."""
-    hidden = _hidden()
+    hidden: frozenset[str] = st.session_state.get(_HIDDEN, frozenset())
     if name in hidden:
         return True
     groups = [group for group, members in MEMBERS.items() if name in members]
@@ -69,37 +71,20 @@ def hides(name: str) -> bool:
     return any(group in hidden for group in groups)
 
 
-def _hidden() -> frozenset[str]:
-    """Return what the link that this session began with takes away: it is read once."""
-    if _HIDDEN not in st.session_state:
-        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""))
-        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
-    hidden: frozenset[str] = st.session_state[_HIDDEN]
-    return hidden
-
-
 def tabs_left(names: Sequence[str]) -> list[str]:
     """Return the tabs that are not taken away."""
     return [] if hides("tabs") else [name for name in names if not hides(f"{TAB}{name}")]
 
 
-@functools.cache
-def known_names() -> frozenset[str]:
-    """Return the names of all knobs, of parameters and of pages, as their records have them."""
-    params = [knobs(algorithm.Params) for algorithm in (*CATALOGUE.values(), *BASELINES.values())]
-    made = [*pages().values(), *(method.page() for method in CATALOGUE.values() if method.page is not None)]
-    return frozenset(knob.name for each in (*params, *(page.knobs for page in made)) for knob in each) | OWN
-
-
-def unknown_names() -> list[str]:
+def unknown_names(controls: frozenset[str]) -> list[str]:
     """Return the names of the link that are no control's, on this page or another one."""
-    return [name for name in state.never_asked() if not _is_name(name)]
+    return [name for name in state.never_asked() if not _is_name(name, controls)]
 
 
-def _read(text: str) -> frozenset[str]:
+def _read(text: str, controls: frozenset[str]) -> frozenset[str]:
     """Return the names of a list that there are; the others are said, with what is allowed."""
     asked = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
-    known = {name for name in asked if _is_name(name)}
+    known = {name for name in asked if _is_name(name, controls)}
     wrong = [name for name in dict.fromkeys(asked) if name and name not in known]
     if wrong:
         state.report(
@@ -110,8 +95,8 @@ def _read(text: str) -> frozenset[str]:
     return frozenset(known)
 
 
-def _is_name(name: str) -> bool:
-    if name in GROUPS or any(name in members for members in MEMBERS.values()) or name in known_names():
+def _is_name(name: str, controls: frozenset[str]) -> bool:
+    if name in GROUPS or any(name in members for members in MEMBERS.values()) or name in controls or name in OWN:
         return True
     rest = next((name.removeprefix(each) for each in PREFIXES if name.startswith(each)), "")
     return rest.isidentifier() and rest.isascii() and rest.islower()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpviz.experiments.__main__ import main
+from dpviz.navigation import control_names
 from dpviz.ui import hiding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,4 +63,4 @@ def test_links_for_a_class_hide_what_there_is():
     lists = [each for path in WRITTEN for each in re.findall(r"hide=([\w,-]+)", path.read_text("utf-8"))]
     assert lists
     named = ",".join(lists).split(",")
-    assert {*named} <= {*hiding.GROUPS, *hiding.known_names()}
+    assert {*named} <= {*hiding.GROUPS, *control_names()}

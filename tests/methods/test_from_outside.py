@@ -32,7 +32,8 @@ from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trial_runs import run_trials
 from dpviz.tools.two_worlds.story import Change
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
-from dpviz.ui import hiding, thumbnails
+from dpviz.navigation import control_names
+from dpviz.ui import thumbnails
 from dpviz.ui.export import config, files
 
 method, data = CATALOGUE["one_grid"], load("blobs", n=200)
@@ -53,11 +54,10 @@ links = [each.proto.page for each in app.get("page_link")]
 
 
 def page():
-    from dpviz.methods import CATALOGUE
     from dpviz.navigation import draw
     from dpviz.ui import home
     home.remember({})
-    draw(CATALOGUE["one_grid"])
+    draw("one_grid")
 
 
 opening = AppTest.from_function(page, default_timeout=60)
@@ -72,7 +72,7 @@ print(json.dumps({
     "released": result.release.centers.shape, "curator": len(pack(scene)), "public": len(pack(scene.public())),
     "row": [row["status"], row["proved_epsilon"], row["k_found"]], "many": len(many), "cloud": cloud.n_runs,
     "audited": audited, "entry": "one_grid" in ENTRIES, "thumbnail": thumbnails.draw(method)[:4],
-    "knobs": {"n_clusters", "epsilon"} <= hiding.known_names(),
+    "knobs": {"n_clusters", "epsilon"} <= control_names(),
     "config": found.page, "links": links, "broken": list(BROKEN),
     "home": [each.value for each in app.exception], "errors": [each.value for each in app.error],
     "title": [each.value for each in shown.title], "page": [each.value for each in shown.exception],

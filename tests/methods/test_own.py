@@ -46,11 +46,10 @@ from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 
 
 def page(name):
-    from dpviz.methods import CATALOGUE
     from dpviz.navigation import draw
     from dpviz.ui import home
     home.remember({})
-    draw(CATALOGUE[name])
+    draw(name)
 
 
 def drawn(name):

@@ -20,7 +20,7 @@ from dpviz.methods.convergent_kmeans.story.chapter import CHAPTER
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
 from dpviz.stories import center_facts
-from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -42,12 +42,6 @@ FAMILY = Story(
     notices=center_facts.notices,
     public_notices=center_facts.public_notices,
 )
-
-
-def _page() -> Page:
-    from dpviz.methods.convergent_kmeans.page import PAGE  # it alone needs Streamlit
-
-    return PAGE
 
 
 STORY = Story(
@@ -108,7 +102,6 @@ METHOD = Method(
     paper=PaperTables("Convergent k-means: the paper's tables, made again", paper.SOURCE, paper.tables, paper.RUNS),
     family={name: FAMILY for name in BASELINES if name in METHODS},
     story=STORY,
-    page=_page,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

@@ -26,16 +26,9 @@ from dpviz.methods.dpm.story import reading
 from dpviz.methods.dpm.story.chapter import CHAPTER
 from dpviz.methods.dpm.story.lesson import LESSON
 from dpviz.methods.dpm.story.worlds import WORLDS
-from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Method, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
-
-
-def _page() -> Page:
-    from dpviz.methods.dpm.page import PAGE  # it alone needs Streamlit
-
-    return PAGE
-
 
 STORY = Story(
     name="dpm",
@@ -91,7 +84,6 @@ METHOD = Method(
     ),
     paper=PaperTables("DPM: the paper's comparison, made again", paper.SOURCE, paper.tables, paper.RUNS),
     story=STORY,
-    page=_page,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

@@ -25,17 +25,11 @@ from dpviz.methods.morse.story import reading
 from dpviz.methods.morse.story.chapter import CHAPTER
 from dpviz.methods.morse.story.lesson import LESSON
 from dpviz.methods.morse.story.worlds import WORLDS
-from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Method, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
-
-
-def _page() -> Page:
-    from dpviz.methods.morse.page import PAGE  # it alone needs Streamlit
-
-    return PAGE
 
 
 STORY = Story(
@@ -101,7 +95,6 @@ METHOD = Method(
         "Morse processing: the paper's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
     ),
     story=STORY,
-    page=_page,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

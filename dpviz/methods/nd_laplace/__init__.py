@@ -23,7 +23,7 @@ from dpviz.methods.nd_laplace.story import reading
 from dpviz.methods.nd_laplace.story.chapter import CHAPTER
 from dpviz.methods.nd_laplace.story.lesson import LESSON
 from dpviz.methods.nd_laplace.story.worlds import WORLDS
-from dpviz.stories.method import Attack, Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -34,12 +34,6 @@ def _one_across(choices: Choices, box: Box) -> Choices:
     """Return the epsilon that the diagonal of the box makes 1."""
     widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
     return {"epsilon": 1.0 / algebra.length(widths)}
-
-
-def _page() -> Page:
-    from dpviz.methods.nd_laplace.page import PAGE  # it alone needs Streamlit
-
-    return PAGE
 
 
 STORY = Story(
@@ -97,7 +91,6 @@ METHOD = Method(
         "nD-Laplace: the thesis's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
     ),
     story=STORY,
-    page=_page,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

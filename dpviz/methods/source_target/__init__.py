@@ -25,7 +25,7 @@ from dpviz.methods.source_target.algorithm import (
 from dpviz.methods.source_target.story import reading
 from dpviz.methods.source_target.story.chapter import CHAPTER
 from dpviz.methods.source_target.story.lesson import LESSON
-from dpviz.stories.method import Method, Page, PaperTables, Thumbnail
+from dpviz.stories.method import Method, PaperTables, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -46,12 +46,6 @@ def _selected(release: algorithm.SourceTargetRelease) -> Labels:
 def _first_aid() -> tuple[Dataset, Choices]:
     pair = load_pair("first_aid", n=300, seed=0, n_targets=200)
     return source_of("first_aid", pair), {"targets": pair.targets, "ball": pair.ball}
-
-
-def _page() -> Page:
-    from dpviz.methods.source_target.page import PAGE  # it alone needs Streamlit
-
-    return PAGE
 
 
 STORY = Story(
@@ -101,7 +95,6 @@ METHOD = Method(
     ),
     targets=Targets(algorithm.cost, _choose, _selected),
     story=STORY,
-    page=_page,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
     chapter=CHAPTER,
