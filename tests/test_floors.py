@@ -32,7 +32,6 @@ FLOORS = {
     "methods/*/algorithm": 2,
     "stories": 3,
     "methods/*/story": 4,
-    "methods/*/paper": 4,
     "methods": 5,  # the records
     "tools": 6,
     "estimators": 6,
@@ -394,7 +393,6 @@ def test_each_broken_rule_is_reported_once(name: str) -> None:
         ("dpviz/stories/label.py", "from dpviz.plots.scene import Scene\nimport dpviz"),
         ("dpviz/plots/theme.py", "import plotly.graph_objects as go\nfrom dpviz.plots.scene import Scene"),
         ("dpviz/methods/dpm/algorithm/tree.py", "from .score import best\nfrom ....core import Box"),
-        ("dpviz/methods/dpm/paper/__init__.py", "from dpviz.methods.dpm.story import layers"),
         ("dpviz/methods/dpm/page/tabs.py", "import streamlit\nfrom dpviz.tools.two_worlds import page"),
         ("dpviz/mechanisms/noise.py", "import numpy as np\nrng = np.random.default_rng(seed)\nrng.normal()"),
         ("dpviz/mechanisms/noise.py", "from numpy.random import Generator\nimport numpy.random"),

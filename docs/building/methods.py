@@ -12,6 +12,7 @@ from latex2mathml.converter import convert
 
 from docs.building.gallery import Picture
 from docs.building.reference import PLACES
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Report, ResultTable, read_tables
 from dpviz.stories.formulas import used
 from dpviz.stories.glossary import GLOSSARY, pieces
@@ -141,7 +142,7 @@ def _papers(found: Sequence[Paper]) -> Iterator[str]:
 
 def _made_again(method: AnyMethod) -> Iterator[str]:
     """Yield where the paper's tables, made again, differ from it and why."""
-    if method.paper is None:
+    if not (ASSETS / "reproduction" / f"{method.name}.json").exists():
         return
     report = _report(f"reproduction/{method.name}.json")
     yield "## The paper's tables, made again: what differs, and why"

@@ -121,7 +121,7 @@ def read_tables(path: str | Path) -> Report:
 
 
 def _way_out() -> str:
-    return "Write the file again with `python -m dpviz.experiments reproduce`."
+    return "Write the file again with `python -m benchmarks.papers` in a clone, or `dpviz experiments audit`."
 
 
 def _table_text(table: dict[str, Any]) -> str:

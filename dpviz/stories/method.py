@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dpviz.core import Algorithm, Choices, Knob, Release, Step
 from dpviz.data import Dataset
-from dpviz.experiments.tables import ResultTable
 from dpviz.stories.course.run_chapter import RunChapter
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.reading import Reading
@@ -20,19 +18,6 @@ R = TypeVar("R", bound=Release)
 S = TypeVar("S", bound=Step)
 F = TypeVar("F")
 C = TypeVar("C", bound=RunContext)
-
-# (folder of the data sets, runs of each setting, seed, processes) -> tables
-Maker: TypeAlias = Callable[[Path, int, int, int], tuple[ResultTable, ...]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PaperTables:
-    """A paper's tables, made again."""
-
-    title: str
-    source: str
-    make: Maker
-    runs: int  # of each setting, unless said otherwise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +65,6 @@ class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
     chapter: RunChapter | None = None  # of the course
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None
-    paper: PaperTables | None = None
     family: Mapping[str, AnyStory] = field(default_factory=dict)  # baselines on its page
 
 

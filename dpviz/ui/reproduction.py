@@ -23,6 +23,11 @@ NONE = "–"  # where there is no figure
 TINY = 1e-12  # where a logarithm ends
 
 
+def exists(name: str) -> bool:
+    """Return whether there are tables of a system's paper."""
+    return (FOLDER / f"{name}.json").exists()
+
+
 def tables(name: str) -> None:
     """Draw the report of one system, or say why there is none."""
     try:

@@ -125,7 +125,7 @@ def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
     assert run("-m", "dpviz", "--version", folder=tmp_path, packages=installed).strip() == __version__
-    assert "reproduce" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
+    assert "sweep" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
     entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
     assert "dpviz = dpviz.__main__:main" in entry
 
@@ -158,7 +158,7 @@ def test_it_runs_with_what_it_brings_along_and_nothing_else(built, tmp_path):
     said_by(*pip, "install", "-q", built[1], folder=tmp_path)
     said_by(*pip, "check", folder=tmp_path)
     assert said_by(programs / "python", "-c", FRAME_TO_CLUSTERS, folder=tmp_path).split()[0] == "2.0"
-    assert "reproduce" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
+    assert "sweep" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
 
 
 def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(installed, tmp_path):

@@ -106,7 +106,7 @@ def test_a_file_that_is_no_report_says_so_and_the_way_out(name, tmp_path):
         read_tables(path)
     assert complaint in str(caught.value)
     assert str(caught.value).startswith("The tables bad.json")
-    assert str(caught.value).endswith("`python -m dpviz.experiments reproduce`.")
+    assert str(caught.value).endswith("`python -m benchmarks.papers` in a clone, or `dpviz experiments audit`.")
     assert str(tmp_path) not in str(caught.value)  # the page shows this: no folder of the machine
 
 

@@ -11,8 +11,8 @@ import streamlit as st
 
 from dpviz.experiments.tables import read_tables
 from dpviz.methods.convergent_kmeans.page import family
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.ui import reproduction
 from tests.pages.conftest import at_once
 

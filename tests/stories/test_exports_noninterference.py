@@ -8,7 +8,7 @@ import pytest
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE, story_of
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
 from dpviz.ui.data.drawn_points import DrawnPoints

@@ -3,7 +3,7 @@
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.convergent_kmeans import algorithm, paper, story
+from dpviz.methods.convergent_kmeans import algorithm, story
 from dpviz.methods.convergent_kmeans.algorithm import (
     PAPER,
     Params,
@@ -14,13 +14,13 @@ from dpviz.methods.convergent_kmeans.algorithm import (
     start_centers,
     steps,
 )
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family, reading
 from dpviz.methods.convergent_kmeans.story.chapter import CHAPTER
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
 from dpviz.stories import center_facts
-from dpviz.stories.method import Attack, Method, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -99,7 +99,6 @@ METHOD = Method(
     varied=(
         Varied("iterations", "Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
     ),
-    paper=PaperTables("Convergent k-means: the paper's tables, made again", paper.SOURCE, paper.tables, paper.RUNS),
     family={name: FAMILY for name in BASELINES if name in METHODS},
     story=STORY,
     worlds=WORLDS,

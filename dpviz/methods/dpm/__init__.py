@@ -2,7 +2,7 @@
 
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.dpm import algorithm, paper, story
+from dpviz.methods.dpm import algorithm, story
 from dpviz.methods.dpm.algorithm import (
     PAPER,
     CentersStep,
@@ -26,7 +26,7 @@ from dpviz.methods.dpm.story import reading
 from dpviz.methods.dpm.story.chapter import CHAPTER
 from dpviz.methods.dpm.story.lesson import LESSON
 from dpviz.methods.dpm.story.worlds import WORLDS
-from dpviz.stories.method import Method, PaperTables, Thumbnail
+from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -82,7 +82,6 @@ METHOD = Method(
         Varied("levels", "Levels of cuts τ", "params.n_levels", (1, 2, 3, 5, 7, 9), "dpm"),
         Varied("emptiness", "Weight of emptiness", "params.emptiness_weight", (0.0, 1.0, 2.5, 5.0, 10.0, 20.0), "dpm"),
     ),
-    paper=PaperTables("DPM: the paper's comparison, made again", paper.SOURCE, paper.tables, paper.RUNS),
     story=STORY,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),

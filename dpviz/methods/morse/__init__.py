@@ -2,7 +2,7 @@
 
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.morse import algorithm, paper, story
+from dpviz.methods.morse import algorithm, story
 from dpviz.methods.morse.algorithm import (
     PAPER,
     MergeTree,
@@ -25,7 +25,7 @@ from dpviz.methods.morse.story import reading
 from dpviz.methods.morse.story.chapter import CHAPTER
 from dpviz.methods.morse.story.lesson import LESSON
 from dpviz.methods.morse.story.worlds import WORLDS
-from dpviz.stories.method import Method, PaperTables, Thumbnail
+from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -90,9 +90,6 @@ METHOD = Method(
     varied=(
         Varied("components", "Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
         Varied("passes", "Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
-    ),
-    paper=PaperTables(
-        "Morse processing: the paper's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
     ),
     story=STORY,
     worlds=WORLDS,

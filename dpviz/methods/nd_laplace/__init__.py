@@ -4,7 +4,7 @@ import numpy as np
 
 from dpviz.core import AuditPlan, Box, Choices, Entry, algebra
 from dpviz.data import load
-from dpviz.methods.nd_laplace import algorithm, paper, story
+from dpviz.methods.nd_laplace import algorithm, story
 from dpviz.methods.nd_laplace.algorithm import (
     Params,
     Step,
@@ -23,7 +23,7 @@ from dpviz.methods.nd_laplace.story import reading
 from dpviz.methods.nd_laplace.story.chapter import CHAPTER
 from dpviz.methods.nd_laplace.story.lesson import LESSON
 from dpviz.methods.nd_laplace.story.worlds import WORLDS
-from dpviz.stories.method import Attack, Method, PaperTables, Thumbnail
+from dpviz.stories.method import Attack, Method, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -86,9 +86,6 @@ METHOD = Method(
             (("distance", "range"), ("radius", str(RADIUS_OF_ONE)), ("domain", "none")),
             on=True,
         ),
-    ),
-    paper=PaperTables(
-        "nD-Laplace: the thesis's tables and figures, made again", paper.SOURCE, paper.tables, paper.RUNS
     ),
     story=STORY,
     worlds=WORLDS,

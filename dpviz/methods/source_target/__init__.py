@@ -5,7 +5,7 @@ import numpy as np
 from dpviz.core import AuditPlan, Box, Choices, Labels, Points, Targets
 from dpviz.data import Dataset
 from dpviz.data.target_pairs import load_pair, source_of
-from dpviz.methods.source_target import algorithm, paper, story
+from dpviz.methods.source_target import algorithm, story
 from dpviz.methods.source_target.algorithm import (
     PAPER,
     Params,
@@ -25,7 +25,7 @@ from dpviz.methods.source_target.algorithm import (
 from dpviz.methods.source_target.story import reading
 from dpviz.methods.source_target.story.chapter import CHAPTER
 from dpviz.methods.source_target.story.lesson import LESSON
-from dpviz.stories.method import Method, PaperTables, Thumbnail
+from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
 from dpviz.stories.story import Story
 
@@ -89,9 +89,6 @@ METHOD = Method(
         frames=(0, 1, 3, -1),
         params={"epsilon": 2.0, "n_centers": 5},
         hidden=("Served by an average", "Choice without privacy"),
-    ),
-    paper=PaperTables(
-        "Source-target clustering: the paper's experiments, made again", paper.SOURCE, paper.tables, paper.RUNS
     ),
     targets=Targets(algorithm.cost, _choose, _selected),
     story=STORY,

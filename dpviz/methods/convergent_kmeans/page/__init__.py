@@ -9,8 +9,8 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
 from dpviz.methods.convergent_kmeans import METHOD, algorithm, story
 from dpviz.methods.convergent_kmeans.page import attack_record, family
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, configure
 from dpviz.methods.convergent_kmeans.story import family as kmeans_family
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS, FamilyQuestion, configure
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import play

@@ -11,9 +11,9 @@ import streamlit as st
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Knob, knobs
 from dpviz.data.synthetic import STAND_INS
-from dpviz.methods.convergent_kmeans.paper.family import METHODS, FamilyQuestion, MethodRuns
 from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
 from dpviz.methods.convergent_kmeans.story.budget_chart import budget_chart
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS, FamilyQuestion, MethodRuns
 from dpviz.stories import family_charts as charts
 from dpviz.stories.panel import ceiled, chance_limit, number
 from dpviz.tools.two_worlds import page as two_worlds

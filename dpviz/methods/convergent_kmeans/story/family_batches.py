@@ -4,7 +4,8 @@ import numpy as np
 
 from dpviz.core import Box, Points
 from dpviz.data.synthetic import stand_ins
-from dpviz.methods.convergent_kmeans.paper.family import (
+from dpviz.methods.convergent_kmeans.story.budget_chart import MethodLedger
+from dpviz.methods.convergent_kmeans.story.family_runs import (
     METHODS,
     FamilyQuestion,
     MethodRuns,
@@ -12,7 +13,6 @@ from dpviz.methods.convergent_kmeans.paper.family import (
     prepared,
     run_many,
 )
-from dpviz.methods.convergent_kmeans.story.budget_chart import MethodLedger
 from dpviz.stories.ledger import ledger_rows
 
 

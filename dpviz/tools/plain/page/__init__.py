@@ -23,7 +23,7 @@ BUDGET = "epsilon"  # the parameter that the slider moves
 def tabs_of(method: AnyMethod) -> Knob:
     """Return the choice of what stands under the picture of a method."""
     choices = [("runs", "Many runs"), two_worlds.CHOICE, audit_tab.CHOICE]
-    choices += [("reproduction", "Reproduction")] if method.paper is not None else []
+    choices += [("reproduction", "Reproduction")] if reproduction.exists(method.name) else []
     choices += [reading.CHOICE] if method.reading is not None else []
     return Knob(f"{method.name}_tab", "choice", "runs", "Under the picture", "", choices=tuple(choices))
 
@@ -83,7 +83,7 @@ def draw(method: AnyMethod) -> None:
         "worlds": lambda: two_worlds.worlds(page, now, noise, view),
         "audit": lambda: audit_tab.tab(page, method.name),
     }
-    if method.paper is not None:
+    if reproduction.exists(method.name):
         contents["reproduction"] = lambda: reproduction.tables(method.name)
     with page.more_pictures:
         if method.reading is not None:

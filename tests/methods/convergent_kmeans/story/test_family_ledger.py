@@ -9,8 +9,8 @@ import pytest
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
 from dpviz.baselines import CATALOGUE
 from dpviz.core import Adjacency
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family as story
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience, Role
 from dpviz.stories.ledger import adjacency_of, ledger_rows
 from dpviz.stories.panel import ceiled

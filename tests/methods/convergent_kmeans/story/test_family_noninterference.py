@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpviz.baselines import CATALOGUE
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family as story
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.story.test_noninterference import arrays_of, layer_bytes, with_trace

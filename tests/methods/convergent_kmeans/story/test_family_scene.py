@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dpviz.baselines import CATALOGUE
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import story as zones
-from dpviz.methods.convergent_kmeans.paper.family import METHODS
 from dpviz.methods.convergent_kmeans.story import family as story
+from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience, Kind, pack
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, noise_length, sample

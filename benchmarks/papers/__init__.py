@@ -1,0 +1,98 @@
+"""The papers' tables, made again: `python -m benchmarks.papers --help`. The app shows the committed results."""
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path, PurePath
+from types import MappingProxyType
+
+from joblib import parallel_config
+
+from benchmarks.papers import convergent_kmeans, dpm, morse, nd_laplace, source_target
+from dpviz import __version__
+from dpviz.experiments.tables import Report, ResultTable
+from dpviz.solvers.threads import one_thread
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperTables:
+    """A paper's tables, made again."""
+
+    title: str
+    source: str
+    make: Callable[[Path, int, int, int], tuple[ResultTable, ...]]  # (folder of the data sets, runs, seed, processes)
+    runs: int  # of each setting, unless said otherwise
+
+
+PAPERS: Mapping[str, PaperTables] = MappingProxyType(
+    {
+        "convergent_kmeans": PaperTables(
+            "Convergent k-means: the paper's tables, made again",
+            convergent_kmeans.SOURCE,
+            convergent_kmeans.tables,
+            convergent_kmeans.RUNS,
+        ),
+        "dpm": PaperTables(
+            "DPM: the paper's comparison, made again",
+            dpm.SOURCE,
+            dpm.tables,
+            dpm.RUNS,
+        ),
+        "morse": PaperTables(
+            "Morse processing: the paper's tables and figures, made again",
+            morse.SOURCE,
+            morse.tables,
+            morse.RUNS,
+        ),
+        "nd_laplace": PaperTables(
+            "nD-Laplace: the thesis's tables and figures, made again",
+            nd_laplace.SOURCE,
+            nd_laplace.tables,
+            nd_laplace.RUNS,
+        ),
+        "source_target": PaperTables(
+            "Source-target clustering: the paper's experiments, made again",
+            source_target.SOURCE,
+            source_target.tables,
+            source_target.RUNS,
+        ),
+    }
+)
+
+
+def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs: int) -> Report:
+    """Return the report on one of `PAPERS`, with the command that makes it again.
+
+    `folder` holds the data sets; `out` only names the file in the command. The figures do not depend on `jobs`.
+    Raises ValueError for `runs` or `jobs` below 1, a negative seed, and data sets that are missing or unfit.
+    """
+    for option, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
+        if value < least:
+            raise ValueError(f"{option} was {value}, but it must be >= {least}.")
+    chosen = PAPERS[name]
+    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    with one_thread(), parallel_config("loky", inner_max_num_threads=1):
+        tables = chosen.make(folder, runs, seed, jobs)
+    # A folder of this machine says nothing to a reader, so the command names neither.
+    command = f"python -m benchmarks.papers {name} --data data --out {_relative(out)} --runs {runs}"
+    return Report(
+        title=chosen.title,
+        source=chosen.source,
+        command=f"{command} --seed {seed}",
+        seed=seed,
+        runs=runs,
+        versions={
+            "dpviz": __version__,
+            "python": platform.python_version(),
+            **{library: version(library) for library in LIBRARIES},
+        },
+        tables=tables,
+    )
+
+
+def _relative(path: Path) -> str:
+    outside = path.is_absolute() or ".." in path.parts
+    return path.name if outside else PurePath(path).as_posix()

@@ -1,0 +1,164 @@
+"""Convergent k-means and Lloyd's algorithm from the same start, many times: what the iteration tables are made of.
+
+The protocol of Lu & Shen's section 7: starts are k records drawn at random; every column is scaled to [0, 1] by the
+data's own extremes; a run ends when no record changes cluster. None of it is private.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from benchmarks.papers.table_sets import SetRecords
+from dpviz.core import Centers, Confidential, FloatArray, Points
+from dpviz.methods.convergent_kmeans.algorithm import Params, Step, fit
+from dpviz.solvers import assign, lloyd
+
+STRATEGIES = ("past", "future")
+EPSILON = 0.5  # of each step in the iteration tables; ours, the paper does not say
+MOST = 2000  # iterations; no run on the paper's sets comes near it
+SOLUTION_DIGITS = 6  # decimals, in [0, 1], to which two solutions of Lloyd's must agree to be one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrategyRun(Confidential):
+    """One run of one strategy. Curator only."""
+
+    rounds: int  # times that means were computed and centers sampled
+    lloyd_rounds: int  # a future round computes means twice
+    means: Centers  # (k, d) exact means of the final clusters, box units
+    centers: Centers  # (k, d) the last sampled centers S_hat
+    is_solution: bool  # Lloyd's algorithm, started at `means`, would stay there
+    n_moves: int  # of a center, over all rounds; a center with X = S does not move
+    reach_sum: float  # of delta over the moves
+    angle_sum: float  # of alpha over the moves, radians
+    n_left: int  # moves whose zone reaches out of the convergent zone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartRun(Confidential):
+    """Every strategy and Lloyd's algorithm from one start. Curator only."""
+
+    lloyd_iterations: int
+    lloyd_centers: Centers  # (k, d) box units
+    by_strategy: dict[str, StrategyRun]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetRuns:
+    """One set and its runs. Curator only."""
+
+    records: SetRecords
+    runs: Sequence[StartRun]
+
+    @property
+    def name(self) -> str:
+        """The paper's name of the set."""
+        return self.records.paper.name
+
+    @property
+    def lloyd(self) -> FloatArray:
+        """Lloyd's iterations (R,)."""
+        return np.array([run.lloyd_iterations for run in self.runs], dtype=np.float64)
+
+    @property
+    def lloyd_centers(self) -> FloatArray:
+        """Lloyd's solutions (R, k, d)."""
+        return np.stack([run.lloyd_centers for run in self.runs])
+
+    def of(self, strategy: str) -> list[StrategyRun]:
+        """Return the runs of one strategy."""
+        return [run.by_strategy[strategy] for run in self.runs]
+
+    def iterations(self, strategy: str) -> FloatArray:
+        """Return the iterations (R,) of one strategy: the times that the means of all records were computed."""
+        return np.array([run.lloyd_rounds for run in self.of(strategy)], dtype=np.float64)
+
+    def passes(self, strategy: str) -> FloatArray:
+        """Return how often (R,) a round of the strategy computes means: once, or twice to look ahead."""
+        return self.iterations(strategy) / np.array([run.rounds for run in self.of(strategy)], dtype=np.float64)
+
+
+def start_seed(seed: int, set_index: int, run: int) -> int:
+    """Return the seed that a run's start and noise are drawn from: another one for every seed, set and run."""
+    return int(np.random.default_rng([seed, set_index, run]).integers(2**31))
+
+
+def runs(
+    records: SetRecords,
+    seeds: Sequence[int],
+    *,
+    strategies: Sequence[str] = STRATEGIES,
+    epsilon: float = EPSILON,
+    jobs: int = 1,
+) -> list[StartRun]:
+    """Return one `StartRun` for each of `seeds`; the same for any number of `jobs`."""
+    tasks = (delayed(one_start)(records, seed, tuple(strategies), epsilon) for seed in seeds)
+    done: list[StartRun] = Parallel(n_jobs=jobs)(tasks)
+    return done
+
+
+def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsilon: float) -> StartRun:
+    """Run `strategies` with `epsilon` a step, and Lloyd's algorithm, from the k records that `seed` draws.
+
+    Raises RuntimeError when a run does not converge.
+    """
+    start = None
+    by_strategy = {}
+    for strategy in strategies:
+        params = Params(
+            n_clusters=records.paper.n_clusters,
+            mode="published",
+            orientation=strategy,
+            epsilon_per_iteration=epsilon,
+            start="records",
+            start_seed=seed,
+            max_iterations=MOST,
+        )
+        trace = fit(records.unit, records.box, params, rng=np.random.default_rng(seed)).trace
+        start = trace[0].previous_centers
+        by_strategy[strategy] = strategy_run(trace, records.unit)
+    if start is None:
+        raise ValueError(f"strategies was {strategies}, but at least one of {STRATEGIES} is needed.")
+    reference = lloyd(records.unit, start, max_iterations=MOST)
+    if not reference.converged:
+        raise RuntimeError(f"Lloyd's algorithm was still moving after {MOST} iterations on {records.paper.name}.")
+    return StartRun(reference.n_iterations, reference.nonprivate_centers, by_strategy)
+
+
+def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
+    """Reduce a trace on the records `unit` (n, d) to what the tables need.
+
+    Raises RuntimeError unless it ends with assignments that repeat.
+    """
+    last = trace[-1]
+    if last.outcome != "converged":
+        raise RuntimeError(f"A run ended as {last.outcome!r} after {len(trace)} iterations, but it must converge.")
+    moved = [(step.controller != step.zone_mean).any(axis=1) for step in trace]
+    return StrategyRun(
+        rounds=len(trace),
+        lloyd_rounds=sum(step.lloyd_rounds for step in trace),
+        means=last.nonprivate_mean,  # the last assignment repeats, so these are the means of the final clusters
+        centers=last.released_centers,
+        is_solution=bool(np.array_equal(assign(unit, last.nonprivate_mean), last.nonprivate_labels)),
+        n_moves=int(sum(rows.sum() for rows in moved)),
+        reach_sum=float(sum(step.reach[rows].sum() for step, rows in zip(trace, moved, strict=True))),
+        angle_sum=float(sum(step.angle[rows].sum() for step, rows in zip(trace, moved, strict=True))),
+        n_left=sum(int(step.leaves_convergent_zone.sum()) for step in trace),
+    )
+
+
+def n_solutions(lloyd_centers: FloatArray) -> int:
+    """Return how many different solutions there are among (R, k, d), whatever the order of their centers."""
+    rounded = np.round(lloyd_centers, SOLUTION_DIGITS) + 0.0  # no -0.0
+    keys = [rounded[:, :, axis] for axis in reversed(range(rounded.shape[2]))]
+    ordered = np.take_along_axis(rounded, np.lexsort(keys, axis=1)[:, :, None], axis=1)
+    return len(np.unique(ordered.reshape(len(ordered), -1), axis=0))
+
+
+def reach_and_angle(runs: Sequence[StrategyRun]) -> tuple[float, float]:
+    """Return the mean delta, and the mean alpha in degrees, over all centers that had a zone."""
+    n_moves = max(sum(run.n_moves for run in runs), 1)
+    return sum(run.reach_sum for run in runs) / n_moves, math.degrees(sum(run.angle_sum for run in runs) / n_moves)

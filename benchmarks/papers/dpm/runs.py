@@ -1,0 +1,174 @@
+"""DPM and what it is compared with on one data set, many times, and the metrics of Liebenow et al.'s section 6."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from benchmarks.papers.dpm.sets import DpmSet, SetDraw
+from dpviz.baselines import em_mc, eugkm, lsh_splits, su
+from dpviz.core import Centers, Confidential, Labels, frozen
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
+from dpviz.solvers import assign
+from dpviz.solvers.threads import one_thread
+
+EPSILON = 1.0  # section 6.1
+N_KMEANS = 10  # runs of KMeans++ on each draw: "a comparison with 10 runs is already stable"
+N_REFERENCES = 5  # of those, the best by silhouette: what centers are measured against; ours
+SAMPLE = 2000  # records of the silhouette; ours
+GRID_AXES = 3  # EUGkM's grid has a few cells an axis beyond these
+KMEANS = "kmeans"
+Seed = tuple[int, int, int]  # of the command, number of the set, number of the run
+# method -> what to call it; the order is that of every table
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        KMEANS: "KMeans++ (no privacy)",
+        "repaired": "DPM, repaired",
+        "published": "DPM, as published",
+        "lsh_splits": "LSH-Splits",
+        "em_mc": "EM-MC",
+        "su": "DPLloyd (SU)",
+        "eugkm": "EUGkM (grid)",
+    }
+)
+PRIVATE = tuple(name for name in METHODS if name != KMEANS)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """One run, beside KMeans: the curator's. NaN where there is no such number."""
+
+    method: str
+    epsilon: float  # infinite for KMeans++
+    k: int  # centers
+    accuracy: float  # share of records whose cluster's most frequent label is theirs
+    ari: float
+    silhouette: float  # of a sample
+    inertia: float  # over that of the best KMeans run
+    distance: float  # mean over centers to the nearest KMeans center, of the box's diagonal
+    missed: float  # mean over KMeans centers to the nearest center, the same unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference(Confidential):
+    """KMeans on one draw of a set. Curator only."""
+
+    centers: tuple[Centers, ...]  # the best runs by silhouette
+    inertia: float  # of the cheapest run
+    sample: Labels  # rows of the silhouette's records
+
+
+def set_runs(
+    paper: DpmSet, folder: Path, runs: Sequence[tuple[Seed, tuple[float, ...]]], *, jobs: int = 1
+) -> list[list[Quality]]:
+    """Return, for each of `runs`, every private method with each of its budgets, and KMeans++; the same for any `jobs`.
+
+    A fresh set is drawn again for each run, with its own KMeans; another one's KMeans serves all runs.
+    """
+    if paper.fresh:
+        tasks = (delayed(_fresh_run)(paper.draw(folder, seed[-1]), paper.n_clusters, seed, many) for seed, many in runs)
+        done: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
+        return done
+    records = paper.draw(folder, 0)
+    with one_thread():
+        reference, plain = kmeans_runs(records, paper.n_clusters, runs[0][0])
+    tasks = (delayed(one_run)(records, paper.n_clusters, reference, seed, many) for seed, many in runs)
+    found: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
+    found[0] = plain + found[0]
+    return found
+
+
+def _fresh_run(records: SetDraw, n_clusters: int, seed: Seed, epsilons: tuple[float, ...]) -> list[Quality]:
+    with one_thread():
+        reference, plain = kmeans_runs(records, n_clusters, seed)
+    return plain + one_run(records, n_clusters, reference, seed, epsilons)
+
+
+def kmeans_runs(records: SetDraw, n_clusters: int, seed: Seed) -> tuple[Reference, list[Quality]]:
+    """Run KMeans++ N_KMEANS times, and once from the true classes' means; return the reference and each ++ run.
+
+    The last, because a start of KMeans++ can leave a cluster without a center of its own.
+    """
+    from sklearn.cluster import KMeans  # slow to load, needed here alone
+
+    rng = np.random.default_rng([*seed, 0])
+    sample = np.sort(rng.choice(len(records.points), min(SAMPLE, len(records.points)), replace=False))
+    starts: list[Any] = ["k-means++"] * N_KMEANS
+    if records.labels is not None:
+        starts.append(np.array([records.points[records.labels == i].mean(axis=0) for i in range(n_clusters)]))
+    runs = [
+        KMeans(n_clusters, init=start, n_init=1, random_state=int(rng.integers(2**31))).fit(records.points)
+        for start in starts
+    ]
+    scores = [_silhouette(records, run.labels_, sample) for run in runs]
+    best = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:N_REFERENCES]
+    reference = Reference(
+        tuple(frozen(np.asarray(runs[i].cluster_centers_, dtype=np.float64)) for i in best),
+        min(float(run.inertia_) for run in runs),
+        frozen(sample),
+    )
+    plain = [quality(KMEANS, np.inf, records, run.cluster_centers_, reference) for run in runs[:N_KMEANS]]
+    return reference, plain
+
+
+def one_run(
+    records: SetDraw, n_clusters: int, reference: Reference, seed: Seed, epsilons: tuple[float, ...]
+) -> list[Quality]:
+    """Run every private method once with each budget, all under ADD_REMOVE and with the set's delta."""
+    found = []
+    for epsilon in epsilons:
+        for i, method in enumerate(PRIVATE):
+            made = configure(method, records, n_clusters, epsilon)
+            if made is None:
+                continue
+            module, params = made
+            release = module.fit(records.points, records.box, params, rng=np.random.default_rng([*seed, i + 1])).release
+            found.append(quality(method, epsilon, records, np.ascontiguousarray(release.centers), reference))
+    return found
+
+
+def configure(method: str, records: SetDraw, n_clusters: int, epsilon: float) -> tuple[Any, Any] | None:
+    """Return (module, its Params) of one of PRIVATE, or None where it makes no sense."""
+    if method in ("repaired", "published"):
+        return dpm, dpm.Params(epsilon=epsilon, delta=records.delta, calibration=method)
+    if method == "eugkm" and records.box.d > GRID_AXES:
+        return None
+    if method in ("eugkm", "su"):
+        pure = {"eugkm": eugkm, "su": su}[method]
+        return pure, pure.Params(n_clusters=n_clusters, epsilon=epsilon)
+    module = {"lsh_splits": lsh_splits, "em_mc": em_mc}[method]
+    return module, module.Params(n_clusters=n_clusters, epsilon=epsilon, delta=records.delta)
+
+
+def quality(method: str, epsilon: float, records: SetDraw, centers: Centers, reference: Reference) -> Quality:
+    """Measure centers (k, d) on the records as they are, also those outside the box."""
+    from sklearn.metrics import adjusted_rand_score  # slow to load
+
+    labels = assign(records.points, centers)
+    truth, diagonal = records.labels, records.box.diagonal
+    return Quality(
+        method,
+        epsilon,
+        len(centers),
+        float("nan") if truth is None else majority_accuracy(labels, truth),
+        float("nan") if truth is None else float(adjusted_rand_score(truth, labels)),
+        _silhouette(records, labels, reference.sample),
+        nonprivate_cost(records.points, centers, labels) / reference.inertia,
+        float(np.mean([one_way_distance(centers, other) for other in reference.centers])) / diagonal,
+        float(np.mean([one_way_distance(other, centers) for other in reference.centers])) / diagonal,
+    )
+
+
+def _silhouette(records: SetDraw, labels: Labels, sample: Labels) -> float:
+    """Return the silhouette of the sampled records; NaN where they are all in one cluster, or each in its own."""
+    from sklearn.metrics import silhouette_score
+
+    chosen = labels[sample]
+    if not 2 <= len(np.unique(chosen)) < len(sample):
+        return float("nan")
+    return float(silhouette_score(records.points[sample], chosen))

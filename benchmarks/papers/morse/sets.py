@@ -1,0 +1,90 @@
+"""The labelled data sets of Byun, Choi & Lee's table 2, and the ARI that the paper prints for two of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.papers.table_sets import LABEL, SUFFIXES
+from dpviz.core import Box, Confidential, Labels, Points, frozen
+from dpviz.data import TableError, read_table
+from dpviz.data.synthetic import MOONS_RECORDS, MoonsKnobs, moons
+
+MISSING = ("EMG", "Sloan", "USPS")  # of table 2; the last is t-SNE of private records, which no guarantee covers
+
+# (epsilon, K_0) -> ARI of DPMoG-hard-Morse, a mean of 5 runs
+PULSAR_ARI = {
+    **{(10.0, 6): 0.754277, (10.0, 10): 0.754838, (10.0, 15): 0.766507, (10.0, 20): 0.728404},
+    **{(5.0, 6): 0.694178, (5.0, 10): 0.673453, (5.0, 15): 0.659280, (5.0, 20): 0.664384},
+    **{(2.0, 6): 0.688862, (2.0, 10): 0.610148, (2.0, 15): 0.596477, (2.0, 20): 0.576486},
+    **{(1.0, 6): 0.561494, (1.0, 10): 0.584608, (1.0, 15): 0.577082, (1.0, 20): 0.542264},
+}
+MAGIC_ARI = {
+    **{(10.0, 6): 0.259386, (10.0, 10): 0.250220, (10.0, 15): 0.248503, (10.0, 20): 0.251199},
+    **{(5.0, 6): 0.217444, (5.0, 10): 0.215024, (5.0, 15): 0.209862, (5.0, 20): 0.216947},
+    **{(2.0, 6): 0.083149, (2.0, 10): 0.092159, (2.0, 15): 0.087595, (2.0, 20): 0.096408},
+    **{(1.0, 6): 0.040309, (1.0, 10): 0.047554, (1.0, 15): 0.040972, (1.0, 20): 0.038205},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MorseSet:
+    """One data set of table 2."""
+
+    name: str
+    file: str  # without suffix
+    n_clusters: int  # K
+    n_components: int  # K_0 of table 2
+    ari: Mapping[tuple[float, int], float] = field(default_factory=dict)  # (epsilon, K_0) -> what the paper prints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledRecords(Confidential):
+    """Records (n, D) in `box` and their classes (n,). Curator only."""
+
+    name: str
+    points: Points
+    labels: Labels
+    box: Box
+    n_clusters: int
+
+
+SHUTTLE = MorseSet("Shuttle", "shuttle_train", 7, 12)
+MAGIC = MorseSet("MAGIC", "magic", 2, 6, MAGIC_ARI)
+PULSAR = MorseSet("Pulsar", "pulsar", 2, 6, PULSAR_ARI)
+MORSE_SETS = (SHUTTLE, MAGIC, PULSAR)
+
+
+def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
+    """Read one set from `folder` and scale every column to [-1, 1] by its own extremes, as the paper does.
+
+    The extremes are two records' values: not private. Raises ValueError for a file that is missing, is no table, or
+    has no column of labels, and for a constant column.
+    """
+    paths = [Path(folder) / (paper.file + suffix) for suffix in SUFFIXES]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise ValueError(
+            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
+            "Pass the folder of the data sets with --data."
+        )
+    try:
+        table = read_table(path)
+        found = table.dataset([name for name in table.numeric_columns if name != LABEL], label=LABEL)
+    except TableError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    if found.labels is None:
+        raise AssertionError("a table was read with labels and has none")
+    low, high = found.points.min(axis=0), found.points.max(axis=0)
+    signed = np.clip(2.0 * (found.points - low) / (high - low) - 1.0, -1.0, 1.0)
+    box = Box.cube(-1.0, 1.0, signed.shape[1])
+    return LabelledRecords(paper.name, frozen(signed), found.labels, box, paper.n_clusters)
+
+
+def draw_moons(seed: int) -> LabelledRecords:
+    """Draw the two moons of figure 2 in their public box."""
+    data = moons(MOONS_RECORDS, MoonsKnobs(), rng=np.random.default_rng([seed, 1]))
+    if data.labels is None:
+        raise AssertionError("the moons have labels")
+    return LabelledRecords("Two moons", data.points, data.labels, data.box, 2)

@@ -1,0 +1,78 @@
+"""Perturb, cluster and compare with the clean clusters, many times: what the nD-Laplace tables are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from benchmarks.papers.nd_laplace.sets import ThesisRecords
+from dpviz.core import Labels, Points
+from dpviz.mechanisms import corner_probability
+from dpviz.mechanisms.redraw import LEAST_INSIDE
+from dpviz.methods.nd_laplace.algorithm import Params, fit
+from dpviz.metrics import nonprivate_agreement, nonprivate_displacement
+from dpviz.solvers.local_clustering import METHODS, ClusterSettings, cluster
+
+CLUSTERED = {"kmeans": 500, "affinity": 300, "dbscan": 500}  # records of larger sets; ours
+DOMAINS = {"redraw": "Draw again (the thesis)", "clamp": "Clamp", "none": "Leave", "remap": "Remap to a grid"}
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceRun:
+    """What one release came to, and for each of METHODS its agreement with the clean clusters. Curator only."""
+
+    distance: float  # mean |x - z|
+    mse: float
+    mae: float
+    ari: tuple[float, ...]
+    ami: tuple[float, ...]
+
+
+def possible(records: ThesisRecords, domain: str, epsilon: float) -> bool:
+    """Say whether the public worst case allows to draw again."""
+    return domain != "redraw" or corner_probability(records.box, epsilon=epsilon) >= LEAST_INSIDE
+
+
+def possible_domains(records: ThesisRecords) -> tuple[str, ...]:
+    """Return the domain modes that the set's number of features allows at all."""
+    return tuple(domain for domain in DOMAINS if possible(records, domain, 1e9))
+
+
+def all_runs(
+    records: ThesisRecords, settings: Sequence[tuple[str, float]], seeds: Sequence[int], *, jobs: int = 1
+) -> tuple[tuple[LaplaceRun, ...], ...]:
+    """Return for each of `settings` (domain, epsilon) one run for each of `seeds`; the same for any `jobs`."""
+    done: list[list[LaplaceRun]] = Parallel(n_jobs=jobs)(delayed(_of_seed)(records, settings, seed) for seed in seeds)
+    return tuple(zip(*done, strict=True))
+
+
+def _of_seed(records: ThesisRecords, settings: Sequence[tuple[str, float]], seed: int) -> list[LaplaceRun]:
+    clean = all_labels(records.points, records, seed)
+    return [one_run(records, domain, epsilon, seed, clean) for domain, epsilon in settings]
+
+
+def one_run(records: ThesisRecords, domain: str, epsilon: float, seed: int, clean: Mapping[str, Labels]) -> LaplaceRun:
+    """Perturb once, cluster, and compare with the `clean` labels of the same seed."""
+    params = Params(epsilon=epsilon, domain=domain)
+    released = fit(records.points, records.box, params, rng=np.random.default_rng([seed, 1])).release.points
+    private = all_labels(released, records, seed)
+    agreements = [nonprivate_agreement(private[method], clean[method]) for method in METHODS]
+    moved = nonprivate_displacement(records.points, released)
+    return LaplaceRun(
+        moved.distance,
+        moved.mse,
+        moved.mae,
+        tuple(found.ari for found in agreements),
+        tuple(found.ami for found in agreements),
+    )
+
+
+def all_labels(points: Points, records: ThesisRecords, seed: int) -> dict[str, Labels]:
+    """Return the labels of `points` (n, d) by each of METHODS; of larger sets the same random records each time."""
+    order = np.random.default_rng([seed, 2]).permutation(len(points))
+    settings = ClusterSettings(n_clusters=records.n_clusters)
+    return {
+        method: cluster(points[order[: CLUSTERED[method]]], method, settings, rng=np.random.default_rng([seed, 3]))
+        for method in METHODS
+    }

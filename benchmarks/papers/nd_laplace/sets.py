@@ -1,0 +1,63 @@
+"""The data sets of van der Ende's thesis: three synthetic ones, Lsun, seeds and heart (UCI cardiotocography)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.papers.table_sets import LABEL, SUFFIXES
+from dpviz.core import Box, Confidential, Points, frozen
+from dpviz.data import TableError, read_table
+from dpviz.data.thesis import CENTERS, DIMENSIONS, thesis_set
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisSet:
+    """One set; `number` is for the synthetic ones, `file` (without suffix) for the others."""
+
+    name: str
+    n_clusters: int
+    number: int = 0
+    file: str = ""
+    features: tuple[str, ...] = ()  # (): all numeric ones
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThesisRecords(Confidential):
+    """Records (n, d) in the data's own units, and the box of their extremes: not private, as in the thesis."""
+
+    points: Points
+    box: Box
+    n_clusters: int
+
+
+THESIS_SETS = (
+    *(ThesisSet(f"Set {number}", CENTERS, number=number) for number in DIMENSIONS),
+    ThesisSet("Lsun", 3, file="lsun"),
+    ThesisSet("Seeds, 2 features", 3, file="seeds", features=("area", "perimeter")),
+    ThesisSet("Seeds", 3, file="seeds"),
+    ThesisSet("Heart, 2 features", 3, file="heart_ctg", features=("baseline_value", "histogram_min")),
+    ThesisSet("Heart", 3, file="heart_ctg"),
+)
+
+
+def read_thesis_set(paper: ThesisSet, folder: str | Path) -> ThesisRecords:
+    """Draw or read one set. Raises ValueError for a file that is missing, is no table or lacks a feature."""
+    points = thesis_set(paper.number).points if paper.number else _read(paper, Path(folder))
+    return ThesisRecords(frozen(points), Box(points.min(axis=0), points.max(axis=0)), paper.n_clusters)
+
+
+def _read(paper: ThesisSet, folder: Path) -> Points:
+    paths = [folder / (paper.file + suffix) for suffix in SUFFIXES]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise ValueError(
+            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
+            "Pass the folder of the data sets with --data."
+        )
+    try:
+        table = read_table(path)
+        names = list(paper.features) or [name for name in table.numeric_columns if name != LABEL]
+        return np.array(table.dataset(names).points)
+    except TableError as error:
+        raise ValueError(f"{path.name}: {error}") from None

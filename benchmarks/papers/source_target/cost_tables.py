@@ -1,0 +1,165 @@
+"""The tables of source-target clustering: who closes the gap, cost by k, NAS by t."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.papers.cells import interval, interval_columns, rounded, significant
+from benchmarks.papers.source_target.pair_runs import (
+    CORED,
+    METHODS,
+    NO_BUDGET,
+    REPEATS,
+    PairOutcome,
+    PairSetting,
+    RunTime,
+)
+from benchmarks.papers.statistics import mean_estimate, ratio_estimate
+from dpviz.baselines.source_target_rivals import ABSENT, RIVALS
+from dpviz.experiments.tables import Cell, Column, ResultTable
+
+COLUMNS = (
+    Column("set", "Pair"),
+    Column("budget", "Budget"),
+    Column("method", "Method"),
+    Column("coreset", "Coreset"),
+    Column("t", "Neighbors t"),
+    Column("k", "Centers k"),
+    *interval_columns("cost", "Cost", "of the ball's diameter"),
+    *interval_columns("ratio", "Cost over non-private STC"),
+    Column("accuracy", "1-NN accuracy"),
+)
+SIZES = (
+    "Synthetic sets: 10,000 source records and 2,000 targets, drawn anew for each run (the paper leaves both out); .4 "
+    "is read as standard deviation; the ball is public and circumscribes a public box. The clusters of synthetic 2 lie "
+    "on one lattice, because the paper's picture is lost. Their spacing, .18, was picked out of five so that Cluster T "
+    "costs near 5.4 times non-private STC at k = 10, an earlier measurement; at .20 it is 6.5. So this factor is set "
+    "by a choice, not found."
+)
+NO_CORESET = (
+    "NNA without the coreset, synthetic 2, k = 10, ε = 3: an average is made of 3 records, and one run differs much "
+    "from the next: from 1.0 to 6.0 times non-private STC (mean 3.3 of 30). An earlier measurement, of unknown "
+    "layout and number of runs, has 4.6, which single runs of ours exceed. Two choices move the mean towards it: sums "
+    "taken from the square's corner, not from the ball's center, so that the noise of a count moves an average farther "
+    "(4.1, 16 runs), and groups .20 apart (4.4, 10 runs); both together give 5.1 (12 runs). We keep the center, which "
+    "costs no privacy. Not the cause: the lemma's threshold (3.0), AkM (2.8), tight noise (2.2). With the coreset 23 "
+    "of 30 runs cost 1.02 or 1.03 times, as in an earlier measurement (1.04); 7 lose a group and cost 2.1 to 2.5 times."
+)
+REAL = (
+    "Real sets: another random projection to 8 axes for each run; scale and ball are the records' own, as in the "
+    "paper, which is not private. MNIST is its 10,000 test images, Office the 10 classes of Office-Caltech, "
+    "Superconductivity a sample of 1,472, split by critical temperature: all smaller than the paper's."
+)
+RUNS_NOTE = "The paper averages 30 runs, and prints pictures, no figures."
+NOT_COMPARABLE = "ρ = 3 is about (12.9, 1e-5): rows of ρ = 3 and of ε = 3 are not comparable."
+GAN = f"DP-GAN is {ABSENT}."
+RIVALS_NOTE = (
+    "With the coreset Cluster T and Private k-means select among its points, weighted by the targets they stand for."
+)
+SELECTION = "Every method's centers are chosen by FasterPAM on all targets; the paper uses AkM."
+
+
+def cost_table(table_id: str, title: str, found: Sequence[PairOutcome], *notes: str) -> ResultTable:
+    """Return one row for each pair, setting and k, in the order of the runs."""
+    groups: dict[tuple[str, PairSetting, int], list[PairOutcome]] = {}
+    for outcome in found:
+        groups.setdefault((outcome.pair, outcome.setting, outcome.k), []).append(outcome)
+    rows = [_row(*key, group) for key, group in groups.items()]
+    n_runs = max(len(group) for group in groups.values())
+    caption = f"Mean distance of a target to the nearest source record or chosen center. Runs of each row: {n_runs}."
+    return ResultTable(
+        table_id, title, caption, COLUMNS, tuple(rows), (*notes, RUNS_NOTE, NOT_COMPARABLE, SELECTION, RIVALS_NOTE, GAN)
+    )
+
+
+def times_table(found: Sequence[RunTime], *notes: str) -> ResultTable:
+    """Return how long each method takes, in the order of `found`. Another run of the command finds other times."""
+    rows: list[dict[str, Cell]] = []
+    for one in found:
+        row: dict[str, Cell] = {"set": one.pair, "budget": one.setting.budget, "method": METHODS[one.setting.method]}
+        parts = {"release": one.release, "selection": one.selection, "total": one.release + one.selection}
+        rows.append(row | {key: significant(value) for key, value in parts.items()})
+    columns = (
+        Column("set", "Pair"),
+        Column("budget", "Budget"),
+        Column("method", "Method"),
+        Column("release", "Release of S'", "ms"),
+        Column("selection", "Selection", "ms"),
+        Column("total", "Together", "ms"),
+    )
+    caption = f"Processor time of one draw at k = {found[0].k}, NNA and NAS with the coreset: the least of {REPEATS}."
+    paper = "The paper finds no significant difference between the methods; its selection is the slower AkM."
+    return ResultTable("times", "Run times", caption, columns, tuple(rows), (*notes, paper, GAN))
+
+
+def orderings_table(synthetic: Sequence[PairOutcome], real: Sequence[PairOutcome], k: int) -> ResultTable:
+    """Return for each pair and budget which share of the gap between Cluster T and non-private STC a method closes."""
+    rows: list[dict[str, Cell]] = []
+    usual = [one for one in (*synthetic, *real) if one.setting.coreset == (one.setting.method in CORED)]
+    chosen = [one for one in usual if one.k == k]
+    for pair in dict.fromkeys(one.pair for one in chosen):
+        mine = [one for one in chosen if one.pair == pair]
+        costs = {
+            (s.method, s.budget): np.array([one.cost for one in mine if one.setting == s])
+            for s in dict.fromkeys(one.setting for one in mine)
+        }
+        top, floor = costs["cluster_t", NO_BUDGET], costs["nonprivate", NO_BUDGET]
+        for (method, budget), values in costs.items():
+            if budget == NO_BUDGET:
+                continue
+            wins = float(np.mean(values < top))
+            gap = float(np.mean(top - floor))
+            row: dict[str, Cell] = {"set": pair, "budget": budget, "method": METHODS[method], "wins": rounded(wins)}
+            gained = ratio_estimate(top - values, top - floor) if gap > 0 else None
+            row |= interval("closed", gained) if gained else dict.fromkeys(("closed", "closed_low", "closed_high"))
+            rows.append(row)
+        rows.append(absent_row(pair))
+    columns = (
+        Column("set", "Pair"),
+        Column("budget", "Budget"),
+        Column("method", "Method"),
+        *interval_columns("closed", "Share of the gap that is closed"),
+        Column("wins", "Share of runs below Cluster T"),
+    )
+    caption = (
+        f"The gap is Cluster T's cost less non-private STC's, at k = {k}, NNA and NAS with the coreset. "
+        "1: as good as no privacy."
+    )
+    notes = (
+        "The paper's order on synthetic 1 and 2: NNA near non-private STC and below Cluster T, Private k-means no "
+        "better than Cluster T, NAS at ε = 3 without reliable gain and at ρ = 3 often the best. Synthetic 3 varies "
+        "with its draw and with k.",
+        "Our Private k-means does better than Cluster T on the synthetic sets, where the paper's is comparable or "
+        "worse. Changed one by one, 4 draws, ε = 3, k = 10, cost over non-private STC on synthetic 1 and 2 (ours 1.18 "
+        "and 1.02, Cluster T 1.33 and 5.8): cubes opened from 20 ln(n/δ) noise scales on, as Balcan et al. publish, "
+        "n public: 1.29 and 2.9, at k = 20 1.32 and 1.24 beside Cluster T's 1.35 and 1.26; from 2 ln(n) on: 1.23 and "
+        "1.02; a noisy mean for every cluster, also for those of low count: 1.18 and 1.02; 100 swaps: 1.23 and 1.02, "
+        "none: 1.21 and 1.3; ε = sqrt(ρ/2): 1.25 and 1.02. So the published threshold explains synthetic 1 and k = 20, "
+        "not all of synthetic 2.",
+        "Pairs of a few hundred source records (Office, Superconductivity) can show little at ε = 3: the noise is as "
+        "large as the counts.",
+        NOT_COMPARABLE,
+        GAN,
+    )
+    return ResultTable("orderings", "Which method closes the gap", caption, columns, tuple(rows), notes)
+
+
+def absent_row(pair: str) -> dict[str, Cell]:
+    """Return the row of the paper's comparator that is not built."""
+    row: dict[str, Cell] = {"set": pair, "budget": NO_BUDGET, "method": f"{RIVALS['dp_gan']} (absent)"}
+    return row | dict.fromkeys(("closed", "closed_low", "closed_high", "wins"))
+
+
+def _row(pair: str, setting: PairSetting, k: int, group: Sequence[PairOutcome]) -> dict[str, Cell]:
+    costs = [one.cost for one in group]
+    return {
+        "set": pair,
+        "budget": setting.budget,
+        "method": METHODS[setting.method],
+        "coreset": "none" if setting.method == "nonprivate" else "on" if setting.coreset else "off",
+        "t": setting.t if setting.method == "nas" else None,
+        "k": k,
+        **interval("cost", mean_estimate(costs)),
+        **interval("ratio", ratio_estimate(costs, [one.floor for one in group])),
+        "accuracy": rounded(float(np.mean([one.accuracy for one in group]))),
+    }

@@ -1,1 +1,0 @@
-"""Papers' tables made again."""

@@ -1,0 +1,113 @@
+"""The command line, end to end on small files of the paper's names."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import PAPERS, convergent_kmeans
+from benchmarks.papers.__main__ import main
+from benchmarks.papers.table_sets import PAPER_SETS
+from dpviz.experiments import read_tables
+from tests.numeric import numeric_environment
+
+ROOT = Path(__file__).resolve().parents[3]
+COLUMNS = {"iris": 4, "house5": 3, "s1": 2, "birch2_12k": 2, "image_rgb": 3, "lifesci": 10}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Small blobs under the paper's names; one plain, the others compressed."""
+    folder = tmp_path_factory.mktemp("data")
+    for i, paper in enumerate(PAPER_SETS):
+        rng = np.random.default_rng(i)
+        d = COLUMNS[paper.file]
+        points = 10 * rng.random((5, d))[rng.integers(5, size=60)] + rng.normal(size=(60, d))
+        lines = [",".join([*(f"x{j}" for j in range(d)), "label"])]
+        lines += [",".join([*(f"{value:.6f}" for value in row), "1"]) for row in points]
+        text = "\n".join(lines) + "\n"
+        if i:
+            (folder / f"{paper.file}.csv.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            (folder / f"{paper.file}.csv").write_text(text)
+    return folder
+
+
+def command(folder, out, *more):
+    return ["convergent_kmeans", "--data", str(folder), "--out", str(out), "--runs", "3", *more]
+
+
+@pytest.fixture(scope="module")
+def written(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "new" / "tables.json"
+    assert main(command(folder, out, "--seed", "7")) == 0
+    return out
+
+
+def test_the_command_writes_what_the_reader_reads(written, folder):
+    report = read_tables(written)
+    assert (report.runs, report.seed) == (3, 7)
+    assert report.table("ratio_by_epsilon").caption.startswith("Runs for each ε: 1,")  # a third of 3
+    assert {"dpviz", "python", "numpy", "scipy", "scikit-learn"} == set(report.versions)
+    # Nothing of this machine: no folder, no user.
+    assert str(folder) not in written.read_text("utf-8")
+    assert str(written.parent) not in written.read_text("utf-8")
+    wanted = "--data data --out tables.json --runs 3 --seed 7"
+    assert report.command == f"python -m benchmarks.papers convergent_kmeans {wanted}"
+
+
+@pytest.mark.slow  # of DPM's tables and source-target's, every run asks the same
+def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_processes(written, folder, tmp_path):
+    arguments = read_tables(written).command.split()[3:]
+    (tmp_path / "data").symlink_to(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.papers", *arguments, "--jobs", "2"],
+        cwd=tmp_path,
+        env=numeric_environment(PYTHONPATH=str(ROOT), PATH=""),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tables.json").read_bytes() == written.read_bytes()
+
+
+def test_another_seed_gives_other_figures_and_a_relative_path_is_kept(written, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(convergent_kmeans, "GAP_EPSILONS", (1.0,))
+    assert main(command(folder, "deep/tables.json", "--seed", "8")) == 0
+    one, other = read_tables(written), read_tables(tmp_path / "deep" / "tables.json")
+    assert "--out deep/tables.json " in other.command
+    assert one.table("ratios").values("paper") == other.table("ratios").values("paper")
+    assert one.table("ratios").values("ours") != other.table("ratios").values("ours")
+    assert {row["epsilon"] for row in other.table("gap_step").rows} == {1.0}
+
+
+def test_help_names_every_reproduction(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert all(name in said for name in PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "complaint"),
+    [("--runs", "0", "runs was 0"), ("--jobs", "0", "jobs was 0"), ("--seed", "-1", "seed")],
+)
+def test_a_number_that_is_not_allowed_writes_nothing(option, value, complaint, folder, tmp_path, capsys):
+    out = tmp_path / "none.json"
+    assert main([*command(folder, out), option, value]) == 1
+    assert complaint in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_missing_set_is_named_and_nothing_is_written(tmp_path, capsys):
+    out = tmp_path / "none.json"
+    assert main(command(tmp_path, out)) == 1
+    assert "Iris was looked for as iris.csv.gz or iris.csv" in capsys.readouterr().err
+    assert not out.exists()
+    with pytest.raises(SystemExit, match="2"):
+        main(["nothing", "--data", ".", "--out", str(out)])
