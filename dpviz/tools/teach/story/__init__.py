@@ -52,7 +52,7 @@ SENDING = TeachLink(
     "nd_laplace?data=city&noise_seed=112&under=play",
     "every point moves 2,000 m on average",
 )
-WALL = TeachLink("Near the wall", "nd_laplace?data=city&under=walls", "ε = 1.9 per 1,000 m")
+WALL = TeachLink("Near the wall", "nd_laplace?data=city&under=walls", "ε = 1.91 per 1,000 m")
 AUDIT = TeachLink(
     "Audit of a claim",
     "audit?audited=convergent_kmeans",

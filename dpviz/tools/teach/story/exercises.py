@@ -168,7 +168,7 @@ EXERCISES = (
     Exercise(
         "Drawn again",
         "Points outside of the box are drawn again. What does that cost near a corner, where ε = 1 per 1,000 m?",
-        "1.9 per 1,000 m in the corner, and 2 is proved: the release tells more near a wall. Moving points onto the "
+        "1.91 per 1,000 m in the corner, and 2 is proved: the release tells more near a wall. Moving points onto the "
         "wall costs nothing.",
         WALL,
     ),
