@@ -4,6 +4,8 @@ A browser that replaces a file first says that there is none, and sends the new 
 would forget the table, and with it the field that the new file is meant for. So a page asks whether one is coming.
 """
 
+import math
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -36,16 +38,19 @@ NO_LENGTH = "The upload did not say how large it is. Send it with a length."
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
 
 MOST_COMING = 20  # files of one session at a time: each page has room for two
-_COMING: dict[str, list[str]] = {}  # session -> files that it has asked an address for, until a page has them
+BEGIN_SECONDS = 10.0  # within which a browser that has asked for an address sends the first bytes; else it has given up
+# Session -> files that it has asked an address for, until a page has them -> until when nothing need have come of them.
+_COMING: dict[str, dict[str, float]] = {}
 _ask, _leave = MemoryUploadedFileManager.get_upload_urls, MemoryUploadedFileManager.remove_session_files
 
 
 def _asked(self: MemoryUploadedFileManager, session_id: str, file_names: Sequence[str]) -> list[UploadFileUrlInfo]:
     """Give addresses for files, and note that these are coming: a browser asks before it does anything else."""
     given = _ask(self, session_id, file_names)
-    coming = _COMING.setdefault(session_id, [])
-    coming.extend(each.file_id for each in given)
-    del coming[:-MOST_COMING]
+    coming = _COMING.setdefault(session_id, {})
+    coming.update((each.file_id, time.monotonic() + BEGIN_SECONDS) for each in given)
+    for oldest in list(coming)[:-MOST_COMING]:
+        del coming[oldest]
     return given
 
 
@@ -62,19 +67,20 @@ MemoryUploadedFileManager.remove_session_files = _left  # type: ignore[method-as
 def is_coming() -> bool:
     """Say whether a file is on its way to a page of this session."""
     context = get_script_run_ctx()
-    return context is not None and bool(_COMING.get(context.session_id))
+    return context is not None and any(
+        until > time.monotonic() for until in list(_COMING.get(context.session_id, {}).values())
+    )
 
 
 def arrived(file_id: str) -> None:
-    """Note that a page of this session has the file."""
+    """Note that a page of this session has the file; what was asked for before it comes no more."""
     context = get_script_run_ctx()
-    if context is not None:
-        _settle(context.session_id, file_id)
-
-
-def _settle(session: str, file_id: str) -> None:
-    if file_id in (coming := _COMING.get(session, [])):
-        coming.remove(file_id)
+    coming = {} if context is None else _COMING.get(context.session_id, {})
+    if file_id in coming:
+        for earlier in list(coming):
+            del coming[earlier]
+            if earlier == file_id:
+                break
 
 
 class SessionLimit:
@@ -91,11 +97,14 @@ class SessionLimit:
             await self.app(scope, receive, send)
             return
         session, _, file_id = scope["path"].partition(ROUTE)[2].partition("/")
+        coming = _COMING.get(session, {})
+        if file_id in coming:
+            coming[file_id] = math.inf
         try:
             await self._pass(scope, receive, send, session)
         finally:
             if file_id not in _files(session):  # refused, broken off, or taken away again
-                _settle(session, file_id)
+                coming.pop(file_id, None)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
         if scope["method"] == "DELETE":

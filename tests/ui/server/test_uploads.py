@@ -126,6 +126,29 @@ def test_a_file_is_coming_from_the_question_for_its_address_until_it_ends(stored
     assert list(uploads._COMING.get(OTHERS, ())), "others' files are their own"
 
 
+@pytest.mark.usefixtures("stored")
+def test_a_file_that_never_sets_out_comes_no_more(session, monkeypatch):
+    manager, clock = MemoryUploadedFileManager("/upload"), SimpleNamespace(monotonic=lambda: 0.0)
+    monkeypatch.setattr(uploads, "time", clock)
+    manager.get_upload_urls(session, ["cut off before its first byte.csv"])
+    assert uploads.is_coming()
+    clock.monotonic = lambda: uploads.BEGIN_SECONDS
+    assert not uploads.is_coming()
+    (later,) = manager.get_upload_urls(session, ["mine.csv"])
+    manager.get_upload_urls(session, ["the next one.csv"])
+    uploads.arrived(later.file_id)
+    assert list(uploads._COMING[session]) != [], "another file may be asked for before a page has this one"
+    assert later.file_id not in uploads._COMING[session]
+
+
+def test_what_is_asked_for_before_a_file_that_arrives_comes_no_more(session):
+    manager = MemoryUploadedFileManager("/upload")
+    manager.get_upload_urls(session, ["cut off.csv"])
+    (given,) = manager.get_upload_urls(session, ["mine.csv"])
+    uploads.arrived(given.file_id)
+    assert not uploads.is_coming()
+
+
 def test_what_a_browser_asks_for_is_limited(session):
     MemoryUploadedFileManager("/upload").get_upload_urls(session, ["a"] * 10_000)
     assert len(uploads._COMING[session]) == uploads.MOST_COMING
