@@ -228,15 +228,19 @@ def _offer(
 
 def _moments(
     frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., Beside]
-) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[Moment]] | None]:
+) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[Moment | None]] | None]:
     """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
     sent = drawn_slider(state.widget_key(slider.knob.name))
     if noise.secret or frame.source.own or sent is None:
         return None, None
 
-    def moments() -> Iterator[Moment]:
+    def moments() -> Iterator[Moment | None]:
         for value in sent["values"]:
-            runs = _told(frame, slider.methods(value), noise)
+            try:
+                runs = _told(frame, slider.methods(value), noise)
+            except ValueError:  # this value is impossible beside the other knobs, as the page says there
+                yield None
+                continue
             seen = [scene.public() if frame.public else scene for scene in draw(runs)]
             yield Moment(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in seen))
 

@@ -262,3 +262,16 @@ def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
     assert make(on_screen(page), DPM, wish).content
     with pytest.raises(ValueError, match="format was"):
         make(on_screen(page), DPM, ExportRequest("exe"))
+
+
+def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
+    """Redrawing would take too long at a small ε, which the page says there."""
+    page = open_page("nd_laplace", n="300", domain="redraw")
+    shown = page.app.session_state["dpviz:shown"]
+    written = make(shown, "nd_laplace", ExportRequest("keep")).content.decode()
+    slider = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", written)[1])["slider"]
+    assert 0 < len(slider["values"]) < len(shown.slider["values"])
+    assert slider["values"][slider["index"]] == shown.slider["values"][shown.slider["index"]]
+    assert len(slider["texts"]) == len(slider["spoken"]) == len(slider["values"]) == len(unpacked(written)[0]) - 1
+    for mark in slider["marks"]:
+        assert f"{slider['values'][mark['index']]:.3g}" == mark["value"]

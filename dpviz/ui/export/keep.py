@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -30,9 +30,12 @@ def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
     """
     moments, slider = _moments(shown), shown.slider if isinstance(shown, Shown) else None
-    states = [_state(moment, moves=slider is not None, pair=isinstance(shown, Shown)) for moment in moments]
+    possible = [i for i, moment in enumerate(moments) if moment is not None]
+    seen = [moment for moment in moments if moment is not None]
+    states = [_state(moment, moves=slider is not None, pair=isinstance(shown, Shown)) for moment in seen]
     index: dict[str, Any] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1)}
-    index |= {"slider": slider and {**slider, "move": None, "plays": False}, "mode": "", "switches": {}}
+    index |= {"slider": slider and {**_slider(slider, possible), "move": None, "plays": False}}
+    index |= {"mode": "", "switches": {}}
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
     data = [script("shared.0", None, blobs)]
@@ -50,12 +53,19 @@ def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     )
 
 
+def _slider(slider: Mapping[str, Any], possible: Sequence[int]) -> dict[str, Any]:
+    """Return the slider with its possible values alone."""
+    rows = {key: [slider[key][i] for i in possible] for key in ("values", "texts", "notes", "spoken") if slider[key]}
+    marks = [{**mark, "index": possible.index(mark["index"])} for mark in slider["marks"] if mark["index"] in possible]
+    return {**slider, **rows, "marks": marks, "index": possible.index(slider["index"])}
+
+
 def _title(shown: OnScreen) -> str:
     pictures = " and ".join(scene.title for scene in shown.scenes)
     return f"{shown.methods[0].algorithm.title}: {pictures}" if isinstance(shown, Shown) else pictures
 
 
-def _moments(shown: OnScreen) -> Sequence[Moment]:
+def _moments(shown: OnScreen) -> Sequence[Moment | None]:
     if isinstance(shown, Shown) and shown.moments is not None:
         return list(shown.moments())
     said = shown.said if isinstance(shown, Shown) else NOTHING_SAID

@@ -38,7 +38,8 @@ class Shown:
     address: str  # the link's query
     said: Beside = NOTHING_SAID
     slider: Mapping[str, Any] | None = None  # as the browser was sent it
-    moments: Callable[[], Iterator[Moment]] | None = None  # at all its values; None where that is more releases
+    # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
+    moments: Callable[[], Iterator[Moment | None]] | None = None
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
