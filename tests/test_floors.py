@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path, PurePosixPath
 
@@ -303,6 +304,29 @@ def test_requirements_list_exactly_what_is_imported() -> None:
     optional = {re.split(r"[^\w-]", line)[0] for line in extra if line[:1].isalpha()}
     assert optional <= imports
     assert listed == imports - optional | NEEDED_AT_RUN_TIME
+
+
+def modules_imported(files: dict[PurePosixPath, str]) -> dict[str, set[str]]:
+    """Return the modules of the package that each of them imports, in functions too; not those for types alone."""
+    names = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+    found: dict[str, set[str]] = {}
+    for name, path in names.items():
+        tree = ast.parse(files[path])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                node.body = []
+        wanted = list(imported(tree, path))
+        found[name] = {each if each in names else each.rpartition(".")[0] for each in wanted} & names.keys() - {name}
+    return found
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    package = {path: source for path, source in house().items() if path.parts[0] == "dpviz"}
+    TopologicalSorter(modules_imported(package)).prepare()  # raises CycleError, which names the circle
+    low, high = PurePosixPath("dpviz/data/low.py"), PurePosixPath("dpviz/data/high.py")
+    circle = {low: "def f():\n    from dpviz.data import high", high: "from dpviz.data.low import f"}
+    with pytest.raises(CycleError):
+        TopologicalSorter(modules_imported(circle)).prepare()
 
 
 # One source for each way to break a rule: (file, source, words of the complaint).

@@ -8,8 +8,8 @@ from dpviz.data.dataset import Dataset, Image
 from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.projecting import RandomProjection
-from dpviz.data.reading import TableFormat
 from dpviz.data.table import Missing, Scaling, Table, read_table
+from dpviz.data.table_format import TableFormat
 from dpviz.data.workers import WorkerChunks
 
 __all__ = [

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from dpviz.core import Box
 from dpviz.data.dataset import Dataset
-from dpviz.data.reading import READ_OFF, TableFormat
 from dpviz.data.table import Missing, Scaling, Table
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
 Pair = tuple[float, float] | None  # None: from the data

@@ -17,8 +17,9 @@ from typing import IO, Any, cast
 
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import GZIP_MAGIC, MAX_BYTES, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
-from dpviz.data.reading import READ_OFF, TableFormat, columns_of, load_parsers
+from dpviz.data.reading import columns_of, load_parsers
 from dpviz.data.table import Table
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
 LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some

@@ -12,7 +12,7 @@ from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 from dpviz.data.numerals import typed
 from dpviz.data.parsing import column_names
-from dpviz.data.reading import READ_OFF, TableFormat
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, frozen
 from dpviz.data.columns import Columns, Texts
 from dpviz.data.decoding import listed, shown
-from dpviz.data.reading import READ_OFF, TableFormat
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 POINT, COMMA = ".", ","
 SPACES = " \u00a0\u2007\u2009\u202f"  # also those that do not break, are thin, or both

@@ -19,7 +19,7 @@ from dpviz.data.columns import Columns, Texts
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 from dpviz.data.numerals import finite, typed
 from dpviz.data.parsing import column_names
-from dpviz.data.reading import READ_OFF, TableFormat
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 BATCH, SMALL_BATCH = 20_000, 200  # rows that are unpacked at a time
 DICTIONARY_ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # of values and levels

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 from dpviz.data.numerals import MISSING_CELLS, number_of, typed
-from dpviz.data.reading import NO_SEPARATOR, READ_OFF, SEPARATORS, TableFormat
+from dpviz.data.table_format import NO_SEPARATOR, READ_OFF, SEPARATORS, TableFormat
 
 SNIFFED = 1_000_000  # characters in which the header must end
 SNIFFED_ROWS = 50

@@ -14,8 +14,9 @@ from dpviz.data.columns import Columns
 from dpviz.data.dataset import Dataset
 from dpviz.data.decoding import TableError, TableWarning, joined, listed, own, read_bytes, shown
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
-from dpviz.data.reading import READ_OFF, Header, TableFormat, columns_of
+from dpviz.data.reading import columns_of
 from dpviz.data.sampling import kept_rows
+from dpviz.data.table_format import READ_OFF, Header, TableFormat
 
 Missing = Literal["error", "drop", "middle"]
 MISSING_CHOICES = ("error", "drop", "middle")

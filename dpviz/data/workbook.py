@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpviz.data.columns import Columns
 from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
 from dpviz.data.parsing import parse_cells
-from dpviz.data.reading import READ_OFF, TableFormat
+from dpviz.data.table_format import READ_OFF, TableFormat
 
 SHEET_COLUMNS = 16_384  # that a sheet has at most
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen

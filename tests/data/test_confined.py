@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from dpviz.data import TableError, confined, read_table
-from dpviz.data.reading import READ_OFF
+from dpviz.data.table_format import READ_OFF
 from tests.data import corpus
 
 ROOT = Path(__file__).resolve().parents[2]

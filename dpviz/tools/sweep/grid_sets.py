@@ -9,7 +9,7 @@ from typing import Any
 from dpviz.core import Box, Points
 from dpviz.data import DATASETS, Dataset, Table, TableError, TableFormat, data_knobs, load, read_table, size_limits
 from dpviz.data.decoding import PARQUET_MAGIC
-from dpviz.data.reading import READ_OFF
+from dpviz.data.table_format import READ_OFF
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.tools.sweep.grid_parts import GridError, axis_of, known, products, tried, wholes
 from dpviz.tools.sweep.trials import PAIR_TARGETS, Fields, GivenRecords, TrialSource, TrialTargets

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.data import Table, TableError, TableFormat, read_confined
 from dpviz.data.decoding import PARQUET_MAGIC, ZIP_MAGIC
-from dpviz.data.reading import MOST_HEADER, READ_OFF
+from dpviz.data.table_format import MOST_HEADER, READ_OFF
 from dpviz.ui import state
 from dpviz.ui.data import kept, upload_form
 

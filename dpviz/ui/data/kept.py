@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.data import Table, TableError, TableFormat
-from dpviz.data.reading import READ_OFF
+from dpviz.data.table_format import READ_OFF
 from dpviz.ui import state
 
 _TABLE = "dpviz:table"

@@ -15,7 +15,7 @@ import streamlit as st
 from dpviz.data import Missing, Table, TableError, TableFormat
 from dpviz.data.choices import DATA, EACH, SAME, Choices, Pair
 from dpviz.data.projecting import MAX_SEED
-from dpviz.data.reading import READ_OFF
+from dpviz.data.table_format import READ_OFF
 from dpviz.ui.data import kept
 
 MOST_FEATURES = 50
