@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpviz import methods as algorithms
-from dpviz.baselines import _cover, lsh_splits, private_candidates, privgene
+from dpviz.baselines import em_mc, lsh_splits, privgene, source_target_rivals
 from dpviz.core import (
     Ball,
     Box,
@@ -61,7 +61,7 @@ def box_of(d):
 def covered(unit):
     """Return which candidates cover each record, as a row of 0 and 1."""
     axes = public_axes(unit.shape[1], 3, rng=np.random.default_rng(0))
-    cover = _cover.covers(projections(unit - 0.5, axes), np.abs(axes).sum(axis=1) / 2.0, 4)
+    cover = em_mc.covers(projections(unit - 0.5, axes), np.abs(axes).sum(axis=1) / 2.0, 4)
     rows = np.zeros((len(unit), len(cover.candidates)))
     for i in range(len(unit)):
         rows[i, cover.by_record.row(i)] = 1.0
@@ -264,7 +264,7 @@ DECISIONS = {
     "ball": lambda unit: unit_projected(3.0 * unit - 1.5),
     "used records": used,
     "nearest target": targets,
-    "candidate squares": lambda unit: private_candidates.unit_squares(centers_of(unit.shape[1]) - 0.5, unit - 0.5).T,
+    "candidate squares": lambda unit: source_target_rivals.unit_squares(centers_of(unit.shape[1]) - 0.5, unit - 0.5).T,
     "remapped": remapped,
 }
 LLOYD = (
@@ -291,7 +291,7 @@ USES = {
     "lsh_splits": ("scaled", "sides"),
     "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
 }
-RIVALS = ("ball", "nearest center", "candidate squares")  # private_candidates, which is in no catalogue
+RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalogue
 BEFORE = ("projected features",)  # what is decided before a method has the records
 SLOW = ("block's centers", "terms of scores", "covering candidates", "cells")  # as they are asked here
 CATALOGUE = algorithms.ALGORITHMS

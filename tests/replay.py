@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 
 from dpviz import mechanisms
-from dpviz.baselines import _approx
+from dpviz.baselines import _base
 from dpviz.methods.dpm.algorithm import interval
 
 # All that draws from a generator: the first argument is private, all others must be public or released.
@@ -25,7 +25,7 @@ MECHANISMS = (
         for each in (getattr(mechanisms, name) for name in mechanisms.__all__)
         if inspect.isfunction(each) and "rng" in inspect.signature(each).parameters
     ),
-    _approx.noisy_whole,
+    _base.noisy_whole,
     interval._dp_percentile,  # as published, a place among as many gaps as there are: its options are private, too
 )
 CHOICE = mechanisms.exponential  # where this module stands in between, it has another one by that name

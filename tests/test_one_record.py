@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpviz.baselines import blum, dwork, fastlloyd, private_candidates, su
+from dpviz.baselines import blum, dwork, fastlloyd, source_target_rivals, su
 from dpviz.core import Box, squared_distances, unit_projected
 from dpviz.data import ArrayChunks
 from dpviz.data.sampling import kept_rows
@@ -316,7 +316,7 @@ def test_hard_moments_move_by_no_more_than_their_sensitivity():
 
 def swap_costs(candidates, points, distances):
     """Return the costs (c - 1, 1) after each other candidate takes the place of the first, the only center."""
-    return private_candidates._swap_costs(distances(candidates, points), np.arange(1, len(candidates)), np.array([0]))
+    return source_target_rivals._swap_costs(distances(candidates, points), np.arange(1, len(candidates)), np.array([0]))
 
 
 @pytest.mark.parametrize("d", [2, 4, 8])
@@ -325,12 +325,12 @@ def test_a_swap_s_cost_moves_by_at_most_one(d):
     rng = np.random.default_rng(d)
     ends = unit_projected(rng.choice([-1.0, 1.0], (40, d)) * (rng.random((40, 1)) < 0.9) + 1e-9)
     corner = np.full(d, 0.5 * (1.0 - 2.0**-4))  # the middle of a cube in the cube's corner: noise may open it
-    found, _ = private_candidates.private_candidates(ends, 1e-3, rng=rng)
+    found, _ = source_target_rivals.private_candidates(ends, 1e-3, rng=rng)
     assert np.sqrt((found**2).sum(axis=1)).max() <= 0.5 * (1 + 1e-15)
     most = {}
     old = np.vstack([found, corner])
     for name, candidates in (("moved", unit_projected(old)), ("old", old)):
-        distances = private_candidates.unit_squares if name == "moved" else squared_distances
+        distances = source_target_rivals.unit_squares if name == "moved" else squared_distances
         most[name] = 0.0
         for record in (-unit_projected(corner[None]), *ends[:, None]):
             more = swap_costs(candidates, np.vstack([ends[:9], record]), distances)

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from dpviz import mechanisms
-from dpviz.baselines import _size, k_curve, private_candidates
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.baselines import _base, k_curve, source_target_rivals
 from dpviz.core import Adjacency, Ball, Box
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.dpm.algorithm import tree
@@ -122,7 +123,7 @@ def test_the_law_holds_in_other_dimensions_and_runs(name, mode, seed, tape):
 def candidates(points, box, params, *, rng):
     """Make a run of private candidates, which is in no catalogue."""
     ball = Ball((box.low + box.high) / 2.0, box.diagonal / 2.0)
-    found = private_candidates.private_candidate_kmeans(points, ball, 5, params, rng=rng)
+    found = source_target_rivals.private_candidate_kmeans(points, ball, 5, params, rng=rng)
     return SimpleNamespace(release=found.centers, events=found.events, guarantee=ADDED, trace=())
 
 
@@ -206,12 +207,12 @@ def test_a_tree_that_reads_exact_counts_is_refused(wrong, tape, monkeypatch):
     assert refused(tape, ALGORITHMS["dpm"].fit, params_of("dpm", 3, {}, longer=True), 3)
 
 
-USE_SIZE = ("su", "fastlloyd", "gupt", "privgene", "eugkm", "lsh_splits", "em_mc")
+USE_SIZE = tuple(name for name, each in BASELINES.items() if "n_public" in each.parameters)
 
 
 @pytest.mark.parametrize("name", USE_SIZE)
 def test_a_plan_made_for_the_exact_number_of_records_is_refused(name, tape, monkeypatch):
-    noisy = _size.known_size
+    noisy = _base.known_size
 
     def exact(n, *given, **named):
         return dataclasses.replace(noisy(n, *given, **named), n_records=float(n))

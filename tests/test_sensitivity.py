@@ -18,10 +18,9 @@ import pytest
 
 from dpviz import mechanisms, solvers
 from dpviz.accounting import ParallelEvent, PureEvent, Purpose, SequenceEvent, pure_epsilon, zcdp_rho
-from dpviz.baselines import _approx, em_mc, lsh_splits
+from dpviz.baselines import _base, em_mc, lsh_splits
 from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
-from dpviz.methods.morse.algorithm.bases import MorseStep
 from dpviz.solvers import assign, cells, grids, lloyd_pass
 from dpviz.solvers.winners import nearness
 from dpviz.tools.audit.cases import params_of
@@ -54,7 +53,7 @@ def modes():
 WORTH = {
     mechanisms.laplace: lambda scale: ("noise", scale),
     mechanisms.gaussian: lambda sigma: ("gaussian", sigma),
-    _approx.noisy_whole: lambda epsilon: ("noise", 1.0 / epsilon),
+    _base.noisy_whole: lambda epsilon: ("noise", 1.0 / epsilon),
     mechanisms.exponential: lambda epsilon, sensitivity: ("choice", 2.0 * sensitivity / epsilon),
 }
 
@@ -124,7 +123,7 @@ def own_decisions(tape, result, d):
     release = result.release
     if isinstance(release, lsh_splits.CoresetRelease):
         return [lambda unit, plane=plane: lsh_splits.sides(unit - release.mean, plane) for plane in release.planes]
-    mixtures = [step.mixture for step in result.trace if isinstance(step, MorseStep) and step.mixture is not None]
+    mixtures = [each for each in (getattr(step, "mixture", None) for step in result.trace) if each is not None]
     centers = [partial(assign, centers=each) for each in tape.centers if each.shape[1] == d]
     return [partial(components, mixture=mixture) for mixture in mixtures] or centers
 

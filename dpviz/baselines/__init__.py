@@ -1,126 +1,88 @@
-"""Methods that the papers' own are compared with; the same protocol as a method's algorithm."""
+"""Methods that the papers' own are compared with; the same protocol as a method's algorithm.
+
+A baseline is one module with TITLE, PAPER, `Params`, `fit` and `steps`, the proof in its docstring, and one row here.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Protocol
 
 from dpviz.baselines import blum, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
+from dpviz.baselines._base import ClusterParams
 from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Varied
+from dpviz.core.method import Fit, Steps
 
-_ALL: tuple[AnyAlgorithm, ...] = (
-    Algorithm(
-        name="lloyd",
-        title=lloyd.TITLE,
-        estimator="Lloyd",
-        place="dpviz.baselines.lloyd",
-        Params=lloyd.Params,
-        fit=lloyd.fit,
-        steps=lloyd.steps,
-        audit=AuditPlan(given={"n_iterations": 1}),
-    ),
-    Algorithm(
-        name="blum",
-        title=blum.TITLE,
-        estimator="BLUM",
-        place="dpviz.baselines.blum",
-        Params=blum.Params,
-        fit=blum.fit,
-        steps=blum.steps,
-        entries=(Entry("blum", "BLUM (SuLQ)", link=(("mode", "blum"),)),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
-    ),
-    Algorithm(
-        name="dwork",
-        title=dwork.TITLE,
-        estimator="DWORK",
-        place="dpviz.baselines.dwork",
-        Params=dwork.Params,
-        fit=dwork.fit,
-        steps=dwork.steps,
-        entries=(Entry("dwork", "DWORK (halving)", link=(("mode", "dwork"),)),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
-    ),
-    Algorithm(
-        name="su",
-        title=su.TITLE,
-        estimator="DPLloyd",
-        place="dpviz.baselines.su",
-        Params=su.Params,
-        fit=su.fit,
-        steps=su.steps,
-        entries=(Entry("su", "DPLloyd (SU)", link=(("mode", "su"),), on=True),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
-    ),
-    Algorithm(
-        name="fastlloyd",
-        title=fastlloyd.TITLE,
-        estimator="FastLloyd",
-        place="dpviz.baselines.fastlloyd",
-        Params=fastlloyd.Params,
-        fit=fastlloyd.fit,
-        steps=fastlloyd.steps,
-        entries=(Entry("fastlloyd", "FastLloyd", link=(("mode", "fastlloyd"),)),),
-        audit=AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},)),
-    ),
-    Algorithm(
-        name="gupt",
-        title=gupt.TITLE,
-        estimator="GUPT",
-        place="dpviz.baselines.gupt",
-        Params=gupt.Params,
-        fit=gupt.fit,
-        steps=gupt.steps,
-        audit=AuditPlan(borders=({"n_clusters": 2},)),
-        entries=(Entry("gupt", "GUPT", link=(("mode", "gupt"),)),),
-    ),
-    Algorithm(
-        name="privgene",
-        title=privgene.TITLE,
-        estimator="PrivGene",
-        place="dpviz.baselines.privgene",
-        Params=privgene.Params,
-        fit=privgene.fit,
-        steps=privgene.steps,
-        entries=(Entry("privgene", "PrivGene", link=(("mode", "privgene"),)),),
-        audit=AuditPlan(given={"n_rounds": 2}, borders=({"n_clusters": 2},)),
-    ),
-    Algorithm(
-        name="eugkm",
-        title=eugkm.TITLE,
-        estimator="EUGkM",
-        place="dpviz.baselines.eugkm",
-        Params=eugkm.Params,
-        fit=eugkm.fit,
-        steps=eugkm.steps,
-        entries=(Entry("eugkm", "EUGkM (noisy grid)", link=(("mode", "eugkm"),), on=True),),
-        varied=(
-            Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
-            Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),
-        ),
-        audit=AuditPlan(idle=frozenset({"cells"}), borders=({"n_clusters": 2},)),
-    ),
-    Algorithm(
-        name="lsh_splits",
-        title=lsh_splits.TITLE,
-        estimator="LSHSplits",
-        place="dpviz.baselines.lsh_splits",
-        Params=lsh_splits.Params,
-        fit=lsh_splits.fit,
-        steps=lsh_splits.steps,
-        entries=(Entry("lsh_splits", "LSH-Splits (slow)"),),
-        audit=AuditPlan(given={"max_depth": 2}, borders=({"n_clusters": 2},)),
-    ),
-    Algorithm(
-        name="em_mc",
-        title=em_mc.TITLE,
-        estimator="EMMC",
-        place="dpviz.baselines.em_mc",
-        Params=em_mc.Params,
-        fit=em_mc.fit,
-        steps=em_mc.steps,
-        entries=(Entry("em_mc", "EM-MC"),),
-        audit=AuditPlan(given={"n_scales": 1}, borders=({"n_clusters": 2},)),
-    ),
+
+class BaselineModule(Protocol):
+    """What the module of a baseline offers."""
+
+    __name__: str
+    TITLE: str
+
+    @property
+    def Params(self) -> type[ClusterParams]:  # noqa: N802  # the class
+        """Its parameters, all public."""
+
+    @property
+    def fit(self) -> Fit[Any, Any, Any]:
+        """Runs it once."""
+
+    @property
+    def steps(self) -> Steps[Any, Any]:
+        """Yields the steps of a run."""
+
+
+def _row(
+    module: BaselineModule,
+    estimator: str,
+    audit: AuditPlan,
+    compared: str = "",
+    *,
+    on: bool = False,
+    in_family: bool = True,
+    varied: tuple[Varied, ...] = (),
+) -> AnyAlgorithm:
+    """Return the entry of one module.
+
+    `compared` is its name in a comparison, which opens with it if `on`; `in_family`: the k-means page has it as a mode.
+    """
+    name = module.__name__.rpartition(".")[2]
+    link = (("mode", name),) if in_family else ()
+    return Algorithm(
+        name=name,
+        title=module.TITLE,
+        estimator=estimator,
+        place=module.__name__,
+        Params=module.Params,
+        fit=module.fit,
+        steps=module.steps,
+        entries=(Entry(name, compared, link=link, on=on),) if compared else (),
+        varied=varied,
+        audit=audit,
+    )
+
+
+_ONE_PASS = AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},))
+_GRIDS = (
+    Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
+    Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),
+)
+
+
+def _brief(idle: frozenset[str] = frozenset(), **given: int) -> AuditPlan:
+    return AuditPlan(given=given, idle=idle, borders=({"n_clusters": 2},))
+
+
+_ALL = (
+    _row(lloyd, "Lloyd", AuditPlan(given={"n_iterations": 1})),
+    _row(blum, "BLUM", _ONE_PASS, "BLUM (SuLQ)"),
+    _row(dwork, "DWORK", _ONE_PASS, "DWORK (halving)"),
+    _row(su, "DPLloyd", _ONE_PASS, "DPLloyd (SU)", on=True),
+    _row(fastlloyd, "FastLloyd", _ONE_PASS, "FastLloyd"),
+    _row(gupt, "GUPT", _brief(), "GUPT"),
+    _row(privgene, "PrivGene", _brief(n_rounds=2), "PrivGene"),
+    _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, varied=_GRIDS),
+    _row(lsh_splits, "LSHSplits", _brief(max_depth=2), "LSH-Splits (slow)", in_family=False),
+    _row(em_mc, "EMMC", _brief(n_scales=1), "EM-MC", in_family=False),
 )
 CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})
-
-__all__ = ["CATALOGUE", "blum", "dwork", "em_mc", "eugkm", "fastlloyd", "gupt", "lloyd", "lsh_splits", "privgene", "su"]

@@ -11,6 +11,7 @@ import numpy as np
 from dpviz.baselines._lloyd_family import (
     CENTERED,
     FixedParams,
+    Left,
     LloydFamilyRelease,
     LloydStep,
     SpendingPlan,
@@ -19,7 +20,6 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.baselines._lloyd_start import Left
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 

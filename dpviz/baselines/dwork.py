@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines._lloyd_family import (
     CENTERED,
     FixedParams,
+    Left,
     LloydFamilyRelease,
     LloydStep,
     SpendingPlan,
@@ -19,8 +21,6 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.baselines._lloyd_start import Left
-from dpviz.baselines._size import SIZE_SHARE
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import SEED_SHARE, starts_private

@@ -47,8 +47,7 @@ from functools import partial
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.baselines._params import OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, size_differs, whole
 from dpviz.core import (
     Adjacency,
     Box,

@@ -28,19 +28,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, SequenceEvent, gdp_mu
-from dpviz.baselines._approx import check_delta, delta_caveats, delta_for, most_delta
+from dpviz.baselines._base import (
+    KnownSize,
+    adjacency_of,
+    check_delta,
+    delta_caveats,
+    delta_for,
+    known_size,
+    most_delta,
+    size_caveats,
+    size_differs,
+    whole,
+)
 from dpviz.baselines._lloyd_family import (
     REPLACED,
     SEEDED,
     LloydFamilyRelease,
     LloydStep,
+    NoisyParams,
     NoisySums,
+    begun,
     collected,
+    from_records,
     lloyd_step,
+    start_caveats,
 )
-from dpviz.baselines._lloyd_start import NoisyParams, begun, from_records, start_caveats
-from dpviz.baselines._params import adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats, size_differs
 from dpviz.core import (
     Adjacency,
     Box,

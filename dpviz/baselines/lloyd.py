@@ -10,8 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose
-from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep, collected, lloyd_step
-from dpviz.baselines._lloyd_start import StartParams, start_caveats, starts
+from dpviz.baselines._lloyd_family import (
+    LloydFamilyRelease,
+    LloydStep,
+    StartParams,
+    collected,
+    lloyd_step,
+    start_caveats,
+    starts,
+)
 from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, check_arguments
 from dpviz.solvers import LloydBudget, means
 from dpviz.solvers.lloyd_pass import one_pass, posed

@@ -11,10 +11,10 @@ A node with at least `branch_minimum` noisy records is cut by the plane of its l
 
 Why it is (epsilon, delta)-DP. Records are clipped into the public box and scaled to [0, 1]^d. The run releases
 1. a number of records, noisy where it is not public: SIZE_SHARE of epsilon. Delta and both minima follow from it;
-2. the mean: Gaussian noise on the sum of x - 1/2 (sensitivity: `_approx.sums_event`), over that number. Its budget is
+2. the mean: Gaussian noise on the sum of x - 1/2 (sensitivity: `_base.sums_event`), over that number. Its budget is
    CENTER_SHARE of the epsilon that is left and of delta. The planes are public;
 3. for each level the noisy counts of the nodes' sides. Nodes are disjoint and follow from the mean and the levels
-   above, so one record pays once a level (twice under REPLACE): randomized response of a = mu / 20 (`_approx`);
+   above, so one record pays once a level (twice under REPLACE): randomized response of a = mu / 20 (`_base`);
 4. for all leaves, disjoint too, the sum of x - 1/2 with Gaussian noise: mu-GDP.
 Steps 3 and 4 hold (1 - CENTER_SHARE) of both: mu is found with `max_depth` levels whose noise is fixed before the first
 is drawn, so composing their dominating pairs is a bound whatever the releases are. A level that no node reaches counts
@@ -27,26 +27,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.accounting import gdp_mu
-from dpviz.baselines._approx import (
+from dpviz.accounting import GaussianEvent, gdp_mu
+from dpviz.baselines._base import (
     ApproxParams,
+    adjacency_of,
     counts_event,
     delta_caveats,
     delta_for,
     joint_mu,
+    known_size,
     most_delta,
     noisy_whole,
+    size_caveats,
     sums_event,
 )
-from dpviz.baselines._lsh_trace import CoresetRelease, CoresetStep, LshLeaves, LshLevelStep, LshPlan, LshStep, MeanStep
-from dpviz.baselines._params import adjacency_of
-from dpviz.baselines._size import known_size, size_caveats
 from dpviz.core import (
     Account,
     Adjacency,
     Box,
     Budget,
+    Centers,
+    CentersRelease,
     Claim,
+    Counts,
     Event,
     FloatArray,
     Guarantee,
@@ -109,6 +112,96 @@ class Params(ApproxParams):
         minimum=1,
         maximum=40,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LshPlan:
+    """What follows from public parameters and the public or noisy number of records."""
+
+    n_records: float
+    delta: float  # of the whole run, that the noise is made for
+    most_delta: float  # whatever noisy number delta follows
+    mean: GaussianEvent
+    level_epsilon: float  # a, of each level's counts
+    averages: GaussianEvent
+    leaf_minimum: float
+    branch_minimum: float
+    size_events: tuple[Event, ...]
+
+
+class LshStep(Step):
+    """Base of this method's steps; curator only."""
+
+    __slots__ = ()
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanStep(LshStep):
+    """The plan, the private mean and the public planes, in box units."""
+
+    plan: LshPlan
+    nonprivate_mean: FloatArray  # (d,)
+    noisy_mean: FloatArray  # (d,)
+    planes: FloatArray  # (depth, d) public normals
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LshLevelStep(LshStep):
+    """The sides of one level's branching nodes: 2 b of them, the far and near side of each in turn."""
+
+    level: int  # 1, 2, ...
+    parents: Labels  # (2 b,) the node above, as an index of the level above
+    nonprivate_counts: Counts  # (2 b,)
+    noisy_counts: Counts  # (2 b,)
+    kept: Labels  # the sides that are nodes of this level, in order
+    nonprivate_nodes: Labels  # (n,) node of this level that each record is in, -1 for none
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoresetStep(LshStep):
+    """The averages of the leaves and k-means on them, in box units."""
+
+    nonprivate_leaves: Labels  # (n,) leaf of each record; -1: it was dropped
+    nonprivate_counts: Counts  # (m,)
+    nonprivate_sums: FloatArray  # (m, d) of x - 1/2
+    weights: Counts  # (m,) noisy counts
+    depths: Labels  # (m,) level of each leaf
+    places: Points  # (m, d) noisy averages
+    released_centers: Centers  # (k, d)
+    cluster_counts: Counts  # (k,) weights of its leaves
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CoresetRelease(CentersRelease):
+    """Centers in data units, and the weighted leaves that they come from."""
+
+    places: Points  # (m, d) data units
+    weights: Counts  # (m,) noisy counts
+    depths: Labels  # (m,)
+    mean: FloatArray  # (d,) noisy, data units: every plane goes through it
+    planes: FloatArray  # (depth, d) normals in box units
+
+
+class LshLeaves:
+    """The leaves as they are found: which one each record is in, and their noisy counts and depths."""
+
+    def __init__(self, where: Labels) -> None:
+        self.where = where
+        self.weights: list[float] = []
+        self.depths: list[int] = []
+        self.n_levels = 0
+
+    def add(self, nodes: Labels, done: Labels, counts: Counts, level: int) -> None:
+        """Make leaves of the nodes `done` of one level; `nodes` (n,) is the node of each record, -1 for none."""
+        number = np.full(len(counts) + 1, -1, dtype=np.intp)  # the last entry is that of node -1
+        number[done] = len(self.weights) + np.arange(len(done))
+        self.where = np.where(number[nodes] >= 0, number[nodes], self.where)
+        self.weights.extend(counts[done].tolist())
+        self.depths.extend([level] * len(done))
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CoresetRelease, LshStep]:

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose, SequenceEvent
-from dpviz.baselines._params import OneShotParams, adjacency_of, whole
-from dpviz.baselines._size import KnownSize, known_size, size_caveats
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, whole
 from dpviz.core import (
     Box,
     Centers,

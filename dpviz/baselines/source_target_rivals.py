@@ -2,17 +2,38 @@
 
 Cluster T ignores the source; non-private STC uses the source itself; Private k-means publishes 100 private centers of
 the whole source and treats those as the source. The paper's fourth, DP-GAN, a private generative network, is absent.
+
+Private k-means over private candidates is Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in
+High-Dimensional Euclidean Spaces", ICML 2017, as far as a source of low dimension needs it.
+
+Three parts share epsilon equally (ours). Candidates: cubes are halved along every axis while their noisy count is high
+enough; the middles of all cubes that were looked into are the candidates, moved into the ball where they lie outside,
+which from 2 dimensions on a cube's middle may. Local search: swaps of a center for a
+candidate, each drawn by the exponential mechanism. Means: noisy sum over noisy count of each cluster. The random
+projection of the paper is left out: it is for more dimensions than the sources here have.
+
+Ours: a fixed number of levels instead of one that follows from n, and a threshold at which an empty cube is opened
+with probability GAMMA at most on a whole level of CUBES cubes, where the paper has 20 ln(n/delta) and its authors'
+program 2 ln(n), both in units of the noise.
+
+Guarantee: epsilon-DP under adding or removing one record. In the ball of diameter 1, |s| <= 1/2, a record is in one
+cube of each level, moves a swap's cost by at most 1, and counts and sums by 1 + sqrt(d)/2 in L1. The cost: records and
+candidates both lie in the ball, so |s - c| <= |s| + |c| <= 1. After any swap a record costs the least of its |s - c|^2
+over the centers, a number in [0, 1] that no other record changes; the cost is the sum, and one record more or less
+moves it by that number. Moving candidates looks at public cubes and noisy counts alone: post-processing.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from dpviz.baselines.private_candidates import PrivateCenters, private_candidate_kmeans
-from dpviz.core import Ball, Labels, Points
-from dpviz.solvers import select_centers
+from dpviz.accounting import LaplaceEvent, PureEvent
+from dpviz.core import Ball, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances, unit_projected
+from dpviz.mechanisms import exponential, laplace
+from dpviz.solvers import assign, select_centers
 
 N_PRIVATE_CENTERS = 100  # section 6
 ABSENT = "absent: it needs a private generative network, which is not built"
@@ -26,6 +47,128 @@ RIVALS: Mapping[str, str] = MappingProxyType(
         "dp_gan": "DP-GAN",
     }
 )
+
+PAPER = "Balcan, Dick, Liang, Mou & Zhang, Differentially Private Clustering in High-Dimensional Euclidean Spaces"
+LEVELS = 6  # halvings of the cube; ours
+SWAPS = 10  # of the local search; ours
+CUBES = 1024  # cubes of a level that the threshold is made for; ours
+GAMMA = 0.05
+MOST_OPEN = 256  # cubes of one level that are halved, those of highest noisy count; ours
+LARGEST_CELLS = 1 << 16  # children of one level; ours: in 8 dimensions a cube has 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateCenters:
+    """Centers that may be published, and what was spent on them."""
+
+    centers: Centers  # (k, d) data units, at most as many as asked
+    events: tuple[Event, ...]
+
+
+def private_candidate_kmeans(
+    source: Points, ball: Ball, n_clusters: int, epsilon: float, *, rng: np.random.Generator
+) -> PrivateCenters:
+    """Cluster `source` (m, d), projected into the public `ball`, into at most `n_clusters` centers: epsilon-DP.
+
+    m may be 0. Raises ValueError for n_clusters < 1 or epsilon that is not > 0.
+    """
+    if n_clusters < 1 or not epsilon > 0:
+        raise ValueError(f"n_clusters was {n_clusters} and epsilon {epsilon}, but both must be positive.")
+    points, d = unit_projected(ball.to_unit(source)), ball.d
+    part = epsilon / 3.0
+    candidates, spent = private_candidates(points, part, rng=rng)
+    events: list[Event] = list(spent)
+    k = min(n_clusters, len(candidates))
+    chosen = rng.choice(len(candidates), k, replace=False)
+    if k < len(candidates):
+        chosen = _searched(points, candidates, chosen, part / SWAPS, rng=rng)
+        events += [PureEvent(f"swap {i + 1}", part / SWAPS, bounded_range=True) for i in range(SWAPS)]
+    scale = (1.0 + math.sqrt(d) / 2.0) / part
+    centers = candidates[chosen]
+    labels = assign(points, centers)
+    exact = np.stack([np.bincount(labels, weights=w, minlength=k) for w in (np.ones(len(points)), *points.T)], axis=1)
+    noisy = laplace(exact, scale=scale, rng=rng)
+    events.append(LaplaceEvent("counts and sums of disjoint clusters", 1.0 + math.sqrt(d) / 2.0, scale))
+    firm = noisy[:, 0] >= 1.0 + scale * math.log(1.0 / GAMMA)  # below, the candidate is the better guess
+    centers[firm] = unit_projected(noisy[firm, 1:] / noisy[firm, :1])
+    return PrivateCenters(frozen(ball.from_unit(centers)), tuple(events))
+
+
+def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generator) -> tuple[Points, tuple[Event, ...]]:
+    """Return the middles (c, d) of all cubes looked into, c >= 1, in the ball, and the counts paid for: epsilon-DP.
+
+    `points` (m, d) lie in [-1/2, 1/2]^d. A middle outside of |x| <= 1/2 is moved to the nearest place in it. A level's
+    cubes are disjoint and fixed by the levels before it.
+    """
+    d = points.shape[1]
+    scale = LEVELS / epsilon
+    threshold = scale * math.log(CUBES / (2.0 * GAMMA)) if math.isfinite(epsilon) else 0.5
+    offsets = np.stack(np.meshgrid(*[[-0.5, 0.5]] * d, indexing="ij"), axis=-1).reshape(-1, d)  # (2^d, d)
+    powers = 2 ** np.arange(d - 1, -1, -1)  # child of a point: one bit an axis, in the order of `offsets`
+    open_cubes, owner = np.zeros((1, d)), np.zeros(len(points), dtype=np.intp)
+    found, events = [open_cubes], []
+    for level in range(1, LEVELS + 1):
+        events.append(LaplaceEvent(f"cubes of level {level}", 1.0, scale))
+        inside = owner >= 0
+        child = np.full(len(points), -1, dtype=np.intp)
+        bits = ((points[inside] >= open_cubes[owner[inside]]) * powers).sum(axis=1)
+        child[inside] = owner[inside] * len(offsets) + bits
+        width = 0.5**level
+        middles = (open_cubes[:, None, :] + width * offsets).reshape(-1, d)
+        counts = np.bincount(child[inside], minlength=len(middles)).astype(np.float64)
+        noisy = laplace(counts, scale=scale, rng=rng)
+        most = max(1, min(MOST_OPEN, LARGEST_CELLS // len(offsets)))
+        passing = np.flatnonzero(noisy >= threshold)
+        passing = np.sort(passing[np.argsort(-noisy[passing], kind="stable")[:most]])
+        if len(passing) == 0:
+            break
+        renumbered = np.full(len(middles) + 1, -1, dtype=np.intp)  # the last entry is where -1 points
+        renumbered[passing] = np.arange(len(passing))
+        owner, open_cubes = renumbered[child], middles[passing]
+        found.append(open_cubes)
+    # Levels that were not reached are paid for all the same: when the tree ends depends on the records.
+    events += [LaplaceEvent(f"cubes of level {level}", 1.0, scale) for level in range(len(events) + 1, LEVELS + 1)]
+    return unit_projected(np.concatenate(found)), tuple(events)
+
+
+def _searched(
+    points: Points, candidates: Points, chosen: np.ndarray, epsilon: float, *, rng: np.random.Generator
+) -> np.ndarray:
+    """Swap SWAPS times, each time a center for a candidate drawn by the exponential mechanism on minus the cost."""
+    squares = unit_squares(candidates, points)
+    for _ in range(SWAPS):
+        scores = np.full((len(candidates), len(chosen)), -np.inf)
+        outside = np.setdiff1d(np.arange(len(candidates)), chosen)
+        scores[outside] = -_swap_costs(squares, outside, chosen)
+        place = int(exponential(scores.ravel(), epsilon=epsilon, sensitivity=1.0, rng=rng))
+        chosen = chosen.copy()
+        chosen[place % len(chosen)] = place // len(chosen)
+    return chosen
+
+
+def unit_squares(candidates: Points, points: Points) -> FloatArray:
+    """Return |c - s|^2 (c, m) of candidates and points of the ball of diameter 1, at most 1 to the bit."""
+    squares: FloatArray = np.minimum(squared_distances(candidates, points), 1.0)
+    return squares
+
+
+def _swap_costs(squares: FloatArray, outside: np.ndarray, chosen: np.ndarray) -> FloatArray:
+    """Return the cost (c', k) after candidate i takes the place of center j, without building each solution.
+
+    sum_x min(d1, d_i) and, for the points that j owns, min(d2, d_i) instead of min(d1, d_i).
+    """
+    mine = squares[chosen]  # (k, m)
+    owner = mine.argmin(axis=0) if mine.shape[1] else np.empty(0, dtype=np.intp)
+    if len(chosen) > 1:
+        first, second = np.partition(mine, 1, axis=0)[:2]
+    else:
+        first, second = mine[0], np.full(mine.shape[1], np.inf)
+    costs = np.empty((len(outside), len(chosen)))
+    for row, candidate in enumerate(outside):
+        kept = np.minimum(first, squares[candidate])
+        extra = np.minimum(second, squares[candidate]) - kept
+        costs[row] = kept.sum() + np.bincount(owner, weights=extra, minlength=len(chosen))
+    return costs
 
 
 def cluster_targets(targets: Points, n_centers: int, *, solver: str = "fasterpam", rng: np.random.Generator) -> Labels:

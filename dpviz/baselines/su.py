@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpviz.baselines._base import adjacency_of, known_size, size_caveats, size_differs, whole
 from dpviz.baselines._lloyd_family import (
+    Left,
     LloydFamilyRelease,
     LloydStep,
+    NoisyParams,
     SpendingPlan,
     collected,
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.baselines._lloyd_start import Left, NoisyParams
-from dpviz.baselines._params import adjacency_of, whole
-from dpviz.baselines._size import known_size, size_caveats, size_differs
 from dpviz.core import Box, Event, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import su_iterations, su_split

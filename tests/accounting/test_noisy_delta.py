@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from dpviz.accounting import gaussian_sigma, gdp_delta, under_replace
-from dpviz.baselines import _approx
+from dpviz.baselines import _base
 from dpviz.core import Adjacency, Box, Budget, Claim, Guarantee, attacker_odds
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.dpm.algorithm import plan
@@ -19,8 +19,8 @@ from dpviz.stories.promise import described, promise
 
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((2000, 2))
-FOLLOWING = ("dpm", "em_mc", "fastlloyd", "lsh_splits")
-LARGEST = {"dpm": plan.LEAST_RECORDS**-1.5} | dict.fromkeys(FOLLOWING[1:], 2.0**-15)
+FOLLOWING = tuple(name for name, each in ALGORITHMS.items() if {"delta", "n_public"} <= set(each.parameters))
+LARGEST = dict.fromkeys(FOLLOWING, 2.0**-15) | {"dpm": plan.LEAST_RECORDS**-1.5}
 
 
 def leak(n, size_epsilon, epsilon, delta_of):
@@ -124,4 +124,4 @@ def test_a_claim_s_run_cannot_have_more_than_the_claim():
 
 
 def test_rounding_down_to_a_power_of_two_is_part_of_the_largest():
-    assert float(_approx.delta_for(0.0)) == LARGEST["em_mc"] <= LARGEST["dpm"]
+    assert float(_base.delta_for(0.0)) == LARGEST["em_mc"] <= LARGEST["dpm"]

@@ -12,8 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dpviz.accounting import pure_epsilon, zcdp_epsilon, zcdp_rho, zcdp_rho_for
-from dpviz.baselines._cover import covers
-from dpviz.baselines._size import SIZE_SHARE
+from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.em_mc import (
     AVERAGE_SHARE,
     AXES_CAVEAT,
@@ -22,6 +21,7 @@ from dpviz.baselines.em_mc import (
     AverageStep,
     Params,
     ScaleStep,
+    covers,
     fit,
     shares_of,
 )

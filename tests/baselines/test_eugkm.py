@@ -10,7 +10,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
-from dpviz.baselines._size import SIZE_SHARE
+from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, steps
 from dpviz.core import Adjacency, Box
 from dpviz.solvers import cells

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpviz.baselines import _lloyd_start, blum, dwork, lloyd, su
+from dpviz.baselines import _lloyd_family, blum, dwork, lloyd, su
 from dpviz.core import Box, KnobError
 
 PRIVATE = [blum, dwork, su]
@@ -62,12 +62,12 @@ def test_a_start_of_records_turns_the_guarantee_off(module):
     points, box = data(2)
     result = run(module, points, box, start="records")
     assert result.guarantee.proved is None
-    assert _lloyd_start.RECORDS_CAVEAT in result.guarantee.caveats
+    assert _lloyd_family.RECORDS_CAVEAT in result.guarantee.caveats
     assert result.release.start is None
     rows = box.to_unit(box.clip(points))
     assert all((row == rows).all(axis=1).any() for row in result.trace[0].previous_centers)
     given = run(module, points, box, start="records", initial_centers=points[:5])
-    assert _lloyd_start.GIVEN_START_CAVEAT in given.guarantee.caveats
+    assert _lloyd_family.GIVEN_START_CAVEAT in given.guarantee.caveats
     assert (given.guarantee.proved is None) == (module is lloyd)
     assert given.release.start is None
     with pytest.raises(ValueError, match="must be <= n_records=3"):

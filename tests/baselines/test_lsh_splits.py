@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dpviz.accounting import PureEvent, SequenceEvent, delta_of, gdp_delta, pure_epsilon
-from dpviz.baselines._size import SIZE_SHARE
+from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.lsh_splits import (
     CENTER_SHARE,
     COUNT_RATIO,

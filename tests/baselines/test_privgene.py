@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpviz.accounting import LaplaceEvent, PureEvent, SequenceEvent, pure_epsilon
-from dpviz.baselines._size import KnownSize
+from dpviz.baselines._base import KnownSize
 from dpviz.baselines.privgene import MIN_ROUNDS, Params, fit, next_population, pick, rounds_for, scores, steps
 from dpviz.core import Adjacency, Box
 

@@ -22,7 +22,7 @@ from dpviz import baselines
 from dpviz.accounting import LaplaceEvent, zcdp_epsilon
 from dpviz.accounting.budgets import charge
 from dpviz.baselines import k_curve
-from dpviz.baselines._approx import LEAST_RECORDS
+from dpviz.baselines._base import LEAST_RECORDS
 from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.estimators import ESTIMATORS, BudgetError, PrivacyLeakWarning
 from dpviz.methods import ALGORITHMS, CATALOGUE

@@ -30,21 +30,13 @@ RUNS = [
     ("source_target", {"targets": TARGETS, "epsilon": 1.0, "method": "nas", "calibration": "tight"}, True),
     ("source_target", {"targets": TARGETS, "epsilon": 1.0, "delta": 1e-5, "noise": "gaussian"}, False),
     ("source_target", {"targets": TARGETS, "rho": 1.0, "noise": "gaussian", "calibration": "published"}, True),
-    ("su", {}, False),
     ("su", {"n_public": 60}, True),
     ("su", {"n_public": 60, "adjacency": "replace"}, False),
-    ("blum", {}, False),
-    ("dwork", {}, False),
-    ("eugkm", {}, False),
     ("eugkm", {"n_public": 60, "epsilon": 50.0}, False),
     ("eugkm", {"n_public": 60, "epsilon": 50.0, "grid": "even"}, True),
     ("eugkm", {"n_public": 60, "grid": "even", "adjacency": "replace"}, False),
     ("eugkm", {"cells_per_axis": 3}, True),
-    ("gupt", {}, False),
-    ("privgene", {}, False),
-    ("em_mc", {}, False),
-    ("fastlloyd", {}, False),
-    ("lsh_splits", {}, False),
+    *((name, {}, False) for name in BASELINES if name != "lloyd"),
 ]
 
 

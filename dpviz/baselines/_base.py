@@ -1,4 +1,4 @@
-"""What LSH-Splits and EM-MC share: delta, counts with whole-number noise, and calibrating several steps together.
+"""What all baselines share: their parameters, the number of records, delta, and noise that several of them add.
 
 Discrete Laplace noise: P(Z = z) ~ exp(-a |z|) over the whole numbers. Where one record moves a count by 1, the loss is
 a or -a and nothing between: the distribution of loss is that of randomized response, so `PureEvent(a)` is exact in
@@ -9,17 +9,136 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.accounting import GaussianEvent, PureEvent, SequenceEvent, delta_of, gdp_epsilon, gdp_mu
-from dpviz.baselines._params import OneShotParams
-from dpviz.baselines._size import KnownSize
-from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray
+from dpviz.accounting import (
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    Purpose,
+    SequenceEvent,
+    delta_of,
+    gdp_epsilon,
+    gdp_mu,
+)
+from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, given, knob
 from dpviz.mechanisms import SecretGenerator, laplace
+
+ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
+
+
+def whole(*, least: int) -> Any:
+    """Declare a field that is None or a whole number of at least `least`; `check_wholes` checks it."""
+    return dataclasses.field(default=None, metadata={"least": least})
+
+
+def epsilon_knob() -> Any:
+    """Declare the budget of a whole run."""
+    help_text = "All that a whole run may spend. Smaller is more private."
+    return knob(1.0, "Privacy budget ε", help_text, low=0.05, high=20.0, minimum=1e-9, log=True)
+
+
+def adjacency_knob() -> Any:
+    """Declare the neighbors that a run protects."""
+    help_text = "Which two data sets must look alike. Changing one record keeps their number, so it is public."
+    return knob("add_remove", "Neighbors", help_text, choices=ADJACENCIES)
+
+
+def start_knob(*, private: bool = False) -> Any:
+    """Declare where a Lloyd-type method starts; `private` for one that has an epsilon to spend on it."""
+    help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
+    choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
+    if private:
+        help_text += " Private seeds spend a third of ε on noisy histograms."
+        choices.insert(1, ("private", "Private seeds (a third of ε)"))
+    return knob("packing", "Start", help_text, choices=tuple(choices))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterParams:
+    """What every baseline asks for."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    start_seed: int | None = whole(least=0)  # public seed of the public start; None: drawn from `rng`
+
+    def __post_init__(self) -> None:
+        """Raise KnobError or ValueError for a value that is not allowed."""
+        check_params(self)
+        check_wholes(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneShotParams(ClusterParams):
+    """What EUGkM, GUPT and PrivGene ask for besides."""
+
+    epsilon: float = epsilon_knob()
+    adjacency: str = adjacency_knob()
+    n_public: int | None = whole(least=0)  # number of records if public; None: see `known_size`
+
+
+def check_wholes(params: Any) -> None:
+    """Raise ValueError unless every field declared by `whole` is None or a whole number that is large enough."""
+    for field in dataclasses.fields(params):
+        if "least" not in field.metadata:
+            continue
+        value, least = getattr(params, field.name), field.metadata["least"]
+        is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+        if value is not None and not (is_whole and value >= least):
+            raise ValueError(f"{field.name} was {given(value)}, but it must be a whole number >= {least}, or None.")
+
+
+def adjacency_of(name: str) -> Adjacency:
+    """Return the adjacency of one of `ADJACENCIES`."""
+    return Adjacency.REPLACE if name == "replace" else Adjacency.ADD_REMOVE
+
+
+SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
+N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
+N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSize:
+    """A number of records that the public may know, and the budget that is left after learning it."""
+
+    n_records: float  # public or noisy; a noisy one may be negative
+    epsilon: float  # left for everything else
+    events: tuple[LaplaceEvent, ...]
+
+
+def known_size(
+    n: int, epsilon: float, n_public: int | None, adjacency: Adjacency, *, rng: np.random.Generator
+) -> KnownSize:
+    """Return `n_public` or, under REPLACE, where neighbors have equally many records, `n` itself: both are free.
+
+    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one).
+    """
+    if n_public is not None:
+        return KnownSize(float(n_public), epsilon, ())
+    if adjacency is Adjacency.REPLACE:
+        return KnownSize(float(n), epsilon, ())
+    event = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * epsilon), purpose=Purpose.SIZE)
+    noisy = float(laplace(np.float64(n), scale=event.scale, rng=rng))
+    return KnownSize(noisy, (1.0 - SIZE_SHARE) * epsilon, (event,))
+
+
+def size_differs(n_public: int | None, adjacency: Adjacency) -> str:
+    """Say, as part of a sentence, what a run does otherwise than a source that takes n as known; "" for nothing."""
+    if n_public is not None or adjacency is Adjacency.REPLACE:
+        return ""
+    return f"{100.0 * SIZE_SHARE:g} % of ε counts the records"
+
+
+def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
+    """Return what has to be said about the number of records."""
+    if n_public is not None:
+        return (N_PUBLIC_CAVEAT,)
+    return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
+
 
 LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
 CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
