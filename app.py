@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dpviz.ui.server.needs import missing
+from dpviz.ui.server.startup import missing
 
 if problems := missing():
     sys.exit("\n".join(problems))
@@ -16,15 +16,16 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.ui.routes import MIDDLEWARE, ROUTES
-from dpviz.ui.server import profile, ready, sessions
+from dpviz.ui.server import lifecycle
+from dpviz.ui.server.security import profile_problem
 
-if problem := profile.problem():
+if problem := profile_problem():
     sys.exit(problem)
 
 app = st.App(
     str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
     routes=ROUTES,
-    lifespan=sessions.lifespan,
+    lifespan=lifecycle.lifespan,
     middleware=[Middleware(each) for each in MIDDLEWARE],
 )
 
@@ -34,4 +35,4 @@ if get_script_run_ctx(suppress_warning=True) is not None:
 
     run()
 else:
-    ready.make()
+    lifecycle.prepare()

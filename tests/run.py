@@ -58,7 +58,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTW
 ENVIRONMENT[COLLECTS] = str(SELDOM)
 # What every process makes that does not find it, half a minute of each, is made by one process before the others start:
 # most of the machine code, and what Python and pytest make of the files that they import.
-MACHINE_CODE = ("-c", "from dpviz.ui.server import ready; ready.make()")
+MACHINE_CODE = ("-c", "from dpviz.ui.server import lifecycle; lifecycle.prepare()")
 BYTECODE = ("-m", "pytest", "--collect-only", "tests")
 
 

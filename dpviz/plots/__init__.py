@@ -1,6 +1,5 @@
 """Pictures: arrays in, frozen descriptions out. No Streamlit, no input or output, no statistics."""
 
-from dpviz.plots.drawn_table import csv_text, defused
 from dpviz.plots.scene import (
     Audience,
     Axis,
@@ -16,6 +15,7 @@ from dpviz.plots.scene import (
     scene_hash,
 )
 from dpviz.plots.svg import small_svg, svg
+from dpviz.plots.table import csv_text, defused
 
 __all__ = [
     "Audience",

@@ -1,6 +1,7 @@
-"""The same scene as a Plotly figure, in data units: for notebooks, and for pages that need no server."""
+"""A scene as a Plotly figure, in data units: for notebooks, and for pages that need no server."""
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -8,13 +9,41 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]  # Plotly ships no types
 import plotly.io as pio  # type: ignore[import-untyped]
 
-from dpviz.plots.figure_traces import Trace, clear, plain, traces
-from dpviz.plots.scene import Axis, Layer, Scene
-from dpviz.plots.seen import SeenLayer, axis_title, in_order, switched_off, to_data
-from dpviz.plots.theme import LIGHT, Theme
+from dpviz.core import FloatArray
+from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
+from dpviz.plots.svg_marks import GRID, HEAT, finite_runs
+from dpviz.plots.theme import (
+    GROUP_SYMBOLS,
+    LIGHT,
+    NO_GROUP,
+    SHAPED_POINTS,
+    Theme,
+    is_dashed,
+    legend_words,
+    mark_size,
+    point_size,
+    rgb,
+    stroke_width,
+)
 
 HEIGHT = 620  # pixels
-MOST_STEP_VALUES = 500_000  # numbers that all steps may hold together; a picture with more shows one step
+MOST_STEP_VALUES = 500_000  # numbers in all steps together; a picture with more has one step
+CORNERS = 49  # of a polygon that stands for a circle
+BAND = 0.2  # opacity
+PLOTLY_SYMBOLS = {
+    "circle": "circle",
+    "ring": "circle-open",
+    "square": "square",
+    "diamond": "diamond",
+    "triangle": "triangle-up",
+    "down": "triangle-down",
+    "star": "star",
+    "plus": "cross-thin-open",
+    "cross": "x-thin-open",
+    "lock": "square-x-open",
+}
+
+Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 
 
 def figure(
@@ -31,8 +60,8 @@ def figure(
     `frame` None is the scene's first stop; layers in `hidden` (None: those that begin so) wait in the legend. `notes`
     go under the picture. Text is escaped: names never become markup. Raises ValueError for a frame that does not exist.
     """
-    described = _described(scene, frame, hidden, notes, theme, steps=steps)
-    return go.Figure(**described, _validate=False)  # 14 ms for each trace; the tests do it instead
+    # Validation takes 14 ms for each trace; the tests do it instead.
+    return go.Figure(**_described(scene, frame, hidden, notes, theme, steps=steps), _validate=False)
 
 
 def page(
@@ -43,20 +72,20 @@ def page(
     notes: Sequence[str] = (),
     theme: Theme = LIGHT,
 ) -> str:
-    """Return scenes as figures, one under the other, on one HTML page without a network: Plotly's script is in it."""
-    options: dict[str, Any] = {"full_html": False, "validate": False, "auto_play": False}
+    """Return scenes as figures, one under the other, on one HTML page that contains Plotly's script."""
+    options: Spec = {"full_html": False, "validate": False, "auto_play": False}
     options["config"] = {"displaylogo": False, "responsive": True}
     parts = []
     for i, scene in enumerate(scenes):
         described = _described(scene, frame, hidden, notes, theme, steps=True)
         parts.append(pio.to_html(described, include_plotlyjs=i == 0, div_id=f"picture-{i + 1}", **options))
-    said = escape(" ".join([*(scene.alt for scene in scenes), *notes]))
-    head = (
+    description = escape(" ".join([*(scene.alt for scene in scenes), *notes]))
+    return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="description" content="{said}"><title>{escape(scenes[0].title)}</title></head>'
+        f'<meta name="description" content="{description}"><title>{escape(scenes[0].title)}</title></head>'
+        f'<body style="margin:0;background:{theme.background}">{"".join(parts)}</body></html>\n'
     )
-    return f'{head}<body style="margin:0;background:{theme.background}">{"".join(parts)}</body></html>\n'
 
 
 def _described(
@@ -67,75 +96,49 @@ def _described(
     theme: Theme,
     *,
     steps: bool,
-) -> dict[str, Any]:
+) -> Spec:
     """Return a figure's data, layout and frames."""
-    at = scene.start_frame if frame is None else frame
-    if not 0 <= at < len(scene.frames):
-        raise ValueError(f"frame was {at}, but the scene has frames 0 to {len(scene.frames) - 1}.")
-    off = switched_off(scene) if hidden is None else frozenset(hidden)
-    data: list[Trace] = []
-    moving: list[tuple[int, Layer]] = []
-    said: set[str] = set()  # layers of one name share a line of the legend
-    for layer in in_order(scene.layers):
+    at = scene.checked_frame(frame)
+    off = scene.hidden_names if hidden is None else hidden
+    data: list[Spec] = []
+    moving: list[tuple[int, Layer]] = []  # index of its first trace, and the layer
+    names: set[str] = set()  # layers of one name share a line of the legend
+    for layer in scene.ordered_layers:
         if len(set(layer.rows.tolist())) > 1:
             moving.append((len(data), layer))
         visible = "legendonly" if layer.name in off else True
-        for trace in _at(scene, layer, at, theme):
-            listed = trace["showlegend"] and layer.name not in said and bool((layer.rows >= 0).any())
+        for trace in _traces(scene, layer, at, theme):
+            listed = trace["showlegend"] and layer.name not in names and bool((layer.rows >= 0).any())
             data.append({**trace, "visible": visible, "showlegend": listed})
-            said |= {layer.name} if listed else set()
+            names |= {layer.name} if listed else set()
     layout, frames = _layout(scene, notes, theme), []
-    stepped = steps and scene.scrubber and len(scene.frames) > 1
-    if stepped and sum(_size(layer) for _, layer in moving) <= MOST_STEP_VALUES:
-        frames = _steps(scene, moving, theme)
+    n_values = sum(
+        int((layer.rows >= 0).sum()) * sum(int(array.size // max(1, array.shape[0])) for array in layer.arrays.values())
+        for _, layer in moving
+    )
+    if steps and scene.scrubber and len(scene.frames) > 1 and n_values <= MOST_STEP_VALUES:
+        for i in range(len(scene.frames)):
+            moved = [(first, _traces(scene, layer, i, theme)) for first, layer in moving]
+            frames.append(
+                {
+                    "data": [
+                        {name: value for name, value in trace.items() if name != "showlegend"}
+                        for _, traces in moved
+                        for trace in traces
+                    ],
+                    "traces": [first + j for first, traces in moved for j in range(len(traces))],
+                    "name": str(i),
+                }
+            )
         layout["sliders"] = [_slider(scene, at, theme)]
-    elif len(scene.frames) > 1:
-        layout["annotations"].append(_stop_words(scene, at, theme))
+    elif len(scene.frames) > 1:  # the step's name above the picture
+        place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
+        label = {"text": plain(scene.frames[at].label), "showarrow": False, "font": {"color": theme.text}, **place}
+        layout["annotations"].append(label)
     return {"data": data, "layout": layout, "frames": frames}
 
 
-def _stop_words(scene: Scene, at: int, theme: Theme) -> dict[str, Any]:
-    """Return the shown step's name above the picture."""
-    place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
-    return {"text": plain(scene.frames[at].label), "showarrow": False, "font": {"color": theme.text}, **place}
-
-
-def _at(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Trace]:
-    """Return a layer's traces at a stop; where it is hidden they are there, with nothing in them."""
-    row = int(layer.rows[frame])
-    found = traces(scene, SeenLayer(layer, max(row, 0)), theme)
-    return found if row >= 0 else [_emptied(trace) for trace in found]
-
-
-def _emptied(trace: Trace) -> Trace:
-    if trace["type"] == "heatmap":
-        return {**trace, "x": [0.0, 1.0], "y": [0.0, 1.0], "z": np.full((1, 1), np.nan)}
-    marker = {name: value for name, value in trace.get("marker", {}).items() if np.ndim(value) == 0}
-    kept = {name: value for name, value in trace.items() if name not in ("hovertext", "marker")}
-    return {**kept, "x": [None], "y": [None], **({"marker": marker} if marker else {})}
-
-
-def _size(layer: Layer) -> int:
-    """Return how many numbers all stops of a layer need."""
-    stops = int((layer.rows >= 0).sum())
-    return stops * sum(int(array.size // max(1, array.shape[0])) for array in layer.arrays.values())
-
-
-def _steps(scene: Scene, moving: Sequence[tuple[int, Layer]], theme: Theme) -> list[dict[str, Any]]:
-    """Return a frame for every stop, with the traces of the layers that move."""
-    frames = []
-    for i in range(len(scene.frames)):
-        data: list[Trace] = []
-        places: list[int] = []
-        for first, layer in moving:
-            found = _at(scene, layer, i, theme)
-            data += [{name: value for name, value in trace.items() if name != "showlegend"} for trace in found]
-            places += range(first, first + len(found))
-        frames.append({"data": data, "traces": places, "name": str(i)})
-    return frames
-
-
-def _slider(scene: Scene, at: int, theme: Theme) -> dict[str, Any]:
+def _slider(scene: Scene, at: int, theme: Theme) -> Spec:
     how = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     stops = [
         {"method": "animate", "label": plain(stop.label) or str(i + 1), "args": [[str(i)], how]}
@@ -147,19 +150,18 @@ def _slider(scene: Scene, at: int, theme: Theme) -> dict[str, Any]:
     return {"active": at, "steps": stops, "currentvalue": words, **quiet, **ground, "pad": {"t": 46, "b": 4}}
 
 
-def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> dict[str, Any]:
-    words = "<br>".join(row for text in (scene.words, *notes) if text for row in _rows(text))
-    under = {"text": words, "x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> Spec:
+    words = "<br>".join(row for text in (scene.words, *notes) if text for row in _wrapped(text))
     n_rows = words.count("<br>") + 1 if words else 0
-    faint = clear(theme.text, 0.75)
     shift = 150 if scene.scrubber and len(scene.frames) > 1 else 60
-    under |= {"showarrow": False, "align": "left", "yshift": -shift, "font": {"size": 11, "color": faint}}
+    under = {"text": words, "x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+    font = {"size": 11, "color": clear(theme.text, 0.75)}
+    under |= {"showarrow": False, "align": "left", "yshift": -shift, "font": font}
     x, y = _axis(scene.x, theme), _axis(scene.y, theme)
     if scene.equal:
         spans = [abs(axis.values[1] - axis.values[0]) for axis in (scene.x, scene.y)]
-        y |= {"scaleanchor": "x", "scaleratio": spans[0] / spans[1]}
-        x |= {"constrain": "domain"}
-        y |= {"constrain": "domain"}
+        x["constrain"] = "domain"
+        y |= {"scaleanchor": "x", "scaleratio": spans[0] / spans[1], "constrain": "domain"}
     return {
         "title": {"text": plain(scene.title), "x": 0.01, "xanchor": "left", "font": {"size": 16}},
         "paper_bgcolor": theme.background,
@@ -176,7 +178,7 @@ def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> dict[str, Any]:
     }
 
 
-def _rows(text: str, width: int = 110) -> list[str]:
+def _wrapped(text: str, width: int = 110) -> list[str]:
     """Break text into lines of at most so many letters, escaped."""
     rows: list[str] = []
     for word in text.split():
@@ -187,22 +189,190 @@ def _rows(text: str, width: int = 110) -> list[str]:
     return [plain(row) for row in rows]
 
 
-def _axis(axis: Axis, theme: Theme) -> dict[str, Any]:
+def _axis(axis: Axis, theme: Theme) -> Spec:
     """Return a Plotly axis; its range is that of the scene's view, in data values or their decimal logarithms."""
-    ends = to_data(axis, axis.view)
-    shown = [float(axis.values[0] + (axis.values[1] - axis.values[0]) * at) for at in axis.view]
-    made: dict[str, Any] = {
-        "title": {"text": plain(axis_title(axis)) if axis.ticks else ""},
-        "range": shown,
-        "type": "log" if axis.log and np.isfinite(ends).all() else "linear",
+    low, high = (float(axis.values[0] + (axis.values[1] - axis.values[0]) * at) for at in axis.view)
+    spec: Spec = {
+        "title": {"text": plain(axis.title) if axis.ticks else ""},
+        "range": [low, high],
+        "type": "log" if axis.log and np.isfinite(axis.data(axis.view)).all() else "linear",
         "gridcolor": clear(theme.text, theme.grid),
         "zeroline": False,
         "showticklabels": axis.ticks,
         "showgrid": axis.ticks,
     }
     if axis.names:
-        places = to_data(axis, np.arange(len(axis.names)) + 0.4)
-        made |= {"tickvals": places, "ticktext": [plain(name) for name in axis.names], "showgrid": False}
+        places = axis.data(np.arange(len(axis.names)) + 0.4)
+        spec |= {"tickvals": places, "ticktext": [plain(name) for name in axis.names], "showgrid": False}
     elif axis.whole and not axis.log:
-        made |= {"dtick": max(1, round(abs(shown[1] - shown[0]) / 10)), "tickformat": "d"}
-    return made
+        spec |= {"dtick": max(1, round(abs(high - low) / 10)), "tickformat": "d"}
+    return spec
+
+
+def plain(text: str) -> str:
+    """Return text that Plotly shows as it is: its labels know a little HTML."""
+    return escape(text, quote=False)
+
+
+def clear(color: str, opacity: float) -> str:
+    """Return a translucent color."""
+    return f"rgba({', '.join(map(str, rgb(color)))}, {opacity:g})"
+
+
+def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
+    """Return a layer's traces in a frame, as many in all of them; where the layer is hidden they are empty.
+
+    The first is the one in the legend.
+    """
+    row = int(layer.rows[frame])
+    visible = VisibleLayer(layer, max(row, 0))
+    match layer.kind:
+        case Kind.POINTS:
+            traces = [_points(scene, visible, theme)]
+        case Kind.MARKS:
+            traces = [_marks(scene, visible, theme)]
+        case Kind.HEAT | Kind.GRID:
+            traces = list(_images(scene, visible, theme))
+        case _:
+            traces = list(_outlines(scene, visible, theme))
+    for i, trace in enumerate(traces):
+        trace |= {"name": plain(legend_words(layer)), "legendgroup": layer.name, "showlegend": i == 0 and layer.legend}
+        trace.setdefault("type", "scatter")
+        trace.setdefault("hoverinfo", "text" if "hovertext" in trace else "skip")
+        if row >= 0:
+            continue
+        if trace["type"] == "heatmap":
+            trace |= {"x": [0.0, 1.0], "y": [0.0, 1.0], "z": np.full((1, 1), np.nan)}
+            continue
+        marker = {name: value for name, value in trace.pop("marker", {}).items() if np.ndim(value) == 0}
+        trace.pop("hovertext", None)
+        trace |= {"x": [None], "y": [None], **({"marker": marker} if marker else {})}
+    return traces
+
+
+def _points(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
+    layer, n, groups = visible.layer, visible.layer.n_marks, visible.groups
+    table = np.array([theme.color(layer, group) for group in range(256)])
+    faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
+    marker: Spec = {"color": table[groups], "size": point_size(layer, n), "opacity": faint}
+    if n <= SHAPED_POINTS:
+        own = [layer.symbol] * 256 if layer.role is not Role.CLUSTER else [GROUP_SYMBOLS[i % 8] for i in range(256)]
+        symbols = [PLOTLY_SYMBOLS[each] for each in own]
+        used = np.unique(groups).tolist() if n else [0]
+        if layer.role is Role.EXACT:
+            symbols = [f"{each.removesuffix('-open')}-open" for each in symbols]
+        elif not any(own[i] in ("plus", "cross", "ring") for i in used):
+            symbols = [each.removesuffix("-open") for each in symbols]
+        marker["symbol"] = np.array(symbols)[groups]
+    kind = "scattergl" if n > SHAPED_POINTS else "scatter"
+    places = _data(scene, visible.array("xy"))
+    return {"type": kind, "mode": "markers", "marker": marker, **_xy(places), "hoverinfo": "x+y"}
+
+
+def _marks(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
+    places, layer = _data(scene, visible.array("xy")), visible.layer
+    symbol = PLOTLY_SYMBOLS[layer.symbol]
+    if layer.role is Role.EXACT and layer.symbol not in ("lock", "ring", "cross", "plus"):
+        symbol = f"{symbol}-open"
+    colors = np.array([theme.color(layer, group) for group in range(256)])[visible.groups % 256]
+    hollow = "open" in symbol
+    line = {"width": 2.0 if hollow else 1.2, "color": colors if hollow else theme.background}
+    marker = {"color": colors, "size": mark_size(layer), "symbol": symbol, "line": line}
+    names = (plain(visible.name(i, scene.group_names)) for i in range(len(places)))
+    words = ["<br>".join(filter(None, [plain(layer.name), name])) for name in names]
+    return {"mode": "markers", "marker": marker, **_xy(places), "hovertext": words}
+
+
+def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]:
+    """Yield circles, arrows, segments, trails, lines, bars, bands or the cursor: one trace for each possible color."""
+    layer, array, groups = visible.layer, visible.array, visible.groups
+    width = stroke_width(layer)
+    colors, n = [theme.color(layer, 0)], len(theme.clusters)
+    owner = np.zeros(len(groups), dtype=np.intp)  # color of each mark, by its index
+    if layer.role is Role.CLUSTER and layer.kind is not Kind.CURSOR:
+        colors = [*theme.clusters, theme.color(layer, NO_GROUP)]
+        owner = np.where(groups == NO_GROUP, n, (groups + layer.hue) % n)
+    dash, faint = "dash" if is_dashed(layer) else "solid", 0.8 if layer.role is Role.REFERENCE else 1.0
+    for i, color in enumerate(colors):
+        mine = owner == i
+        line: Spec = {"mode": "lines", "line": {"color": clear(color, faint), "width": width, "dash": dash}}
+        fill = {"fill": "toself", "fillcolor": clear(color, layer.fill)} if layer.fill else {}
+        match layer.kind:
+            case Kind.CIRCLES:
+                angles = np.linspace(0.0, 2.0 * np.pi, CORNERS)
+                around = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+                radius = np.abs(array("radius"))[mine][:, None, None]
+                yield {**line, **fill, **_broken(scene, array("center")[mine][:, None] + radius * around)}
+            case Kind.ARROWS:
+                sizes = np.tile([0.0, 5.0 + 2.0 * width, 0.0], int(mine.sum()))
+                tips = {"symbol": "arrow", "angleref": "previous", "color": color, "size": sizes}
+                ends = np.stack([array("tail"), array("head")], axis=1)[mine]
+                yield {**line, "mode": "lines+markers", "marker": tips, **_broken(scene, ends)}
+            case Kind.SEGMENTS:
+                yield {**line, **_broken(scene, array("ends").reshape(-1, 2, 2)[mine])}
+            case Kind.TRAILS:
+                yield {**line, "opacity": 0.75, **_broken(scene, visible.paths[mine])}
+            case Kind.LINES:
+                yield {**line, **_broken(scene, array("xy")[mine])}
+            case Kind.BARS:
+                line["line"]["width"] = min(width, 1.25)
+                corners = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
+                yield {**line, **fill, **_broken(scene, corners)}
+            case Kind.BANDS:  # each unbroken run of vertices is one polygon
+                gap = np.full((1, 2), np.nan)
+                outlines = [gap]
+                for edges in array("edges")[mine]:
+                    for run in finite_runs(edges):
+                        ring = np.vstack([edges[run][:, [0, 1]], edges[run][::-1][:, [0, 2]]])
+                        outlines += [_data(scene, ring), gap]
+                area = {"fill": "toself", "fillcolor": clear(color, layer.fill or BAND), "line": {"width": 0}}
+                yield {"mode": "lines", **area, **_xy(np.concatenate(outlines))}
+            case Kind.CURSOR:
+                at = float(array("x"))
+                rule = np.array([[at, end] for end in scene.y.view]) if math.isfinite(at) else np.full((2, 2), np.nan)
+                yield {**line, **_xy(_data(scene, rule))}
+
+
+def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]:
+    """Yield a heat map for every mark; cells with groups are steps of one scale: hue by group, opacity by value."""
+    layer, values, n = visible.layer, visible.array("value"), len(theme.clusters)
+    z = values.astype(np.float32)
+    limits: Spec = {"zmin": 0, "zmax": 255}
+    scales: Iterable[list[list[object]]] = (
+        [[0.0, clear(color, 0.0)], [1.0, clear(color, HEAT if layer.kind is Kind.HEAT else GRID)]]
+        for color in (theme.color(layer, i) for i in range(len(values)))
+    )
+    if layer.kind is Kind.HEAT:
+        centers, radius = visible.array("center"), visible.array("radius")[:, None]
+        boxes = np.hstack([centers - radius, centers + radius])
+        side = (np.arange(values.shape[2]) + 0.5) / values.shape[2] * 2.0 - 1.0
+        z = np.where(side[:, None] ** 2 + side**2 <= 1.0, values, np.nan).astype(np.float32)
+        limits["zsmooth"] = "fast"
+    else:
+        boxes = visible.array("rect")
+        if visible.has_groups:
+            groups = visible.array("group").astype(np.intp)
+            hues = (groups + layer.hue) % n
+            z = np.where(groups == NO_GROUP, np.nan, hues + 0.001 + 0.998 * z / 255.0).astype(np.float32)
+            limits["zmax"] = n
+            steps = [[(i + k) / n, clear(color, k * GRID)] for i, color in enumerate(theme.clusters) for k in (0, 1)]
+            scales = [steps] * len(values)
+    for (x0, y0, x1, y1), cells, scale in zip(boxes, z, scales, strict=True):
+        x = scene.x.data(np.linspace(x0, x1, cells.shape[1] + 1))
+        y = scene.y.data(np.linspace(y0, y1, cells.shape[0] + 1))
+        spec = {"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": scale, "showscale": False}
+        yield {**spec, "hoverinfo": "skip", **limits}
+
+
+def _data(scene: Scene, places: FloatArray) -> FloatArray:
+    """Return the data values of places (..., 2)."""
+    return np.stack([scene.x.data(places[..., 0]), scene.y.data(places[..., 1])], axis=-1)
+
+
+def _xy(places: FloatArray) -> Spec:
+    return {"x": places[..., 0].ravel(), "y": places[..., 1].ravel()}
+
+
+def _broken(scene: Scene, paths: FloatArray) -> Spec:
+    """Return paths (m, p, 2) as one in data values, with a gap after each."""
+    return _xy(np.concatenate([_data(scene, paths), np.full((len(paths), 1, 2), np.nan)], axis=1))

@@ -1,26 +1,42 @@
-"""A picture as data: frozen layers of arrays, each with its audience and its colour's meaning.
+"""A picture as data: frozen layers of arrays, each with its audience and its color's meaning.
 
 One scene feeds the live canvas, its data table and, unchanged, any other renderer. Coordinates are the scene's own
-(for a scatter the box scaled to [0, 1]); `Axis` says which data values its ends stand for. A scene has frames, the
-stops of its scrubber; every array has a leading axis of rows, and `Layer.rows[frame]` says which row a frame shows
-(-1: none), so that a trace of T steps is packed once and scrubbed without the server.
+(for a scatter the box scaled to [0, 1]); `Axis` maps them to data values. A scene has frames, the stops of its
+scrubber; every array has a leading axis of rows, and `Layer.rows[frame]` is the row that a frame shows (-1: none), so
+that a trace of T steps is packed once and scrubbed without the server.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Confidential, frozen
+from dpviz.core import Confidential, FloatArray, frozen
 
 PACK_VERSION = 1
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
 
+# Fields that `pack` writes as they are.
+_LAYER_FIELDS = (
+    "name",
+    "symbol",
+    "size",
+    "dash",
+    "fill",
+    "names",
+    "legend",
+    "shown",
+    "isolate",
+    "hue",
+    "pick",
+    "total",
+)
+_SCENE_FIELDS = ("title", "alt", "start_frame", "equal", "scrubber", "group_names")
 
 Glides: TypeAlias = Literal["", "index", "place"]
 
@@ -35,7 +51,7 @@ class Audience(Enum):
 
 
 class Role(Enum):
-    """What a layer's colour means; the renderer's theme holds the colours, light and dark."""
+    """What a layer's color means; the renderer's theme holds the colors, light and dark."""
 
     EXACT = "exact"  # gray, dashed or hollow
     RELEASED = "released"  # blue, filled
@@ -43,13 +59,13 @@ class Role(Enum):
     PUBLIC = "public"  # green
     VIOLATION = "violation"  # red
     CLUSTER = "cluster"  # categorical palette by group
-    REFERENCE = "reference"  # text colour, faint: axes, Lloyd's line
+    REFERENCE = "reference"  # text color, faint: axes, Lloyd's line
 
 
 class Kind(Enum):
     """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
 
-    MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose colour each mark wears in that row, and GRID
+    MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row, and GRID
     group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs.
     """
 
@@ -58,7 +74,7 @@ class Kind(Enum):
     CIRCLES = "circles"  # center (R, m, 2), radius (R, m)
     ARROWS = "arrows"  # tail (R, m, 2), head (R, m, 2)
     SEGMENTS = "segments"  # ends (R, m, 4): x0 y0 x1 y1, NaN rows are skipped
-    TRAILS = "trails"  # xy (R, m, 2): each mark's path through the rows up to the shown one
+    TRAILS = "trails"  # xy (R, m, 2): each mark's path through the rows up to the frame's
     HEAT = "heat"  # center (R, m, 2), radius (R, m), value (R, m, g, g) uint8 over the circle's square, row 0 at low y
     LINES = "lines"  # xy (R, m, p, 2): m curves of p vertices, NaN vertices break a curve
     BARS = "bars"  # rect (R, m, 4): x0 y0 x1 y1
@@ -85,16 +101,28 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis: its label and unit, what is shown of it, and how scene coordinates map to data values."""
+    """One axis: its label and unit, its visible part, and the map from scene coordinates to data values."""
 
     label: str
     unit: str = ""
-    view: tuple[float, float] = (0.0, 1.0)  # scene coordinates shown at first
+    view: tuple[float, float] = (0.0, 1.0)  # scene coordinates visible at first
     values: tuple[float, float] = (0.0, 1.0)  # data values of scene coordinates 0 and 1
     ticks: bool = True  # False: the axis has no meaning (a jittered strip)
     log: bool = False  # scene coordinates and `values` are decimal logarithms; ticks show 10 to their power
     whole: bool = False  # ticks at whole numbers only: iterations, clusters
     names: tuple[str, ...] = ()  # lane i, from i to i + 1 in scene coordinates, has the i-th name instead of ticks
+
+    @property
+    def title(self) -> str:
+        """The label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    def data(self, at: ArrayLike) -> FloatArray:
+        """Return the data values of scene coordinates."""
+        low, high = self.values
+        values = low + (high - low) * np.asarray(at, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.asarray(10.0**values if self.log else values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +142,7 @@ class Layer(Confidential):
     role: Role
     audience: Audience
     arrays: Mapping[str, NDArray[Any]]
-    rows: NDArray[np.int16]  # (n_frames,) row shown, -1 hides the layer
+    rows: NDArray[np.int16]  # (n_frames,) row of each frame, -1 hides the layer
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock
     size: float = 6.0  # CSS pixels: symbol's diameter or line's width
     dash: bool = False
@@ -123,29 +151,35 @@ class Layer(Confidential):
     legend: bool = True
     shown: bool = True  # False: in the legend, but off until the reader asks for it
     isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
-    hue: int = 0  # role CLUSTER: the palette's colour of mark 0; mark i has the i-th after it
+    hue: int = 0  # role CLUSTER: the palette's color of mark 0; mark i has the i-th after it
     pick: str = ""  # what a click on the layer reports to the page; "": nothing
-    total: int = 0  # of points that are an even sample: of how many; 0: nothing was left out
+    total: int = 0  # number of points of which these are an even sample; 0: these are all
     glides: Glides = ""  # which mark of the next picture each one is, and glides to; "": by index, curves not at all
     ids: tuple[int | str, ...] = ()  # instead: one for each mark, the same for the same thing in the next picture
 
     def __post_init__(self) -> None:
-        """Raise ValueError for missing arrays, ids that do not name each mark, or rows that do not exist."""
+        """Validate the fields; raises ValueError."""
         for name, n_axes in _ARRAYS[self.kind]:
             array = self.arrays.get(name)
             if array is None or array.ndim != n_axes:
-                found = "nothing" if array is None else f"shape {array.shape}"
+                value = "nothing" if array is None else f"shape {array.shape}"
                 raise ValueError(
-                    f"Layer {self.name!r} ({self.kind.value}) had {found} for {name!r}, but it needs {n_axes} axes."
+                    f"Layer {self.name!r} ({self.kind.value}) had {value} for {name!r}, but it needs {n_axes} axes."
                 )
-        if self.ids and (len(set(self.ids)), len(self.ids)) != (_n_marks(self), _n_marks(self)):
+        n_ids, n_marks = len(set(self.ids)), self.n_marks
+        if self.ids and not n_ids == len(self.ids) == n_marks:
             raise ValueError(
-                f"Layer {self.name!r} named {len(set(self.ids))} different things in {len(self.ids)} ids, but it has "
-                f"{_n_marks(self)} marks, and each of them needs an id of its own."
+                f"Layer {self.name!r} named {n_ids} different things in {len(self.ids)} ids, but it has {n_marks} "
+                "marks, and each of them needs an id of its own."
             )
         n_rows = max(array.shape[0] for array in self.arrays.values())
         if self.rows.ndim != 1 or self.rows.max(initial=-1) >= n_rows or self.rows.min(initial=-1) < -1:
             raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
+
+    @property
+    def n_marks(self) -> int:
+        """Number of marks, curves or records."""
+        return int(next(iter(self.arrays.values())).shape[1]) if self.kind is not Kind.CURSOR else 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,11 +197,11 @@ class Scene(Confidential):
     equal: bool = True  # one unit is as long on both axes, so that balls are round
     scrubber: bool = True  # False for a chart that follows another picture's frames
     group_names: tuple[str, ...] = ()  # clusters, for legend and hover
-    public_caption: str = ""  # the caption of what is left for the public, where it differs
+    public_caption: str = ""  # the caption of the public picture, where it differs
     pace: float = 700.0  # ms from one frame to the next while playing
     eased: bool = True  # False: frames are independent of each other, and marks do not glide between them
     solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
-    hint: str = ""  # what a reader can do with the live picture; no file says it
+    hint: str = ""  # what a reader can do with the live picture; in no file
     place: tuple[float, float] | None = None  # of a map: latitude and longitude of its middle, degrees; axes in meters
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
@@ -177,14 +211,14 @@ class Scene(Confidential):
         if not self.axes_public:
             empty = Axis("", ticks=False)
             return replace(self, layers=(), x=empty, y=empty, axes_public=True, caption=caption)
-        kept = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=kept, caption=caption)
+        layers = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
+        return replace(self, layers=layers, caption=caption)
 
     @property
     def words(self) -> str:
-        """The caption, and what part of the points is drawn: of the layers that are left, so public where they are."""
-        samples = [layer for layer in self.layers if layer.total > _n_marks(layer)]
-        parts = [f"Drawing {_n_marks(layer):,} of {layer.total:,} points." for layer in samples[:1]]
+        """The caption, and what part of the points is drawn; of the public picture, if this is one."""
+        samples = [layer for layer in self.layers if layer.total > layer.n_marks]
+        parts = [f"Drawing {layer.n_marks:,} of {layer.total:,} points." for layer in samples[:1]]
         return " ".join([*([self.caption] if self.caption else []), *parts])
 
     @property
@@ -194,20 +228,79 @@ class Scene(Confidential):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but a cursor is left to draw."""
+        """Whether there is nothing to draw but a cursor."""
         return all(layer.kind is Kind.CURSOR for layer in self.layers)
 
+    @property
+    def hidden_names(self) -> frozenset[str]:
+        """Names of the layers that are off until the reader turns them on."""
+        return frozenset(layer.name for layer in self.layers if not layer.shown)
 
-def _n_marks(layer: Layer) -> int:
-    return int(next(iter(layer.arrays.values())).shape[1]) if layer.kind is not Kind.CURSOR else 1
+    @property
+    def ordered_layers(self) -> tuple[Layer, ...]:
+        """The layers from back to front as they are drawn: no band in front of a line."""
+        first = next((i for i, layer in enumerate(self.layers) if layer.kind is Kind.LINES), len(self.layers))
+        rest = sorted(self.layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)
+        return (*self.layers[:first], *rest)
+
+    def checked_frame(self, frame: int | None) -> int:
+        """Return the index of a frame; None is the first one to show. Raises ValueError for one that does not exist."""
+        at = self.start_frame if frame is None else frame
+        if not 0 <= at < len(self.frames):
+            raise ValueError(f"frame was {at}, but the scene has frames 0 to {len(self.frames) - 1}.")
+        return at
+
+    def visible(self, frame: int | None = None, hidden: Collection[str] | None = None) -> tuple["VisibleLayer", ...]:
+        """Return what is drawn in a frame, from back to front; `hidden` None hides the `hidden_names`."""
+        at, off = self.checked_frame(frame), self.hidden_names if hidden is None else hidden
+        layers = (VisibleLayer(layer, int(layer.rows[at])) for layer in self.ordered_layers if layer.name not in off)
+        return tuple(each for each in layers if each.row >= 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VisibleLayer:
+    """A layer with the row of one frame."""
+
+    layer: Layer
+    row: int
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return the row of an array, without its row axis; positions as float64."""
+        array = self.layer.arrays[name]
+        row = array[0 if array.shape[0] == 1 else self.row]
+        return np.asarray(row, dtype=np.float64) if array.dtype.kind == "f" else np.asarray(row)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the layer says the cluster of each mark or cell."""
+        return "group" in self.layer.arrays
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """The cluster whose color each mark has (m,): from the group array, else its index."""
+        if self.layer.kind is not Kind.GRID and self.has_groups:
+            return self.array("group").astype(np.intp)
+        return np.arange(self.layer.n_marks)
+
+    @property
+    def paths(self) -> FloatArray:
+        """The path (m, row + 1, 2) of each mark of TRAILS."""
+        return np.swapaxes(np.asarray(self.layer.arrays["xy"][: self.row + 1], dtype=np.float64), 0, 1)
+
+    def name(self, i: int, group_names: tuple[str, ...]) -> str:
+        """Return the name of mark i, "" where it has none."""
+        if i < len(self.layer.names):
+            return self.layer.names[i]
+        one_each = self.layer.isolate and self.layer.kind not in (Kind.POINTS, Kind.GRID)
+        return group_names[i] if one_each and i < len(group_names) else ""
 
 
 def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:
-    """Return a layer's row per frame from {frame: row}; frames not named hide the layer."""
-    made = np.full(n_frames, -1, dtype=np.int16)
+    """Return a layer's row per frame from {frame: row}; other frames hide the layer."""
+    array = np.full(n_frames, -1, dtype=np.int16)
     for frame, row in rows.items():
-        made[frame] = row
-    return frozen(made)
+        array[frame] = row
+    return frozen(array)
 
 
 def always(n_frames: int) -> NDArray[np.int16]:
@@ -216,16 +309,16 @@ def always(n_frames: int) -> NDArray[np.int16]:
 
 
 def pack(scene: Scene) -> bytes:
-    """Write a scene as bytes: 4-byte little-endian header length, JSON directory, then 8-byte aligned arrays.
+    """Serialize a scene: 4-byte little-endian header length, JSON directory, then 8-byte aligned arrays.
 
-    Floats travel as float32: a screen has fewer pixels than that has digits. The directory carries the SHA-256 of
-    everything else as `hash`; equal hashes mean equal pictures.
+    Floats are float32: a screen has fewer pixels than that has digits. The directory holds the SHA-256 of everything
+    else as `hash`; equal hashes mean equal pictures.
     """
     chunks: list[bytes] = []
     offset = 0
-    layers: list[dict[str, Any]] = []
+    layers: list[dict[str, object]] = []
     for layer in scene.layers:
-        directory: dict[str, Any] = {}
+        directory: dict[str, object] = {}
         for name, array in layer.arrays.items():
             wire = np.ascontiguousarray(array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype)
             data = wire.tobytes()
@@ -233,81 +326,34 @@ def pack(scene: Scene) -> bytes:
             directory[name] = {"dtype": wire.dtype.name, "shape": wire.shape, "offset": offset}
             chunks.append(data)
             offset += len(data)
-        layers.append(_layer_header(layer, directory))
+        header = {name: getattr(layer, name) for name in _LAYER_FIELDS}
+        header |= {name: getattr(layer, name).value for name in ("kind", "role", "audience")}
+        header |= {name: value for name in ("glides", "ids") if (value := getattr(layer, name))}
+        layers.append({**header, "rows": layer.rows.tolist(), "arrays": directory})
     body = b"".join(chunks)
-    text = json.dumps({**_scene_header(scene), "layers": layers}, sort_keys=True).encode()
+    header = {name: getattr(scene, name) for name in _SCENE_FIELDS}
+    header |= {"version": PACK_VERSION, "caption": scene.live_words, "pace": float(scene.pace), "layers": layers}
+    header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}
+    for name, axis in (("x", scene.x), ("y", scene.y)):
+        header[name] = {**asdict(axis), "view": [*map(float, axis.view)], "values": [*map(float, axis.values)]}
+    header["solid"] = None if scene.solid is None else [*map(float, scene.solid)]
+    if not scene.eased:
+        header["eased"] = False
+    if scene.place is not None:
+        header["place"] = [*map(float, scene.place)]
+    text = json.dumps(header, sort_keys=True).encode()
     digest = hashlib.sha256(text + body).hexdigest()
-    text = text[:-1] + f', "hash": "{digest}"}}'.encode()  # writing it twice would cost as much again
+    text = text[:-1] + f', "hash": "{digest}"}}'.encode()  # serializing twice would cost as much again
     text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
     return len(text).to_bytes(4, "little") + text + body
+
+
+def read_header(packed: bytes) -> dict[str, Any]:
+    """Return the JSON directory of `pack`'s bytes: titles, axes, layers, `hash`."""
+    header: dict[str, Any] = json.loads(packed[4 : 4 + int.from_bytes(packed[:4], "little")])
+    return header
 
 
 def scene_hash(scene: Scene) -> str:
     """Return the SHA-256 that stands for a picture: equal hashes, equal pictures."""
     return str(read_header(pack(scene))["hash"])
-
-
-def read_header(packed: bytes) -> dict[str, Any]:
-    """Return the JSON directory of `pack`'s bytes: titles, axes, layers, `hash`."""
-    length = int.from_bytes(packed[:4], "little")
-    header: dict[str, Any] = json.loads(packed[4 : 4 + length])
-    return header
-
-
-def _axis_header(axis: Axis) -> dict[str, Any]:
-    return {
-        "label": axis.label,
-        "unit": axis.unit,
-        "view": _numbers(axis.view),
-        "values": _numbers(axis.values),
-        **{name: getattr(axis, name) for name in ("ticks", "log", "whole")},
-        "names": list(axis.names),
-    }
-
-
-def _numbers(values: Sequence[float]) -> list[float]:
-    return [float(value) for value in values]
-
-
-def _scene_header(scene: Scene) -> dict[str, Any]:
-    return {
-        "version": PACK_VERSION,
-        "title": scene.title,
-        "alt": scene.alt,
-        "caption": scene.live_words,
-        "x": _axis_header(scene.x),
-        "y": _axis_header(scene.y),
-        "frames": [[frame.label, frame.detail] for frame in scene.frames],
-        "start_frame": scene.start_frame,
-        "equal": scene.equal,
-        "scrubber": scene.scrubber,
-        "pace": float(scene.pace),
-        "solid": None if scene.solid is None else _numbers(scene.solid),
-        "group_names": list(scene.group_names),
-        **({} if scene.eased else {"eased": False}),
-        **({} if scene.place is None else {"place": _numbers(scene.place)}),
-    }
-
-
-def _layer_header(layer: Layer, arrays: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": layer.name,
-        "kind": layer.kind.value,
-        "role": layer.role.value,
-        "audience": layer.audience.value,
-        "rows": layer.rows.tolist(),
-        "symbol": layer.symbol,
-        "size": layer.size,
-        "dash": layer.dash,
-        "fill": layer.fill,
-        "names": list(layer.names),
-        "legend": layer.legend,
-        "shown": layer.shown,
-        "isolate": layer.isolate,
-        "hue": layer.hue,
-        "pick": layer.pick,
-        "total": layer.total,
-        **({"glides": layer.glides} if layer.glides else {}),
-        **({"ids": list(layer.ids)} if layer.ids else {}),
-        "arrays": arrays,
-    }

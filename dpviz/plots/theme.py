@@ -1,15 +1,12 @@
-"""Colors and symbols of a picture on paper: the tables of the live picture, and which of them a mark wears."""
+"""Colors, symbols and sizes of a static picture, as in the live one."""
 
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core.palette import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.plots.scene import Audience, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster
-DEFAULT_SIZE = 6.0  # Layer.size when a story does not say: each kind then has its own width
+DEFAULT_SIZE = 6.0  # of Layer.size: each kind then has its own width
 SHAPED_POINTS = 6000  # up to here points have shapes, beyond they are dots
 GROUP_SYMBOLS = ("circle", "square", "triangle", "diamond", "plus", "cross", "down", "star")
 STROKED = frozenset({"ring", "cross", "plus"})
@@ -17,7 +14,7 @@ STROKED = frozenset({"ring", "cross", "plus"})
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One set of colors, #rrggbb; `points` is the opacity of records."""
+    """One set of colors, #rrggbb."""
 
     name: str
     background: str
@@ -25,10 +22,10 @@ class Theme:
     roles: dict[Role, str]
     clusters: tuple[str, ...]
     grid: float  # opacity of the text's color in grid lines
-    points: float
+    points: float  # opacity of records
 
     def color(self, layer: Layer, group: int) -> str:
-        """Return the color of a layer's mark; `group` is what a cluster's color goes by, from the layer's hue on."""
+        """Return the color of a layer's mark in cluster `group`; palettes start at the layer's hue."""
         if layer.role is Role.CLUSTER:
             if group != NO_GROUP:
                 return self.clusters[(group + layer.hue) % len(self.clusters)]
@@ -75,7 +72,7 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def is_dashed(layer: Layer) -> bool:
-    """Whether a layer's lines are dashed: what is exact always is."""
+    """Whether a layer's lines are dashed: those of exact values always are."""
     return layer.dash or layer.role is Role.EXACT
 
 
@@ -98,20 +95,5 @@ def point_size(layer: Layer, n: int) -> float:
 
 
 def legend_words(layer: Layer) -> str:
-    """Return a layer's name for a legend that has no lock to draw."""
+    """Return a layer's name for a legend without a lock symbol."""
     return f"{layer.name} (secret)" if layer.audience is Audience.CURATOR else layer.name
-
-
-def value_colors(
-    value: NDArray[np.uint8], group: NDArray[np.uint8] | None, layer: Layer, theme: Theme, own: int, strength: float
-) -> NDArray[np.uint8]:
-    """Return cells (gy, gx) as colors (gy, gx, 4): the more a cell has, the more opaque, `strength` at most.
-
-    `own` is the group of a mark whose cells have none of their own.
-    """
-    table = np.array([rgb(theme.color(layer, each)) for each in range(256)], dtype=np.uint8)
-    groups = np.full(value.shape, own % 255, dtype=np.uint8) if group is None else group
-    alpha = np.rint(strength * value.astype(np.float64))
-    if group is not None:
-        alpha[group == NO_GROUP] = 0.0
-    return np.concatenate([table[groups], alpha[..., None].astype(np.uint8)], axis=-1)

@@ -22,7 +22,7 @@ from dpviz.publishing.visits import ABOVE, HIDDEN, visit
 from dpviz.publishing.written import Writer, headline
 from dpviz.ui.export.states import state_of
 from dpviz.ui.server.background import background
-from dpviz.ui.server.worker import outlive_nobody
+from dpviz.ui.server.worker import end_with_parent
 
 _LISTED = "files.json"  # what the last run wrote into the site
 _PART = 25  # states that a process makes at a time
@@ -172,7 +172,7 @@ def _make(
 
 
 def _end_with_parent() -> None:
-    threading.Thread(target=outlive_nobody, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def make(part: Sequence[Visit], kept: Path, folders: Sequence[str]) -> None:

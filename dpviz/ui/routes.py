@@ -4,13 +4,11 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from dpviz.ui import asking
-from dpviz.ui.server import ahead, profile
-from dpviz.ui.server.frames import OwnMessages
-from dpviz.ui.server.headers import SecurityHeaders
-from dpviz.ui.server.origin import OwnOrigin
+from dpviz.ui.server import ahead
+from dpviz.ui.server.security import OwnMessages, OwnOrigin, ProfileFilter, SecurityHeaders
 from dpviz.ui.server.uploads import SessionLimit
 
 # Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
 HOME = Route("/home", lambda _: RedirectResponse("./"))
 ROUTES = (ahead.ROUTE, asking.ROUTE, HOME)
-MIDDLEWARE = (SecurityHeaders, OwnOrigin, profile.RequestFilter, SessionLimit, OwnMessages)  # outermost first
+MIDDLEWARE = (SecurityHeaders, OwnOrigin, ProfileFilter, SessionLimit, OwnMessages)  # outermost first

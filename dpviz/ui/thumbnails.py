@@ -9,8 +9,8 @@ import streamlit as st
 from dpviz.core import Choices
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, svg
+from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
-from dpviz.plots.thumbnail import thumbnail
 from dpviz.stories import View
 from dpviz.stories.course.run_chapter import still_of
 from dpviz.stories.method import AnyMethod

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from dpviz.plots import scene_hash
-from dpviz.plots.drawn_table import COLUMNS, FORMULA_STARTS
 from dpviz.plots.scene import pack
-from dpviz.plots.seen import seen
+from dpviz.plots.table import COLUMNS, FORMULA_STARTS
 from dpviz.stories.recipe.records import UPLOAD
 from dpviz.tools.audit import batches as audit_tasks
 from dpviz.tools.compare import trials as compare_tasks
@@ -122,12 +121,12 @@ def check_drawing(text, shown, place, frame):
     said = "".join(ET.fromstring(text).itertext())
     for scene in shown.scenes:
         assert scene.title in said
-        drawn = [one.layer.name for one in seen(scene, frame, None)]
+        drawn = [one.layer.name for one in scene.visible(frame)]
         assert all(name in said for name in drawn)
     whose = PUBLIC if shown.public else CURATOR
     assert whose.split()[-1] in said
     filled = re.findall(r"<g><title>[^<]*</title><(?!/g>)", text)
-    assert bool(filled) == any(seen(scene, frame, None) for scene in shown.scenes)
+    assert bool(filled) == any(scene.visible(frame) for scene in shown.scenes)
     assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
 
 
@@ -163,7 +162,7 @@ def check_table(text, shown, place, frame):
     del place
     head, *rows = list(csv.reader(io.StringIO(text, newline="")))
     assert tuple(head) == COLUMNS
-    drawn = {one.layer.name for scene in shown.scenes for one in seen(scene, frame, ())}
+    drawn = {one.layer.name for scene in shown.scenes for one in scene.visible(frame, ())}
     assert {row[1].removeprefix("'") for row in rows} <= drawn
     assert bool(rows) == any(layer.arrays for scene in shown.scenes for layer in scene.layers)
     for row in rows:

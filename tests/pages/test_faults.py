@@ -5,7 +5,7 @@ import streamlit as st
 
 from dpviz.ui import frame
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
-from dpviz.ui.server import profile
+from dpviz.ui.server import security
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import FIRST
 
@@ -49,14 +49,14 @@ def test_an_export_needs_no_disk(open_page, name):
 
 @pytest.fixture
 def public(monkeypatch):
-    monkeypatch.setenv(profile.VARIABLE, profile.PUBLIC)
+    monkeypatch.setenv(security.PROFILE, security.PUBLIC)
 
 
 @pytest.mark.usefixtures("public")
 @pytest.mark.parametrize("link", ["upload", "upload:", "upload:abc"])
 def test_a_server_that_takes_no_files_offers_none_and_says_so(open_page, link):
     page = open_page(FIRST, data=link)
-    assert any(profile.REFUSED in warning for warning in page.warnings)
+    assert any(security.NO_FILES in warning for warning in page.warnings)
     assert page.query["data"] == "blobs"
     assert not page.app.file_uploader
     (data,) = [box for box in page.app.selectbox if box.label == "Data"]

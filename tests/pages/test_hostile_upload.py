@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpviz.data import get_ready
-from dpviz.plots.drawn_table import FORMULA_STARTS
+from dpviz.plots.table import FORMULA_STARTS
 from dpviz.tools.compare import document
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.page import report as compare_report

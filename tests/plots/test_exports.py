@@ -16,12 +16,11 @@ from PIL import Image
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, csv_text, rows_at, svg
-from dpviz.plots.drawn_table import COLUMNS, defused
 from dpviz.plots.figure import figure, page
-from dpviz.plots.png import png
-from dpviz.plots.seen import seen
+from dpviz.plots.svg import axis_ticks
+from dpviz.plots.svg_marks import png
+from dpviz.plots.table import COLUMNS, defused
 from dpviz.plots.theme import DARK, LIGHT, THEMES
-from dpviz.plots.ticks import axis_ticks
 from tests.plots.test_scene import FRAMES, every_kind, layer, scene
 
 EVIL = '</script><img src=x onerror="alert(1)"> & <b>"bold"</b> $x^2$ %{x}\x00\ud800'
@@ -70,8 +69,8 @@ def test_every_kind_is_drawn_at_every_stop(frame, theme):
     root = ET.fromstring(svg([drawn], frame=frame, notes=["Proved: little."], theme=theme))
     said = [element.text for element in root.iter() if element.tag.endswith("title")]
     shown = [one for one in drawn.layers if one.rows[frame] >= 0]
-    assert [title for title in said if title.startswith("a ")] == [one.layer.name for one in seen(drawn, frame)]
-    assert len(shown) == len(seen(drawn, frame))
+    assert [title for title in said if title.startswith("a ")] == [one.layer.name for one in drawn.visible(frame)]
+    assert len(shown) == len(drawn.visible(frame))
     assert "Proved: little." in "".join(root.itertext())
     assert theme.background in ET.tostring(root, "unicode")
 
@@ -97,7 +96,7 @@ def test_csv_has_every_drawn_mark_and_only_numbers_where_numbers_are():
     for frame in (0, 4):
         drawn = every_kind()
         table = rows_of(drawn, frame=frame)
-        assert {row["kind"] for row in table} == {one.layer.kind.value for one in seen(drawn, frame)}
+        assert {row["kind"] for row in table} == {one.layer.kind.value for one in drawn.visible(frame)}
         assert tuple(table[0]) == COLUMNS
         for row in table:
             assert all(np.isfinite(float(row[name])) for name in NUMBERS if row[name])

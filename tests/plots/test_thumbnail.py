@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene
-from dpviz.plots.thumbnail import MOST_POINTS, thumbnail
+from dpviz.plots.svg import MOST_POINTS, thumbnail
 
 AXIS = Axis("x")
 

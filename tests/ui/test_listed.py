@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from dpviz.plots.drawn_table import FORMULA_STARTS
+from dpviz.plots.table import FORMULA_STARTS
 from dpviz.ui.export.listed import harmless
 
 FORMULAS = [

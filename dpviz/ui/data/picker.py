@@ -17,7 +17,7 @@ from dpviz.ui.data import answered, drawing, kept, upload, upload_form
 from dpviz.ui.data.answered import Described
 from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.gallery import gallery_button, times_opened
-from dpviz.ui.server.profile import REFUSED, takes_files
+from dpviz.ui.server.security import NO_FILES, takes_files
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
@@ -181,7 +181,7 @@ def _wanted(default: str, names: list[str]) -> str:
     query = state.opening_query()
     wanted = query.get("data", default)
     if wanted.partition(":")[0] == UPLOAD and not takes_files():
-        state.report(f"The link's data are an uploaded table. {REFUSED} This is {default}.")
+        state.report(f"The link's data are an uploaded table. {NO_FILES} This is {default}.")
         return default
     if wanted.partition(":")[0] == UPLOAD and UPLOAD in names:
         if wanted.startswith(f"{UPLOAD}:"):

@@ -11,7 +11,6 @@ from dpviz.data import DATASETS, Dataset, data_knobs
 from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
-from dpviz.plots.seen import switched_off
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.label import label_of, written
 from dpviz.stories.promise import described, promise
@@ -89,7 +88,7 @@ class _Picture:
         """The layers that are off: those the legend has so, and those that begin so and are not in it yet."""
         names = {layer.name for scene in self.shown.scenes for layer in scene.layers}
         listed = {each.name for scene in self.shown.scenes for each in scene.layers if each.rows[self.frame] >= 0}
-        asleep = {name for scene in self.shown.scenes for name in switched_off(scene)} - listed
+        asleep = {name for scene in self.shown.scenes for name in scene.hidden_names} - listed
         return tuple(sorted((self.wish.off & names) | asleep))
 
     @property

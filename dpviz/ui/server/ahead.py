@@ -1,12 +1,11 @@
-"""The picture's short way: asked for as soon as the slider moves, ahead of the page's rerun.
+"""Fast path for slider moves: a WebSocket that renders the picture before Streamlit reruns the page.
 
 A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, whatever it computes. So a page offers to
-draw its picture at any of the slider's values, over a line whose address only its own session knows; the picture asks
-there first, and the rerun follows at rest with the words, the numbers and the charts. The run is remembered: it is not
-made twice.
+draw its picture at any of the slider's values, at an address that only its own session knows; the picture asks there
+first, and the rerun follows at rest with the words, the numbers and the charts. The run is cached, not repeated.
 
-Two pictures beside each other come one after the other: the second is drawn while the browser draws the first. While
-somebody moves on, the picture that comes next at that pace is drawn before it is asked for.
+Two pictures on one page come one after the other: the second is drawn while the browser draws the first. During a
+drag, the picture that comes next at the same pace is drawn before it is asked for.
 
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
@@ -31,10 +30,10 @@ Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pict
 _FOLDER = "dpviz-ahead"
 _OFFER = "dpviz:ahead"
 _MOST_DIGITS = 6  # of a value's index
-_DRAWN = "drawn"  # that was the last picture
+_DRAWN = "drawn"  # after the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
-_REST = 0.03  # s without a question, before one is answered that nobody has asked: a drag asks again within that
-_SERIES = 1.0  # s between two moves that belong together; a reader who looks at each costs nothing more
+_REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
+_SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
 
 
 class _Offer:
@@ -47,109 +46,108 @@ class _Offer:
 
 
 class _Series:
-    """Moves that follow each other on one line."""
+    """Moves that follow each other on one WebSocket."""
 
     def __init__(self) -> None:
-        self._last = (-_SERIES, 0)  # when, and to which index
-        self._resting: asyncio.TimerHandle | None = None
-        self._next: tuple[int, asyncio.Task[None]] | None = None  # what is drawn before it is asked for
+        self._last = (-_SERIES, 0)  # time and index
+        self._timer: asyncio.TimerHandle | None = None
+        self._next: tuple[int, asyncio.Task[None]] | None = None  # the predicted index and its drawing
 
     async def reached(self, index: int) -> None:
-        """Wait for what is being drawn, if it is this one."""
-        if self._resting is not None:
-            self._resting.cancel()
+        """Cancel the prediction that is due, and wait for the one being drawn if it is this index."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._next is not None and self._next[0] == index:
             await self._next[1]
 
-    def go_on(self, index: int, offered: _Offer | None) -> None:
-        """Soon draw the value that is as far from this one as this is from the last, for the session to recall."""
+    def predict(self, index: int, offer: _Offer | None) -> None:
+        """Soon draw the value that is as far from this one as this is from the last, for the session's cache."""
         (before, start), now = self._last, time.monotonic()
         self._last, following = (now, index), 2 * index - start
-        if offered is None or offered.draw is None or now - before > _SERIES:
+        if offer is None or offer.draw is None or now - before > _SERIES:
             return
-        if following != index and 0 <= following < len(offered.values):
-            asked = following, offered.draw, offered.values[following]
-            self._resting = asyncio.get_running_loop().call_later(_REST, self._draw, *asked)
+        if following != index and 0 <= following < len(offer.values):
+            arguments = following, offer.draw, offer.values[following]
+            self._timer = asyncio.get_running_loop().call_later(_REST, self._draw, *arguments)
 
     def _draw(self, index: int, draw: Draw, value: float) -> None:
-        self._next = index, asyncio.create_task(run_in_threadpool(_forgotten, draw, value))
+        def exhaust() -> None:
+            for _ in _pictures(draw, value):
+                pass
+
+        self._next = index, asyncio.create_task(run_in_threadpool(exhaust))
 
 
 _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
 
 
 def offer(values: Sequence[float], draw: Draw) -> str:
-    """Offer to draw at any of `values` from now on; returns the address of the line that takes their indexes.
+    """Offer to draw at any of `values` from now on; returns the address of the WebSocket that takes their indexes.
 
     `draw` runs outside of the session's script, so that it may not touch Streamlit's session state.
     """
-    offered: _Offer = st.session_state.setdefault(_OFFER, _Offer())
-    _OFFERS[offered.token] = offered
-    offered.values, offered.draw = tuple(values), draw
-    return f"{_FOLDER}/{offered.token}"
+    own: _Offer = st.session_state.setdefault(_OFFER, _Offer())
+    _OFFERS[own.token] = own
+    own.values, own.draw = tuple(values), draw
+    return f"{_FOLDER}/{own.token}"
 
 
 def withdraw() -> None:
-    """Offer nothing: the page is about to change."""
-    offered: _Offer | None = st.session_state.get(_OFFER)
-    if offered is not None:
-        offered.draw = None
+    """Withdraw the session's offer: the page is about to change."""
+    own: _Offer | None = st.session_state.get(_OFFER)
+    if own is not None:
+        own.draw = None
 
 
-async def answer(line: WebSocket) -> None:
-    """Draw what a session's picture asks for, one value's index after the other; who has no session is refused.
+async def answer(socket: WebSocket) -> None:
+    """Draw the values whose indexes a session's picture sends, one after the other; unknown tokens are refused.
 
-    An answer is a message of bytes for each picture, and a word that ends it.
+    The answer to an index is a message of bytes for each picture, and a word that ends it.
     """
-    token = line.path_params["token"]
+    token = socket.path_params["token"]
     if token not in _OFFERS:
-        await line.close()
+        await socket.close()
         return
-    await line.accept()
+    await socket.accept()
     series = _Series()
     try:
-        while (message := await line.receive())["type"] == "websocket.receive":
+        while (message := await socket.receive())["type"] == "websocket.receive":
             index = message.get("text")
             if index is None or token not in _OFFERS:  # bytes, which no page of ours sends, or the session has ended
-                await line.close()
+                await socket.close()
                 return
-            said = await _answered(line, token, index, series)
-            await line.send_text(said)
-            if said == _DRAWN:
-                series.go_on(int(index), _OFFERS.get(token))
-    except WebSocketDisconnect:  # the reader left while the picture was drawn
+            word = await _send_pictures(socket, token, index, series)
+            await socket.send_text(word)
+            if word == _DRAWN:
+                series.predict(int(index), _OFFERS.get(token))
+    except WebSocketDisconnect:  # during a drawing
         return
 
 
-async def _answered(line: WebSocket, token: str, index: str, series: _Series) -> str:
+async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Series) -> str:
     """Send the pictures, and return the word after them."""
-    offered = _OFFERS.get(token)  # no longer than for one answer, or the session would not end before the line does
-    known = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
-    if not known or offered is None or offered.draw is None or int(index) >= len(offered.values):
+    own = _OFFERS.get(token)  # for one answer only, or the session would not end before the WebSocket does
+    valid = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
+    if not valid or own is None or own.draw is None or int(index) >= len(own.values):
         return _LATER
     await series.reached(int(index))
     # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
-    async for picture in iterate_in_threadpool(_drawn(offered.draw, offered.values[int(index)])):
+    async for picture in iterate_in_threadpool(_pictures(own.draw, own.values[int(index)])):
         if picture is None:
             return _LATER
-        await line.send_bytes(addressed(*picture))
+        await socket.send_bytes(addressed(*picture))
     return _DRAWN
 
 
-def _drawn(draw: Draw, value: float) -> Iterator[Picture | None]:
+def _pictures(draw: Draw, value: float) -> Iterator[Picture | None]:
     try:
         yield from draw(value)
     except Exception:  # the rerun meets the same and says so on the page
         yield None
 
 
-def _forgotten(draw: Draw, value: float) -> None:
-    for _ in _drawn(draw, value):
-        pass
-
-
 def addressed(key: str, packed: bytes) -> bytes:
-    """Write whose a packed scene is: 4-byte little-endian length, JSON of the picture's key, the scene, aligned."""
+    """Prefix a packed scene with its key: 4-byte little-endian length, JSON of the key, the scene, aligned."""
     text = json.dumps({"picture": key}).encode()
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
     return len(text).to_bytes(4, "little") + text + packed

@@ -1,8 +1,8 @@
-"""Components whose script a browser fetches once, where Streamlit would send it along with every message.
+"""Streamlit components whose script a browser fetches once; Streamlit alone would send it with every message.
 
-Streamlit serves a component's files only out of a folder that the manifest of an installed package names. This package
-is run from a clone, so it hands the same manifest to Streamlit's component manager itself. That is no public interface:
-should it be missing or behave differently, the script travels with each message, and everything else is as before.
+Streamlit serves a component's files only from a folder that the manifest of an installed package names. This package
+is run from a clone, so it passes the same manifest to Streamlit's component manager itself. That is no public
+interface: should it be missing or behave differently, the script is sent with each message, and all else is the same.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from dpviz.assets import module, text
 
 _PACKAGE = "dpviz"
 _DECLARING = Lock()
-_DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> names that it serves
+_DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> components that it serves
 
 
 def served(name: str, *parts: str, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
@@ -29,24 +29,22 @@ def served(name: str, *parts: str, styles: tuple[str, ...] = ()) -> Callable[...
     `parts` are the scripts that it imports, in an order in which they can stand before it in one module; `styles` its
     sheets, by default `name`.css.
     """
-    sheets = styles or (name,)
 
     def mount(**arguments: Any) -> Any:
-        command = _from_file(name, sheets) if _declare(name) else _inline(name, parts, sheets)
-        return command(**arguments)
+        return _component(name, parts, styles or (name,), _declare(name))(**arguments)
 
     return mount
 
 
 def _declare(name: str) -> bool:
-    """Name the folder of assets to the running Streamlit, and return whether it serves the component from there."""
+    """Register the folder of assets with the running Streamlit; return whether it serves the component from there."""
     try:
         from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
         if not Runtime.exists():
             return False
         manager = Runtime.instance().bidi_component_registry
-        if name in _DECLARED.setdefault(manager, set()):  # every picture asks, and to resolve paths takes a while
+        if name in _DECLARED.setdefault(manager, set()):  # every picture asks, and resolving paths takes a while
             return True
         with _DECLARING:  # a second declaration would take back what the first session has made of it
             if manager.get_component_asset_root(f"{_PACKAGE}.{name}") is None:
@@ -55,7 +53,7 @@ def _declare(name: str) -> bool:
         if manager.get_component_asset_root(f"{_PACKAGE}.{name}") == ASSETS.resolve():
             _DECLARED[manager].add(name)
         return name in _DECLARED[manager]
-    except Exception:  # whatever has changed in there, a picture is worth more than its way
+    except Exception:  # whatever has changed in Streamlit: the picture matters more than its transport
         _warn(name)
         return False
 
@@ -66,15 +64,9 @@ def _warn(name: str) -> None:
 
 
 @cache
-def _from_file(name: str, sheets: tuple[str, ...]) -> Callable[..., Any]:
-    # Styles go along: they must be there when the picture is measured for the first time, and they are few.
-    return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=_styles(sheets))
-
-
-@cache
-def _inline(name: str, parts: tuple[str, ...], sheets: tuple[str, ...]) -> Callable[..., Any]:
-    return st.components.v2.component(f"{_PACKAGE}_{name}", js=module(name, *parts), css=_styles(sheets))
-
-
-def _styles(sheets: tuple[str, ...]) -> str:
-    return "".join(text(f"{sheet}.css") for sheet in sheets)
+def _component(name: str, parts: tuple[str, ...], styles: tuple[str, ...], from_file: bool) -> Callable[..., Any]:
+    # Styles are sent with the first message: they are few, and must be there when the picture is measured.
+    css = "".join(text(f"{sheet}.css") for sheet in styles)
+    if from_file:
+        return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=css)
+    return st.components.v2.component(f"{_PACKAGE}_{name}", js=module(name, *parts), css=css)

@@ -1,13 +1,14 @@
-"""Readers' files on their way: which are coming, and how much of the server's memory they may take, never its disk.
+"""Uploads in progress: which files a page expects, and memory limits for a session and for the server; no disk.
 
-A browser that replaces a file first says that there is none, and sends the new one after that. A page that believed it
-would forget the table, and with it the field that the new file is meant for. So a page asks whether one is coming.
+A browser that replaces a file first reports that there is none, and sends the new one after that. A page that believed
+it would forget the table, and with it the field that the new file is meant for. So a page asks `is_coming`.
 """
 
 import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
@@ -20,8 +21,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileU
 
 from dpviz.data import MAX_BYTES
 
-SESSION_BYTES = 2 * MAX_BYTES  # of all files that a session holds; ours
-SERVER_BYTES = 10 * MAX_BYTES  # of all files that all sessions hold; ours
+SESSION_BYTES = 2 * MAX_BYTES  # of all files of a session; ours
+SERVER_BYTES = 10 * MAX_BYTES  # of all files of all sessions; ours
 ROUTE = "/_stcore/upload_file/"
 CHANGING = ("PUT", "POST", "DELETE")  # methods of requests
 TOO_MANY = (
@@ -34,38 +35,40 @@ FULL = (
 )
 NO_LENGTH = "The upload did not say how large it is. Send it with a length."
 
-# Above its own limit the parser of uploads would write files to the disk, which is promised not to happen.
+# Above its own limit the parser of uploads would write files to the disk, which the app promises not to do.
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
 
 MOST_COMING = 20  # files of one session at a time: each page has room for two
-BEGIN_SECONDS = 10.0  # within which a browser that has asked for an address sends the first bytes; else it has given up
-# Session -> files that it has asked an address for, until a page has them -> until when nothing need have come of them.
+BEGIN_SECONDS = 10.0  # from the request for an address to the first bytes; after that the browser has given up
+# Session -> ids of files with an address, until a page has them -> the time by which their first bytes are due.
 _COMING: dict[str, dict[str, float]] = {}
-_ask, _leave = MemoryUploadedFileManager.get_upload_urls, MemoryUploadedFileManager.remove_session_files
+_get_upload_urls = MemoryUploadedFileManager.get_upload_urls
+_remove_session_files = MemoryUploadedFileManager.remove_session_files
 
 
-def _asked(self: MemoryUploadedFileManager, session_id: str, file_names: Sequence[str]) -> list[UploadFileUrlInfo]:
-    """Give addresses for files, and note that these are coming: a browser asks before it does anything else."""
-    given = _ask(self, session_id, file_names)
+def _expect_files(
+    self: MemoryUploadedFileManager, session_id: str, file_names: Sequence[str]
+) -> list[UploadFileUrlInfo]:
+    """Return addresses for files, and expect these files: a browser requests addresses before anything else."""
+    urls = _get_upload_urls(self, session_id, file_names)
     coming = _COMING.setdefault(session_id, {})
-    coming.update((each.file_id, time.monotonic() + BEGIN_SECONDS) for each in given)
+    coming.update((each.file_id, time.monotonic() + BEGIN_SECONDS) for each in urls)
     for oldest in list(coming)[:-MOST_COMING]:
         del coming[oldest]
-    return given
+    return urls
 
 
-def _left(self: MemoryUploadedFileManager, session_id: str) -> None:
-    """Forget what was coming to a session that has ended."""
+def _end_session(self: MemoryUploadedFileManager, session_id: str) -> None:
     _COMING.pop(session_id, None)
-    _leave(self, session_id)
+    _remove_session_files(self, session_id)
 
 
-MemoryUploadedFileManager.get_upload_urls = _asked  # type: ignore[method-assign]
-MemoryUploadedFileManager.remove_session_files = _left  # type: ignore[method-assign]
+MemoryUploadedFileManager.get_upload_urls = _expect_files  # type: ignore[method-assign]
+MemoryUploadedFileManager.remove_session_files = _end_session  # type: ignore[method-assign]
 
 
 def is_coming() -> bool:
-    """Say whether a file is on its way to a page of this session."""
+    """Whether a file is on its way to a page of this session."""
     context = get_script_run_ctx()
     return context is not None and any(
         until > time.monotonic() for until in list(_COMING.get(context.session_id, {}).values())
@@ -73,7 +76,7 @@ def is_coming() -> bool:
 
 
 def arrived(file_id: str) -> None:
-    """Note that a page of this session has the file; what was asked for before it comes no more."""
+    """Expect the file no more, since a page of this session has it, nor any file requested before it."""
     context = get_script_run_ctx()
     coming = {} if context is None else _COMING.get(context.session_id, {})
     if file_id in coming:
@@ -83,16 +86,15 @@ def arrived(file_id: str) -> None:
                 break
 
 
+@dataclass(eq=False)
 class SessionLimit:
-    """ASGI middleware that refuses a file when its session's files, or all, would hold too much with those coming."""
+    """ASGI middleware that refuses an upload beyond a session's or the server's limit, uploads in progress included."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
-        self.app = app
-        self.coming: Counter[str] = Counter()  # session -> bytes on their way
+    app: ASGIApp
+    coming: Counter[str] = field(default_factory=Counter)  # session -> bytes on their way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is no upload, or one that there is room for."""
+        """Pass on everything but uploads without room."""
         if scope["type"] != "http" or scope["method"] not in CHANGING or ROUTE not in scope["path"]:
             await self.app(scope, receive, send)
             return
@@ -101,24 +103,25 @@ class SessionLimit:
         if file_id in coming:
             coming[file_id] = math.inf
         try:
-            await self._pass(scope, receive, send, session)
+            if scope["method"] == "DELETE":
+                await self.app(scope, receive, send)
+            else:
+                await self._upload(scope, receive, send, session)
         finally:
-            if file_id not in _files(session):  # refused, broken off, or taken away again
+            if file_id not in _stored_files().get(session, {}):  # refused, broken off, or deleted
                 coming.pop(file_id, None)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
-        if scope["method"] == "DELETE":
-            await self.app(scope, receive, send)
-            return
+    async def _upload(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
         length = Headers(scope=scope).get("content-length", "")
         if not length.isascii() or not length.isdigit():
             await PlainTextResponse(NO_LENGTH, status_code=411)(scope, receive, send)
             return
         size = int(length)
-        if held(session) + self.coming[session] + size > SESSION_BYTES:
+        stored = {name: sum(len(file.data) for file in [*files.values()]) for name, files in [*_stored_files().items()]}
+        if stored.get(session, 0) + self.coming[session] + size > SESSION_BYTES:
             await PlainTextResponse(TOO_MANY, status_code=413)(scope, receive, send)
             return
-        if sum(map(held, _sessions())) + self.coming.total() + size > SERVER_BYTES:
+        if sum(stored.values()) + self.coming.total() + size > SERVER_BYTES:
             await PlainTextResponse(FULL, status_code=413)(scope, receive, send)
             return
         self.coming[session] += size
@@ -130,22 +133,8 @@ class SessionLimit:
                 del self.coming[session]
 
 
-def held(session: str) -> int:
-    """Return how many bytes of files a session holds."""
-    return sum(len(file.data) for file in list(_files(session).values()))
-
-
-def _files(session: str) -> Mapping[str, UploadedFileRec]:
-    return _stored().get(session, {})
-
-
-def _sessions() -> list[str]:
-    return list(_stored())
-
-
-def _stored() -> Mapping[str, Mapping[str, UploadedFileRec]]:
-    """Return all files, by session."""
+def _stored_files() -> Mapping[str, Mapping[str, UploadedFileRec]]:
+    """Return the files of each session."""
     if not Runtime.exists():
         return {}
-    found: Mapping[str, Mapping[str, UploadedFileRec]] = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]
-    return found
+    return Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined, no-any-return]

@@ -1,21 +1,39 @@
 """Long work in its own process: the same answers as here, shared when public, never for uploads, never in the way."""
 
 import dataclasses
+import math
 import os
+import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.data import Dataset
 from dpviz.ui.data.drawing import started
 from dpviz.ui.data.picker import Source
-from dpviz.ui.server import background
-from dpviz.ui.server.background import Background, Job
-from tests.ui.server.tasks import broken, dies_until, killed, niceness, slow, total, wrong
+from dpviz.ui.server import background, worker
+from dpviz.ui.server.background import MOST_AHEAD, Background, Job
+from tests.ui.server.tasks import broken, dies_until, killed, niceness, rested, slow, timed, total, wrong
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
+MANY, FEW = 500, 40
+ROOT = Path(__file__).resolve().parents[3]
+# What `multiprocessing` does in a new process with each main script, and what the process then is sent.
+BEGUN = """import importlib, pathlib, runpy, sys
+names = ["dpviz.ui.server.worker", *(".".join(p.parts)[:-3] for p in pathlib.Path("dpviz").glob("**/*batches.py"))]
+for script in sys.argv[1:]:
+    runpy.run_path(script, run_name="__mp_main__")
+    for name in names:
+        importlib.import_module(name)
+    print("streamlit" in sys.modules)"""
+STEP = 0.01  # s of work between two looks
 
 
 def source(key="set", *, uploaded=False, n=5):
@@ -25,6 +43,13 @@ def source(key="set", *, uploaded=False, n=5):
 
 @pytest.fixture(scope="module")
 def shared():
+    made = Background()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fresh():
     made = Background()
     yield made
     made.close()
@@ -163,3 +188,149 @@ def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
     # The same question without the flag is shared: what is tested above is the flag.
     finished(shared, asked, [dataclasses.replace(job, secret=False)], {})
     assert sum(name[0] == asked.key for name in shared._shared) == 1
+
+
+# One session with hundreds of jobs delays another by no more than the share that is on its way.
+
+
+def until_few_are_done(fresh):
+    """Let a session with many jobs go on while another asks for a few; return how many of the many came between."""
+    mine, theirs = {}, {}
+    many = [Job(timed, (float(i),)) for i in range(MANY)]
+    few = [Job(timed, (-1.0 - i,)) for i in range(FEW)]
+    one, other = source("one", uploaded=True), source("other", uploaded=True)
+    until = time.monotonic() + WAIT
+    while fresh.ask(one, many, mine).n_done < 5:  # the process has started, its clock has learned
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    asked = time.monotonic()
+    while not (answers := fresh.ask(other, few, theirs)).complete:
+        assert time.monotonic() < until
+        before = fresh.ask(one, many, mine)
+        time.sleep(0.005)
+    ended = max(answers.found)
+    before = fresh.ask(one, many, mine)
+    return sum(1 for end in before.found if end is not None and asked <= end <= ended)
+
+
+def test_many_jobs_of_one_session_delay_another_by_no_more_than_its_share(fresh):
+    between = until_few_are_done(fresh)
+    rounds = math.ceil(FEW / MOST_AHEAD) + 1  # in each, at most as many of the one as of the other, after what waited
+    assert between <= 2 * rounds * MOST_AHEAD
+    assert between < MANY / 2
+
+
+@pytest.mark.slow  # says that the limit matters
+def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
+    monkeypatch.setattr(background, "MOST_AHEAD", 10**6)
+    monkeypatch.setattr(background, "AHEAD_SECONDS", 10**6)
+    assert until_few_are_done(fresh) > 0.8 * MANY
+
+
+# The process rests while a reader moves, not for ever, and loads nothing that it does not need.
+
+
+class Clock:
+    """A clock on which only sleep takes time; moves are reported at given times."""
+
+    def __init__(self, moves=()):
+        self.now, self.moves, self.way = 0.0, sorted(moves), None
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+        self.report()
+
+    def report(self):
+        """Do what the listening thread does, late by no more than one sleep."""
+        while self.moves and self.moves[0] <= self.now:
+            self.way.until = self.moves.pop(0) + worker.REST_SECONDS
+            self.way.give()
+
+
+def lived(moves, seconds, monkeypatch):
+    """Work for some seconds, step by step, while readers move; returns each rest as (begin, end)."""
+    clock = Clock(moves)
+    monkeypatch.setattr(worker, "time", clock)
+    clock.way = worker.Pause()
+    rests = []
+    while clock.now < seconds:
+        clock.now += STEP
+        begin, before = clock.now, clock.way.rested
+        clock.report()
+        if clock.way.rested > before:
+            rests.append((begin, clock.now))
+    assert clock.way.rested == pytest.approx(sum(end - begin for begin, end in rests))
+    return rests
+
+
+def test_one_move_is_one_rest_and_a_drag_is_one_longer(monkeypatch):
+    ((begin, end),) = lived([1.0], 5.0, monkeypatch)
+    assert begin == pytest.approx(1.0, abs=2 * STEP)
+    assert end == pytest.approx(1.0 + worker.REST_SECONDS)
+    ((begin, end),) = lived([1.0 + 0.1 * i for i in range(20)], 5.0, monkeypatch)
+    assert end == pytest.approx(2.9 + worker.REST_SECONDS)
+    assert lived([], 5.0, monkeypatch) == []
+
+
+@given(st.lists(st.floats(0.01, 2.0), max_size=400))
+def test_however_many_move_half_of_the_time_is_for_work(pauses):
+    moves = [sum(pauses[:i]) for i in range(len(pauses))]
+    with pytest.MonkeyPatch.context() as patch:
+        rests = lived(moves, 60.0, patch)
+        for i, (_, last) in enumerate(rests):
+            rested = sum(end - begin for begin, end in rests[: i + 1])
+            assert rested <= worker.MOST_REST_SECONDS + (last - rested) + 1e-6
+
+
+def test_without_a_limit_readers_would_take_all_of_it(monkeypatch):
+    everywhere = [0.2 * i for i in range(600)]
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "MOST_REST_SECONDS", float("inf"))
+        (rest,) = lived(everywhere, 60.0, patch)
+    assert rest[1] - rest[0] > 110.0
+    rests = lived(everywhere, 60.0, monkeypatch)
+    assert 25.0 < sum(end - begin for begin, end in rests) < 45.0
+
+
+def test_the_process_rests_when_a_move_is_reported(fresh):
+    (first,) = finished(fresh, source(), [Job(rested, (1,))], {}).found
+    assert first == 0.0
+    fresh.give_way()
+    (second,) = finished(fresh, source(), [Job(rested, (2,))], {}).found
+    assert 0.5 * worker.REST_SECONDS < second <= 2.0 * worker.REST_SECONDS
+    (third,) = finished(fresh, source(), [Job(rested, (3,))], {}).found
+    assert third == second
+
+
+def test_a_rest_is_no_part_of_what_a_job_takes(fresh):
+    finished(fresh, source(), [Job(rested, (1,))], {})
+    before = fresh._seconds
+    fresh.ask(source(), [Job(rested, (2,))], own := {})
+    fresh.give_way()
+    finished(fresh, source(), [Job(rested, (2,))], own)
+    assert fresh._seconds < max(before, 0.2) + 0.3 * 0.25
+
+
+def test_a_report_waits_for_nobody(fresh):
+    """Before the process, after its death, and however often: a reader's picture comes right after."""
+    began = time.monotonic()
+    fresh.give_way()
+    assert "stopped" in finished(fresh, source(), [Job(killed, ())], {}).problem
+    for _ in range(50_000):
+        fresh.give_way()
+    fresh.close()
+    fresh.give_way()
+    assert time.monotonic() - began < WAIT
+
+
+def test_the_process_loads_no_streamlit():
+    """It loads the server's main script again: that one has to be empty for it."""
+    (name,) = re.findall(r'"ui" / "server" / "(\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    command = [sys.executable, "-c", BEGUN, f"dpviz/ui/server/{name}", "dpviz/navigation.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded, after_another = done.stdout.split()
+    assert loaded == "False"
+    assert after_another == "True", "else this test shows nothing"

@@ -1,6 +1,5 @@
 """A server for others: safe by its file, without uploads where strangers meet, and plain about what is missing."""
 
-import asyncio
 import json
 import re
 import shutil
@@ -14,7 +13,7 @@ import yaml
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 
-from dpviz.ui.server import descriptors, door, headers, needs, profile, replicas
+from dpviz.ui.server import replicas, security, startup
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -38,43 +37,8 @@ def test_the_file_is_safe_by_default():
     assert CONFIG["client"]["toolbarMode"] == "minimal"
 
 
-@pytest.mark.parametrize(
-    ("wished", "takes", "fits"), [(None, 1, 1), ("local", 1, 1), ("public", 0, 1), ("Public ", 0, 0)]
-)
-def test_a_profile_that_nobody_knows_is_refused_and_takes_no_files(monkeypatch, wished, takes, fits):
-    monkeypatch.delenv(profile.VARIABLE, raising=False)
-    if wished is not None:
-        monkeypatch.setenv(profile.VARIABLE, wished)
-    assert profile.takes_files() is bool(takes)
-    assert (profile.problem() == "") is bool(fits)
-    if not fits:
-        assert "must be local or public" in profile.problem()
-
-
-@pytest.mark.parametrize("wished", ["local", "public"])
-@pytest.mark.parametrize("path", ["/_stcore/upload_file/a/b", "/below/_stcore/upload_file/a/b", "/_stcore/health"])
-def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
-    monkeypatch.setenv(profile.VARIABLE, wished)
-    passed, sent = [], []
-
-    async def inside(scope, _receive, _send):
-        passed.append(scope["path"])
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
-    asyncio.run(profile.RequestFilter(inside)(scope, receive, send))
-    refused = wished == "public" and "upload" in path
-    assert passed == ([] if refused else [path])
-    assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
-
-
 def test_what_is_there_is_enough():
-    assert needs.missing() == []
+    assert startup.missing() == []
 
 
 @pytest.mark.parametrize(
@@ -92,22 +56,22 @@ def test_what_is_missing_is_said_with_the_way_out(here, words):
         return here
 
     text = "# a comment\n-r other.txt\nnumpy>=2.4,<3   # arrays\n"
-    assert needs.missing(text, installed=installed) == [words, needs.WAY_OUT]
+    assert startup.missing(text, installed=installed) == [words, startup.WAY_OUT]
 
 
 @pytest.mark.parametrize("here", ["2.4", "2.4.0", "2.10.1", "2.5rc1", "2.4.3+cpu"])
 def test_a_version_that_fits_is_enough(here):
-    assert needs.missing("numpy>=2.4,<3", installed=lambda _: here) == []
+    assert startup.missing("numpy>=2.4,<3", installed=lambda _: here) == []
 
 
 def test_other_systems_and_older_pythons():
     text = 'uvloop>=0.22,<1; sys_platform != "win32"  # fast'
-    assert needs.missing(text, installed=lambda _: "0.1", platform="win32") == []
-    assert len(needs.missing(text, installed=lambda _: "0.1", platform="linux")) == 2
-    (said,) = needs.missing(python=(3, 10))
+    assert startup.missing(text, installed=lambda _: "0.1", platform="win32") == []
+    assert len(startup.missing(text, installed=lambda _: "0.1", platform="linux")) == 2
+    (said,) = startup.missing(python=(3, 10))
     assert said.startswith("Python is 3.10, but dpviz needs 3.11 or newer.")
     oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
-    assert oldest == f">={'.'.join(map(str, needs.OLDEST_PYTHON))}"
+    assert oldest == f">={'.'.join(map(str, startup.OLDEST_PYTHON))}"
 
 
 def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
@@ -119,7 +83,7 @@ def test_the_container_runs_as_nobody_in_public_and_copies_what_there_is():
     assert {"app.py", "dpviz", "pages", "requirements.txt", ".streamlit"} <= set(copied)
     assert [path for path in copied if not (ROOT / path).exists()] == []
     assert "ADD" not in [name for name, _ in steps]
-    assert f"{profile.VARIABLE}=public" in CONTAINER
+    assert f"{security.PROFILE}=public" in CONTAINER
     assert [name for name, _ in steps].index("USER") < [name for name, _ in steps].index("CMD")
     assert "--server.allowedHosts" in GUIDE
     for word in ("TLS", "read-only", "proxy_read_timeout", "DPVIZ_PROFILE", "memory"):
@@ -138,7 +102,7 @@ def test_the_class_in_containers_is_the_container_and_the_door_of_this_code():
     assert app["command"][::2] == re.findall(r'CMD \["([^"]+)"', CONTAINER.splitlines()[-1])
     (port,) = re.findall(r"^EXPOSE (\d+)$", CONTAINER, re.MULTILINE)
     assert f"STREAMLIT_SERVER_PORT={port}" in CONTAINER
-    assert f"http://localhost:{port}{door.HEALTH}" in app["healthcheck"]["test"][-1]
+    assert f"http://localhost:{port}{replicas.HEALTH}" in app["healthcheck"]["test"][-1]
     assert json.dumps(app["healthcheck"]["test"][1:]) in CONTAINER
     assert app["read_only"]
     assert "ports" not in app, "nobody reaches it but through the door"
@@ -147,8 +111,8 @@ def test_the_class_in_containers_is_the_container_and_the_door_of_this_code():
 
     caddy = (DEPLOY / "Caddyfile").read_text("utf-8")
     assert f"{{$DPVIZ_REPLICAS:{' '.join(f'{name}:{port}' for name in apps)}}}" in caddy
-    assert f"lb_policy cookie {door.COOKIE}\n" in caddy
-    assert f"health_uri {door.HEALTH}\n" in caddy
+    assert f"lb_policy cookie {replicas.COOKIE}\n" in caddy
+    assert f"health_uri {replicas.HEALTH}\n" in caddy
     assert list(door_of["depends_on"]) == list(apps)
     assert door_of["environment"]["DPVIZ_HOST"] == app["command"][1] == "${DPVIZ_HOST:-localhost}"
     assert "{$DPVIZ_HOST:localhost}" in caddy
@@ -165,43 +129,16 @@ def test_caddy_understands_its_file():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("wished", ["local", "public"])
-def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
-    monkeypatch.setenv(profile.VARIABLE, wished)
-    passed, sent = [], []
-
-    async def inside(scope, _receive, _send):
-        passed.append(scope["path"])
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": "/_stcore/metrics", "headers": []}
-    asyncio.run(profile.RequestFilter(inside)(scope, None, send))
-    assert bool(passed) == (wished == "local")
-    assert [message["status"] for message in sent[:1]] == ([] if passed else [403])
-
-
 def test_the_process_may_open_as_many_files_as_the_system_allows():
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
-        descriptors.take_descriptors()
+        startup.raise_file_limit()
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert "descriptors" in GUIDE
-
-
-def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
-    named = dict(part.split(" ", 1) for part in headers.policy().split("; "))
-    assert named["default-src"] == named["connect-src"] == "'self'"
-    assert "unsafe-inline" not in named["script-src"]
-    assert "'unsafe-eval'" not in named["script-src"]
-    assert "sha256-" in named["script-src"], "of the script in Streamlit's own index page"
-    assert not [part for part in named.values() if "http" in part or "*" in part]
-    assert dict(headers.HEADERS)[b"content-security-policy"].decode() == headers.policy()
 
 
 @pytest.mark.parametrize("least", [CONFIG["global"]["minCachedMessageSize"], 10_000])

@@ -16,7 +16,8 @@ from starlette.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from dpviz.ui.server.origin import OwnOrigin, is_own
+from dpviz.ui.server import security
+from dpviz.ui.server.security import OwnOrigin, is_own
 
 ROOT = Path(__file__).resolve().parents[3]
 HANGS = 20.0  # s that the name server takes: as long as three tries of a resolver
@@ -222,3 +223,65 @@ def test_what_the_server_sends_is_for_pages_of_its_own_and_cookies_behind_tls_fo
         cookies = line.getresponse().headers.get_all("Set-Cookie") or []
         assert cookies, "there is one to look at"
         assert all(("; Secure" in each) is proxied for each in cookies), cookies
+
+
+@pytest.mark.parametrize(
+    ("wished", "takes", "fits"), [(None, 1, 1), ("local", 1, 1), ("public", 0, 1), ("Public ", 0, 0)]
+)
+def test_a_profile_that_nobody_knows_is_refused_and_takes_no_files(monkeypatch, wished, takes, fits):
+    monkeypatch.delenv(security.PROFILE, raising=False)
+    if wished is not None:
+        monkeypatch.setenv(security.PROFILE, wished)
+    assert security.takes_files() is bool(takes)
+    assert (security.profile_problem() == "") is bool(fits)
+    if not fits:
+        assert "must be local or public" in security.profile_problem()
+
+
+@pytest.mark.parametrize("wished", ["local", "public"])
+@pytest.mark.parametrize("path", ["/_stcore/upload_file/a/b", "/below/_stcore/upload_file/a/b", "/_stcore/health"])
+def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
+    monkeypatch.setenv(security.PROFILE, wished)
+    passed, sent = [], []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
+    asyncio.run(security.ProfileFilter(inside)(scope, receive, send))
+    refused = wished == "public" and "upload" in path
+    assert passed == ([] if refused else [path])
+    assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
+
+
+@pytest.mark.parametrize("wished", ["local", "public"])
+def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
+    monkeypatch.setenv(security.PROFILE, wished)
+    passed, sent = [], []
+
+    async def inside(scope, _receive, _send):
+        passed.append(scope["path"])
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/_stcore/metrics", "headers": []}
+    asyncio.run(security.ProfileFilter(inside)(scope, None, send))
+    assert bool(passed) == (wished == "local")
+    assert [message["status"] for message in sent[:1]] == ([] if passed else [403])
+
+
+def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
+    named = dict(part.split(" ", 1) for part in security.content_policy().split("; "))
+    assert named["default-src"] == named["connect-src"] == "'self'"
+    assert "unsafe-inline" not in named["script-src"]
+    assert "'unsafe-eval'" not in named["script-src"]
+    assert "sha256-" in named["script-src"], "of the script in Streamlit's own index page"
+    assert not [part for part in named.values() if "http" in part or "*" in part]
+    assert dict(security.HEADERS)[b"content-security-policy"].decode() == security.content_policy()

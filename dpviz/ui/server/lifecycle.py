@@ -1,0 +1,181 @@
+"""What the server does beside answering: preparation before the first visitor, and regular cleaning up.
+
+Abandoned sessions. Streamlit keeps a session for two minutes after its reader left, in case only the connection broke.
+It drops expired ones when the next reader leaves; on a quiet server their memory, their files and the addresses of
+their pictures would stay for as long as it is quiet.
+
+Slow requests: a head that is never finished, a body that trickles. Uvicorn waits for both without a limit, and has no
+option for one; each such connection holds an open file of the server's. So its connections are observed, by no public
+interface: where that is missing, or behaves differently, connections wait as before. WebSockets have their pings.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
+
+from streamlit.runtime import Runtime
+
+from dpviz.data.reading import load_parsers
+from dpviz.ui.server.startup import raise_file_limit
+from dpviz.ui.thumbnails import THUMBNAILS, address
+
+PATIENCE = 3.0  # s without a word on the terminal
+COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
+SESSIONS_EVERY = 10.0  # s
+REQUESTS_EVERY = 2.0  # s
+HEAD_SECONDS = 20.0  # from the connection, or the previous answer, until a head is complete
+BODY_SECONDS = 20.0  # allowed for a body, beside that
+LEAST_RATE = 5_000.0  # bytes a second of a body: 40 kbit/s
+HTTP_PROTOCOLS = {
+    "uvicorn.protocols.http.h11_impl": "H11Protocol",
+    "uvicorn.protocols.http.httptools_impl": "HttpToolsProtocol",
+    "uvicorn.protocols.http.zttp_impl": "ZttpProtocol",
+}
+
+
+class _Cycle(Protocol):
+    response_complete: bool
+    more_body: bool
+
+
+class _Connection(asyncio.Protocol):
+    """Uvicorn's protocol object of one connection."""
+
+    cycle: _Cycle | None
+    transport: asyncio.Transport
+    flow: Any  # its `read_paused`: the server does not read
+
+
+class _Progress:
+    """Progress of the request on one connection."""
+
+    def __init__(self, now: float) -> None:
+        self.cycle: _Cycle | None = None  # of the request whose body is being received; None before its head
+        self.since = now
+        self.received = 0  # bytes, since then
+
+
+_OPEN: dict[_Connection, _Progress] = {}
+_OBSERVED: set[type] = set()  # uvicorn's classes
+
+
+def prepare() -> None:
+    """Draw all thumbnails and load slow libraries; print a line if that takes a while."""
+    raise_file_limit()
+    notice = threading.Timer(PATIENCE, print, (COMPILING,), {"flush": True})
+    notice.daemon = True
+    notice.start()
+    try:
+        for name in THUMBNAILS:
+            for dark in (False, True):
+                address(name, dark=dark)
+        load()
+    finally:
+        notice.cancel()
+
+
+def load() -> None:
+    """Import what the package imports lazily, so that no reader waits for it."""
+    load_parsers()
+    import scipy.ndimage
+    import scipy.optimize
+    import scipy.signal
+    import scipy.stats  # noqa: F401
+    import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
+    import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Clean up every few seconds, for as long as the server runs."""
+    tasks = [asyncio.create_task(each) for each in (_watch_sessions(), close_slow_requests())]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _watch_sessions() -> None:
+    n_before = 0
+    while True:
+        await asyncio.sleep(SESSIONS_EVERY)
+        with contextlib.suppress(Exception):  # a change in Streamlit may cost memory, and no more
+            n_sessions = expire_sessions()
+            if n_sessions < n_before:  # sessions are reference cycles
+                await asyncio.to_thread(gc.collect)
+            n_before = n_sessions
+
+
+def expire_sessions() -> int:
+    """Drop expired sessions; return how many are kept for readers that may come back."""
+    sessions = Runtime.instance()._session_mgr._session_storage._cache  # type: ignore[attr-defined]  # no public way
+    sessions.expire()
+    return len(sessions)
+
+
+async def close_slow_requests() -> None:
+    """Close connections whose request is late; returns never."""
+    observe_connections()
+    while True:
+        await asyncio.sleep(REQUESTS_EVERY)
+        now = asyncio.get_running_loop().time()
+        for connection, progress in list(_OPEN.items()):
+            if connection.transport.get_protocol() is not connection:  # it has become a WebSocket
+                del _OPEN[connection]
+            elif _is_late(connection, progress, now):
+                connection.transport.abort()
+
+
+def observe_connections() -> None:
+    """Record connections and bytes of uvicorn's HTTP protocol; the one in use is loaded."""
+    for module, name in HTTP_PROTOCOLS.items():
+        protocol = getattr(sys.modules.get(module), name, None)
+        if protocol is not None and protocol not in _OBSERVED:
+            _OBSERVED.add(protocol)
+            protocol.connection_made = _observed(protocol.connection_made, _connected)
+            protocol.data_received = _observed(protocol.data_received, _received)
+            protocol.connection_lost = _observed(
+                protocol.connection_lost, lambda connection, _error: _OPEN.pop(connection, None)
+            )
+
+
+def _observed(
+    method: Callable[[_Connection, Any], None], observe: Callable[[_Connection, Any], object]
+) -> Callable[[_Connection, Any], None]:
+    @functools.wraps(method)
+    def wrapper(connection: _Connection, argument: object) -> None:
+        observe(connection, argument)
+        method(connection, argument)
+
+    return wrapper
+
+
+def _connected(connection: _Connection, _transport: object) -> None:
+    _OPEN[connection] = _Progress(asyncio.get_running_loop().time())
+
+
+def _received(connection: _Connection, data: bytes) -> None:
+    if connection in _OPEN:
+        _OPEN[connection].received += len(data)
+
+
+def _is_late(connection: _Connection, progress: _Progress, now: float) -> bool:
+    """Whether the server has waited too long for the rest of a request."""
+    cycle = connection.cycle
+    if cycle is not None and cycle.response_complete:
+        cycle = None
+    if cycle is not progress.cycle:
+        progress.cycle, progress.since, progress.received = cycle, now, 0
+    if cycle is None:  # between requests; uvicorn closes an idle connection long before this
+        return now - progress.since > HEAD_SECONDS
+    if not cycle.more_body:  # the server's turn
+        return False
+    if connection.flow.read_paused:
+        progress.since, progress.received = now, 0
+    return now - progress.since > BODY_SECONDS + progress.received / LEAST_RATE

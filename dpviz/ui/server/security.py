@@ -1,0 +1,194 @@
+"""Security of the server: ASGI middleware for headers, origins, the public profile and malformed messages.
+
+Any page of the web that is open in a reader's browser can send requests to localhost. Streamlit checks whether such a
+page is its own under another address by looking up its external address, in the event loop that serves all readers.
+`OwnOrigin` refuses foreign requests before that. Streamlit also logs a traceback for each message it cannot parse, so
+that garbage fills the log; `OwnMessages` closes the WebSocket with one line instead.
+
+DPVIZ_PROFILE=public serves strangers: it refuses uploads of tables and settings, in the sidebar and by request. Unset
+or `local`, the server is for the person who started it.
+"""
+
+import base64
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+from streamlit.logger import get_logger
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from dpviz.ui.server.replicas import HEALTH
+
+PROFILE = "DPVIZ_PROFILE"  # environment variable
+LOCAL, PUBLIC = "local", "public"
+NO_FILES = "This server takes no files. Start the app on your own computer to look at your own table."
+OWN_PAGES = "This server answers its own pages only. Open the app at its own address."
+STREAM = "/_stcore/stream"  # Streamlit's WebSocket
+_CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")  # in public: files, and the server's counts
+# WebSocket close codes of RFC 6455; before a handshake is over they are answered as 403.
+POLICY_VIOLATION, UNSUPPORTED_DATA, PROTOCOL_ERROR = 1008, 1003, 1002
+_INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_LOGGER = get_logger(__name__)
+
+
+def content_policy() -> str:
+    """Return the content security policy of the app's pages: everything comes from this server.
+
+    Streamlit's index page has an inline script, which is named by its digest. Its components come as blobs, its styles
+    are inline, and its table editor uses WebAssembly.
+    """
+    index = Path(streamlit.__file__).parent / "static" / "index.html"
+    digests = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in _INLINE.findall(index.read_bytes())]
+    scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *(f"'sha256-{digest}'" for digest in digests)])
+    return (
+        f"default-src 'self'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        "font-src 'self' data:; media-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; "
+        "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+    )
+
+
+HEADERS = (
+    (b"content-security-policy", content_policy().encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+def profile_problem() -> str:
+    """Return an error message for an unknown profile, "" otherwise."""
+    profile = os.environ.get(PROFILE, LOCAL)
+    return "" if profile in (LOCAL, PUBLIC) else f"{PROFILE} is {profile!r:.40}, but it must be {LOCAL} or {PUBLIC}."
+
+
+def takes_files() -> bool:
+    """Whether readers may upload files; an unknown profile takes none."""
+    return os.environ.get(PROFILE, LOCAL) == LOCAL
+
+
+@dataclass(eq=False)
+class SecurityHeaders:
+    """Adds `HEADERS` to every HTTP response, and `Secure` to cookies behind TLS, the server's own or a proxy's."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the app; a WebSocket's messages stay as they are."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        proxies = Headers(scope=scope).get("x-forwarded-proto", "")
+        tls = scope.get("scheme") == "https" or proxies.partition(",")[0].strip().lower() == "https"
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name, _secure(name, value) if tls else value) for name, value in message.get("headers", [])]
+                names = {name.lower() for name, _ in own}
+                message = {**message, "headers": [*own, *(pair for pair in HEADERS if pair[0] not in names)]}
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers)
+
+
+def _secure(name: bytes, value: bytes) -> bytes:
+    """Return a header's value; one that sets a cookie becomes `Secure`."""
+    if name.lower() != b"set-cookie" or b"secure" in [part.strip().lower() for part in value.split(b";")[1:]]:
+        return value
+    return value + b"; Secure"
+
+
+@dataclass(eq=False)
+class OwnOrigin:
+    """Refuses every request and handshake under a foreign `Host` or from a foreign `Origin` with 403.
+
+    Hosts are those of `server.allowedHosts`. A request without an origin comes from no script: a link, a program. A
+    load balancer's health check knows the server's address, not its name, and is answered under any host.
+    """
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on requests of this server's own pages, refuse all others."""
+        if (
+            scope["type"] == "lifespan"
+            or is_own(headers := Headers(scope=scope))
+            or (scope["type"] == "http" and scope["path"] == HEALTH and "origin" not in headers)
+        ):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": OWN_PAGES})
+        else:
+            await PlainTextResponse(OWN_PAGES, status_code=403)(scope, receive, send)
+
+
+def is_own(headers: Headers) -> bool:
+    """Whether a request names this server, and comes from its pages or from no page at all."""
+    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    if len(hosts) != 1 or len(origins) > 1 or not is_host_allowed(hosts[0]):
+        return False
+    if not origins or origins[0] in config.get_option("server.corsAllowedOrigins"):
+        return True
+    try:
+        return urlsplit(origins[0]).netloc.lower() == hosts[0].lower()
+    except ValueError:  # brackets that enclose no address
+        return False
+
+
+@dataclass(eq=False)
+class ProfileFilter:
+    """Refuses uploads and the server's metrics in public with 403, also in requests that no page sends."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse closed paths, pass everything else on."""
+        if scope["type"] == "http" and not takes_files() and any(each in scope["path"] for each in _CLOSED):
+            await PlainTextResponse(NO_FILES, status_code=403)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+@dataclass(eq=False)
+class OwnMessages:
+    """Closes Streamlit's WebSocket at the first message that is not Streamlit's own."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the app with a `receive` that checks each message of Streamlit's WebSocket."""
+
+        async def receive_own() -> Message:
+            message = await receive()
+            code = _close_code(message)
+            if not code:
+                return message
+            _LOGGER.warning("A line was closed: what came on it was no message of the app's.")
+            await send({"type": "websocket.close", "code": code})
+            return {"type": "websocket.disconnect", "code": code}
+
+        checked = scope["type"] == "websocket" and scope["path"].endswith(STREAM)
+        await self.app(scope, receive_own if checked else receive, send)
+
+
+def _close_code(message: Message) -> int:
+    """Return the code that closes a WebSocket after this message, 0 for one that can be parsed."""
+    if message["type"] != "websocket.receive":
+        return 0
+    data = message.get("bytes")
+    if data is None:
+        return UNSUPPORTED_DATA
+    try:
+        parsed = BackMsg.FromString(data)
+    except Exception:  # protobuf's own error is not the same in its two implementations
+        return PROTOCOL_ERROR
+    return 0 if parsed.WhichOneof("type") else PROTOCOL_ERROR

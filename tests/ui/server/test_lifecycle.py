@@ -1,0 +1,235 @@
+"""Preparation before the first visitor, the end of abandoned sessions, and of requests that are never finished."""
+
+import asyncio
+import contextlib
+import gc
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from types import SimpleNamespace
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from websockets.asyncio.client import connect
+
+from dpviz.ui.server import lifecycle
+from dpviz.ui.thumbnails import THUMBNAILS
+
+SLOW_TO_LOAD = (
+    *("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics"),
+    *(f"dpviz.data.{name}" for name in ("geojson", "parquet", "parsing", "workbook")),
+)
+
+
+@pytest.mark.parametrize(("patience", "told"), [(0.01, True), (60.0, False)])
+def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, capsys, patience, told):
+    made = []
+
+    def address(name, *, dark):
+        made.append((name, dark))
+        time.sleep(0.02)
+
+    monkeypatch.setattr(lifecycle, "address", address)
+    monkeypatch.setattr(lifecycle, "PATIENCE", patience)
+    lifecycle.prepare()
+    assert sorted(made) == sorted((name, dark) for name in THUMBNAILS for dark in (False, True))
+    assert (lifecycle.COMPILING in capsys.readouterr().out) is told
+
+
+def test_processes_that_read_no_file_load_no_parser():
+    """Nor do background processes, commands and exported scripts: pandas and pyarrow are a third of all imports."""
+    code = "import sys, dpviz.methods; print(sys.modules.keys() & {'pandas', 'pyarrow', 'streamlit'} or 'none')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "none\n"
+
+
+def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before_anybody_comes():
+    """Every command, script and worker imports the catalogue; a third of that was libraries most of them never call."""
+    code = (
+        "import sys, dpviz.navigation; from dpviz.ui.server import lifecycle\n"
+        "def loaded(): return ' '.join(name for name in sys.argv[1:] if name in sys.modules)\n"
+        "before = loaded(); lifecycle.load(); print(before); print(loaded())"
+    )
+    command = [sys.executable, "-c", code, "dp_accounting", *SLOW_TO_LOAD]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["", " ".join(SLOW_TO_LOAD)]
+
+
+class Left:
+    """What a session holds: it refers to itself, as sessions do."""
+
+    def __init__(self, name):
+        self.session = SimpleNamespace(id=name)
+        self.itself = self
+
+
+@pytest.fixture
+def storage(monkeypatch):
+    """Return Streamlit's own storage of sessions that were left, with a very short time."""
+    made = MemorySessionStorage(ttl_seconds=0.2)
+    runtime = SimpleNamespace(_session_mgr=SimpleNamespace(_session_storage=made))
+    monkeypatch.setattr(lifecycle, "Runtime", SimpleNamespace(instance=lambda: runtime))
+    return made
+
+
+def leave(storage, name):
+    left = Left(name)
+    storage.save(left)
+    return weakref.ref(left)
+
+
+def test_it_ends_by_a_timer_and_is_gone(storage, monkeypatch):
+    monkeypatch.setattr(lifecycle, "SESSIONS_EVERY", 0.05)
+    left = leave(storage, "a")
+
+    async def serve():
+        async with lifecycle.lifespan(None):
+            await asyncio.sleep(0.1)
+            assert left() is not None, "its reader may come back"
+            for _ in range(100):
+                await asyncio.sleep(0.05)
+                if left() is None:
+                    return
+
+    asyncio.run(serve())
+    assert left() is None
+
+
+def test_without_the_timer_it_stays(storage):
+    left = leave(storage, "a")
+
+    async def wait():
+        await asyncio.sleep(0.4)
+
+    asyncio.run(wait())
+    gc.collect()
+    assert left() is not None
+    assert lifecycle.expire_sessions() == 0
+
+
+def test_a_streamlit_that_keeps_sessions_elsewhere_stops_nobody(monkeypatch):
+    monkeypatch.setattr(lifecycle, "SESSIONS_EVERY", 0.01)
+    monkeypatch.setattr(lifecycle, "Runtime", SimpleNamespace(instance=lambda: SimpleNamespace()))
+
+    async def serve():
+        async with lifecycle.lifespan(None):
+            await asyncio.sleep(0.1)
+        return "served"
+
+    assert asyncio.run(serve()) == "served"
+
+
+LIMIT = 0.5  # s, in place of the limits of the app
+LATE = 10.0  # s until a connection that is let go of must have ended
+HALVES = {
+    "nothing": b"",
+    "half a head": b"GET / HTTP/1.1\r\nHost: a\r\n",
+    "half a handshake": b"GET /line HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n",
+    "no body": b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
+    "half a body": b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + bytes(500),
+    "an answer, then half a head": b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHo",
+}
+
+
+async def answered(request: Request) -> PlainTextResponse:
+    body = await request.body()
+    await asyncio.sleep(4 * LIMIT if request.url.query == "long" else 0)
+    return PlainTextResponse(str(len(body)))
+
+
+async def line(websocket):
+    await websocket.accept()
+    with contextlib.suppress(Exception):
+        while True:
+            await websocket.send_text(await websocket.receive_text())
+
+
+@contextlib.asynccontextmanager
+async def serving(monkeypatch, protocol):
+    """Run uvicorn on a free port of this machine, with what the app's lifespan starts."""
+    for name in ("HEAD_SECONDS", "BODY_SECONDS"):
+        monkeypatch.setattr(lifecycle, name, LIMIT)
+    monkeypatch.setattr(lifecycle, "REQUESTS_EVERY", LIMIT / 5)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app):
+        task = asyncio.create_task(lifecycle.close_slow_requests())
+        yield
+        task.cancel()
+
+    routes = [Route("/", answered, methods=["GET", "PUT"]), WebSocketRoute("/line", line)]
+    app = Starlette(routes=routes, lifespan=lifespan)
+    config = uvicorn.Config(app, http=protocol, ws="websockets-sansio", log_level="critical", timeout_keep_alive=60)
+    server = uvicorn.Server(config)
+    with socket.socket() as own:
+        own.bind(("127.0.0.1", 0))
+        running = asyncio.create_task(server.serve(sockets=[own]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        try:
+            yield own.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await running
+
+
+async def ends(port, sent):
+    """Return after how many seconds a connection ends on which this is sent and nothing more."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    begun = time.monotonic()
+    writer.write(sent)
+    async with asyncio.timeout(LATE):
+        with contextlib.suppress(ConnectionError):
+            while await reader.read(1000):
+                pass
+    writer.close()
+    return time.monotonic() - begun
+
+
+async def trickled(port, *, pause, parts=10):
+    """Send a body of 1,000 bytes in parts, with a pause after each; return the answer, b"" where there is none."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n")
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        for _ in range(parts):
+            await asyncio.sleep(pause)
+            writer.write(bytes(1000 // parts))
+            await writer.drain()
+        async with asyncio.timeout(LATE):
+            found = await reader.read(1000)
+    writer.close()
+    return found
+
+
+@pytest.mark.parametrize("protocol", ["h11", pytest.param("httptools", id="httptools, where it is there")])
+def test_what_is_never_finished_is_closed_and_what_is_slow_is_answered(monkeypatch, protocol):
+    if protocol == "httptools":
+        pytest.importorskip("httptools")
+
+    async def run():
+        async with serving(monkeypatch, protocol) as port:
+            ended = await asyncio.gather(*(ends(port, sent) for sent in HALVES.values()))
+            assert all(LIMIT <= seconds < LATE for seconds in ended), dict(zip(HALVES, ended, strict=True))
+            assert not lifecycle._OPEN, "nothing is kept of them"
+            answers = await asyncio.gather(trickled(port, pause=0.0), trickled(port, pause=2 * LIMIT / 10))
+            assert answers[0].endswith(b"1000")
+            assert answers[1] == b"", "a body that trickles"
+            monkeypatch.setattr(lifecycle, "LEAST_RATE", 100.0)
+            assert (await trickled(port, pause=2 * LIMIT / 10)).endswith(b"1000"), "slow, and fast enough"
+            long = b"GET /?long HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            assert await ends(port, long) > 3 * LIMIT, "here the server is slow"
+            async with connect(f"ws://127.0.0.1:{port}/line") as websocket:
+                await asyncio.sleep(3 * LIMIT)
+                await websocket.send("still")
+                assert await websocket.recv() == "still"
+            assert not lifecycle._OPEN
+
+    asyncio.run(run())
