@@ -19,7 +19,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
 from dpviz.stories import View, Words
 from dpviz.stories.worlds import Cloud
-from dpviz.tools.audit import batches as audit_tasks
+from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.two_worlds import story as two_worlds
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world

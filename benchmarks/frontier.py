@@ -27,7 +27,7 @@ from benchmarks import peers, separated
 from benchmarks.frontier_page import page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, versions
+from dpviz.tools.sweep.trials import FLOOR_STARTS, versions
 
 EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set

@@ -34,8 +34,7 @@ from dpviz.metrics import nonprivate_agreement, nonprivate_cost
 from dpviz.solvers import assign, public_start
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trial_runs import FLOOR_STARTS, OK, run_trials, versions
-from dpviz.tools.sweep.trials import Trial
+from dpviz.tools.sweep.trials import FLOOR_STARTS, OK, Trial, run_trials, versions
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
 # Keys of ENTRIES.
@@ -170,7 +169,7 @@ def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]
             "data": [{"name": one.name, "k": one.k}],
             "methods": [entry.declared()],
         }
-        found[entry.name] = partial(_house_run, grid_of(asked, given={one.name: one.data}).trials)
+        found[entry.name] = partial(_house_run, grid_of(asked, datasets={one.name: one.data}).trials)
     return found
 
 

@@ -25,11 +25,11 @@ from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, story_of
 from dpviz.plots import pack
 from dpviz.stories import View, Words
 from dpviz.stories.outcomes import Draws, run_many
-from dpviz.tools.audit.batches import line
+from dpviz.tools.audit.table import line
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trial_runs import run_trials
+from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.story import Change
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 from dpviz.navigation import control_names

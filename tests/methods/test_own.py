@@ -37,10 +37,10 @@ from dpviz.plots import scene_hash
 from dpviz.stories import View, Words, recipe
 from dpviz.stories.outcomes import Draws, run_many
 from dpviz.tools.audit.cases import cases
-from dpviz.tools.audit.table import audited
+from dpviz.tools.audit.runs import audited
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trial_runs import run_trials
+from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.story import Change
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpviz.plots import scene_hash
 from dpviz.tools.audit import page as audit_page
+from dpviz.tools.audit import reading as audit_reading
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
-from dpviz.tools.audit.story import reading as audit_reading
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 

@@ -15,7 +15,7 @@ from dpviz.plots import scene_hash
 from dpviz.plots.scene import pack
 from dpviz.plots.table import COLUMNS, FORMULA_STARTS
 from dpviz.stories.recipe.records import UPLOAD
-from dpviz.tools.audit import batches as audit_tasks
+from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.compare import trials as compare_tasks
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.ui.export import config

@@ -7,8 +7,8 @@ from scipy import stats
 from dpviz.audit import Batch, epsilon_lower_bound
 from dpviz.core import Budget
 from dpviz.stories.formulas import ODDS
-from dpviz.tools.audit.story import Audited
-from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.audit import reading as audit_reading
+from dpviz.tools.audit.runs import Audited
 from dpviz.tools.compare import story as compare
 from dpviz.tools.compare.story import reading as compare_reading
 

@@ -16,7 +16,7 @@ from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
-from dpviz.tools.audit.story import reading as audit_reading
+from dpviz.tools.audit import reading as audit_reading
 from dpviz.tools.compare.story import reading as compare_reading
 
 TABLES = ASSETS / "reproduction"

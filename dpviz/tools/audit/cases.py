@@ -1,7 +1,8 @@
-"""What is audited: every method and mode of the two catalogues and noise itself, on neighbors as far apart as can be.
+"""Audit cases: every method and mode of the two catalogues and noise itself, on neighbors as far apart as can be.
 
-A new method is found by being in a catalogue: it is audited with its defaults and with each choice of its knobs, on
-records in the box's middle and one in a corner. Its `audit` plan holds what it needs beside that.
+A new method is audited because it is in a catalogue: with its defaults and with each choice of its knobs, on records in
+the box's middle and one in a corner. Its `audit` plan holds what it needs beside that. The neighboring data sets are
+those on which a broken promise shows most; their records are synthetic.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,59 +20,181 @@ from dpviz.core import (
     Box,
     Choices,
     Claim,
+    Confidential,
     FloatArray,
     Guarantee,
     Points,
     Release,
     Result,
+    frozen,
     knobs,
 )
 from dpviz.methods import ALGORITHMS, CATALOGUE, OUTSIDE
 from dpviz.tools.audit.last_bits import NOISY_COUNT
-from dpviz.tools.audit.pairs import (
-    Pair,
-    alternating_gaps,
-    between_centers,
-    corner_moved,
-    corner_record,
-    farthest_places,
-    lattice_corner,
-    own_pair,
-    pairs_in,
-)
 
 # Everything that has a catalogue entry, and the noise itself.
 AUDITED: Mapping[str, AnyAlgorithm] = MappingProxyType({**ALGORITHMS, NOISY_COUNT.name: NOISY_COUNT})
-DELTA = 1e-3  # of modes that need one: large enough to be seen in many runs; ours
-Fields = Choices
-
-KEPT = 256  # usual pairs that are remembered; ours
+DELTA = 1e-3  # of modes that need one: large enough to show in many runs; ours
+CACHED_PAIRS = 256  # usual pairs; ours
 BUDGETS = ("epsilon", "rho")  # how the names of budgets begin
-SHOWN = ("mode", "calibration")  # knobs that a mode is told by, whatever their value
+MODE_KNOBS = ("mode", "calibration")  # knobs that a mode's words name, whatever their value
+RECORDS = 20  # in the box's middle, so that the record in the corner is alone in moving a sum; ours
+GAPS = 4001  # records of the counterexample to Liebenow et al., lemma 1
+GAP = 0.00994  # data units: half of its large gaps
+WIDTH = 40.2  # of its box
+# A place between two of the 20 packed centers of seed 0: two ways of adding up a score put it on two sides.
+BETWEEN = (0.5492964540159488, 0.7296474498157)
+CROWD = 16_000  # copies of it: with one less, assignment went another way until 0.1.0
+LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway between the audit's two targets, too
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair(Confidential):
+    """Two neighboring data sets and the public box."""
+
+    name: str  # "" for the usual one
+    words: str  # one plain sentence
+    points: Points  # (n, d)
+    neighbour: Points  # (n', d)
+    box: Box
+    adjacency: Adjacency
+    distance: float = 0.0  # between the two places of a record that moves; 0 where one comes or goes
+
+
+def corner(d: int) -> FloatArray:
+    """Return the unit box's corner (d,) that is high along every second axis: off the ray through the middle."""
+    return np.asarray(np.arange(d) % 2 == 0, dtype=np.float64)
+
+
+def corner_record() -> Pair:
+    """Return records in the middle, with and without one in a corner: each coordinate's sum moves by half the box.
+
+    The corner lies off the ray through the middle, so that a ratio of coordinates moves too.
+    """
+    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
+    return _pair("", "Records in the box's middle, with and without one in a corner.", points, points[:-1])
+
+
+def corner_moved() -> Pair:
+    """Return records in the middle and one that moves from a corner to the opposite one."""
+    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
+    other = points.copy()
+    other[-1] = 1.0 - other[-1]
+    return _pair(
+        "", "Records in the box's middle, and one that moves from a corner to the opposite one.", points, other
+    )
+
+
+def farthest_places() -> Pair:
+    """Return one record that moves from a corner to the opposite one: others are perturbed without it."""
+    words = "One record that moves from a corner of the box to the opposite one."
+    return _pair("", words, corner(2)[None], 1.0 - corner(2)[None])
+
+
+def alternating_gaps() -> Pair:
+    """Return the counterexample to Liebenow et al., lemma 1: gaps are small along one axis where they are large along
+    the other, and without the first record they meet.
+    """
+    large = (2 + np.random.default_rng(0).uniform(-0.2, 0.2, (GAPS - 1, 2))) * GAP
+    even = (np.arange(GAPS - 1) % 2 == 0)[:, None] == np.array([True, False])
+    columns = np.concatenate([np.zeros((1, 2)), np.cumsum(np.where(even, 0.02 * GAP, large), axis=0)])
+    points = np.column_stack([columns[:, 0], columns[::-1, 1]])
+    words = (
+        "Gaps that are small along one axis where they are large along the other, with and without the first record."
+    )
+    box = Box.cube(0.0, WIDTH, 2)
+    return Pair("gaps", words, frozen(points), frozen(points[1:].copy()), box, Adjacency.ADD_REMOVE)
+
+
+def copies(place: tuple[float, float], n: int, where: str) -> Pair:
+    """Return `n` copies of one record at `place`, which is a border of what it is decided between, and one fewer."""
+    points = np.tile(np.array(place), (n, 1))
+    words = f"Records on borders: {n:,} copies of one record {where}, with and without one of them."
+    return _pair("borders", words, points, points[:-1])
+
+
+def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pair, ...]:
+    """Return neighbors in a public box for a method that nothing is known of: one record, far away from the others.
+
+    It is in a corner, or moves to the opposite one: off the ray through the middle, as far from the data's zero as the
+    box goes, and away from where the others are. So a noise shows that forgot how wide the box is, how far from 0, or
+    how far apart records may be. `alone` leaves the others out.
+    """
+
+    middle = np.tile((box.low + box.high) / 2.0, (RECORDS, 1))
+    slanting = np.where(corner(box.d) > 0, box.high, box.low)
+    far = np.where(np.abs(box.high) >= np.abs(box.low), box.high, box.low)
+    near = np.where(far == box.low, box.high, box.low)
+    ends = np.where((np.arange(RECORDS) % 2 == 0)[:, None], far, near)
+    places = (
+        ("Records in the box's middle", middle, slanting, "a corner"),
+        ("Records in the box's middle", middle, far, "the corner farthest from 0"),
+        ("Records in one corner of the box", np.tile(near, (RECORDS, 1)), far, "the opposite one"),
+        ("Records in two opposite corners of the box", ends, far, "one of them"),
+    )
+    pairs = []
+    for where, others, place, there in places[:1] if alone else places:
+        opposite = np.where(place == box.low, box.high, box.low)
+        records = np.vstack([others[:0] if alone else others, place])
+        if adjacency is Adjacency.ADD_REMOVE:
+            words, neighbour = f"{where}, with and without one in {there}.", records[:-1].copy()
+        else:
+            moving = f"that moves from {there} to the one across"
+            words = f"One record {moving}." if alone else f"{where}, and one {moving}."
+            neighbour = np.vstack([records[:-1], opposite])
+        distance = 0.0 if len(neighbour) < len(records) else float(np.linalg.norm(place - opposite))
+        pairs.append(Pair("", words, frozen(records), frozen(neighbour), box, adjacency, distance))
+    return tuple(pairs)
+
+
+def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, shares: bool = False) -> Pair:
+    """Return records (n, d), clipped into the box, with and without row `record`, or with it in the farthest corner.
+
+    `shares` measures how far it moves in widths of the box. Raises ValueError for a row that there is not.
+    """
+    if not 0 <= record < len(points):
+        raise ValueError(f"The record was {record}, but it must be a row from 0 to {len(points) - 1}.")
+    clipped = box.clip(points)
+    if adjacency is Adjacency.ADD_REMOVE:
+        rest = np.delete(clipped, record, axis=0)
+        return Pair("own", f"Your records, with and without record {record}.", clipped, rest, box, adjacency)
+    other = clipped.copy()
+    other[record] = np.where(clipped[record] > (box.low + box.high) / 2.0, box.low, box.high)
+    step = other[record] - clipped[record]
+    distance = float(np.linalg.norm(step / box.widths if shares else step))
+    words = f"Your records, and the same with record {record} moved to the farthest corner of the box."
+    return Pair("own", words, clipped, other, box, adjacency, distance)
+
+
+def _pair(name: str, words: str, points: Points, neighbour: Points) -> Pair:
+    moves = len(points) == len(neighbour)
+    distance = float(np.linalg.norm(points[-1] - neighbour[-1])) if moves else 0.0
+    adjacency = Adjacency.REPLACE if moves else Adjacency.ADD_REMOVE
+    return Pair(name, words, frozen(points), frozen(neighbour.copy()), Box.cube(0.0, 1.0, 2), adjacency, distance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditCase:
-    """One method in one mode on one pair of neighbors; everything in it was made up, nothing is a person's."""
+    """One method in one mode on one pair of neighbors; everything in it is synthetic, nothing is a person's."""
 
     key: str  # unique, for links: "dpm:calibration=published"
     method: str  # name in a catalogue
     title: str
     mode: str  # in words
-    choices: Fields  # fields of Params that differ from the method's own
+    choices: Choices  # fields of Params that differ from the method's own
     params: Any  # of every run: `params_of` this method, these choices and the pair's box
-    given: Pair | None = None  # None: the usual one, which follows the claim
+    own_pair: Pair | None = None  # None: the usual one, which follows the claim
     scale: float = 1.0  # of all budgets, against those that the case is run with by itself
 
     @property
     def pair(self) -> Pair:
-        """The two neighboring data sets. The usual ones take a run, to read the claim, when first asked for."""
-        return _usual_pair(self.key) if self.given is None else self.given
+        """The two neighboring data sets. The usual ones take a run, to read the claim, on first use."""
+        return _usual_pair(self.key) if self.own_pair is None else self.own_pair
 
     @property
     def pair_name(self) -> str:
         """Name of the pair, "" for the usual one."""
-        return "" if self.given is None else self.given.name
+        return "" if self.own_pair is None else self.own_pair.name
 
     @property
     def family(self) -> Family:
@@ -100,35 +223,31 @@ class AuditCase:
 
     def result(self, points: Points, rng: np.random.Generator) -> Result[Any, Any]:
         """Run once and return everything."""
-        return _fitted(self.method, points, self.pair.box, self.params, rng)
+        return AUDITED[self.method].fit(points, self.pair.box, self.params, rng=rng)
 
     @property
     def runner(self) -> Callable[[Points, np.random.Generator], Release] | Batch:
         """The way to run many times: where each record is moved by itself, many runs are many records."""
         if AUDITED[self.method].audit.by_record and len(self.pair.points) == 1:
-            return Batch(self._many_rows)
+            return Batch(lambda points, n_runs, rng: self.result(np.tile(points, (n_runs, 1)), rng).release.points)
         return self.run
-
-    def _many_rows(self, points: Points, n_runs: int, rng: np.random.Generator) -> FloatArray:
-        released: FloatArray = self.result(np.tile(points, (n_runs, 1)), rng).release.points
-        return released
 
     def epsilon_of(self, claim: Claim) -> float:
         """Return what a claim allows for this pair: epsilon per distance counts for the distance."""
         return claim.epsilon * self.pair.distance if claim.per_distance else claim.epsilon
 
 
-def params_of(method: str, choices: Fields, box: Box) -> Any:
+def params_of(method: str, choices: Choices, box: Box) -> Any:
     """Return a method's parameters in a public box: short runs with a public start, and these choices.
 
     Raises ValueError for a combination that the method refuses.
     """
-    made, plan = AUDITED[method].Params, AUDITED[method].audit
-    names = {field.name for field in fields(made)}
-    common = {name: value for name, value in {"n_clusters": 1, "start_seed": 0}.items() if name in names}
-    given = {**common, **plan.given, **plan.placed(choices, box), **choices}
-    has_delta = "delta" in names and given.get("noise", "gaussian") == "gaussian" and "delta" not in given
-    return made(**given, **({"delta": DELTA} if has_delta else {}))
+    algorithm, plan = AUDITED[method], AUDITED[method].audit
+    common = {name: value for name, value in {"n_clusters": 1, "start_seed": 0}.items() if name in algorithm.parameters}
+    values = {**common, **plan.given, **plan.placed(choices, box), **choices}
+    if "delta" in algorithm.parameters and values.get("noise", "gaussian") == "gaussian":
+        values.setdefault("delta", DELTA)
+    return algorithm.Params(**values)
 
 
 def scaled(case: AuditCase, scale: float) -> AuditCase:
@@ -140,17 +259,17 @@ def scaled(case: AuditCase, scale: float) -> AuditCase:
 
 
 def _budgets(params: Any) -> dict[str, float]:
-    named = {each.name: getattr(params, each.name) for each in fields(params) if each.name.startswith(BUDGETS)}
-    return {name: value for name, value in named.items() if value is not None}
+    budgets = {each.name: getattr(params, each.name) for each in fields(params) if each.name.startswith(BUDGETS)}
+    return {name: value for name, value in budgets.items() if value is not None}
 
 
 def _with_budgets(params: Any, scale: float) -> Any:
     return replace(params, **{name: scale * value for name, value in _budgets(params).items()})
 
 
-def _fitted(method: str, points: Points, box: Box, params: Any, rng: np.random.Generator) -> Result[Any, Any]:
-    result: Result[Any, Any] = AUDITED[method].fit(points, box, params, rng=rng)
-    return result
+def _claim_on(method: str, points: Points, box: Box, params: object) -> Claim:
+    """Return the claim of one run that its runs are held against."""
+    return judged(AUDITED[method].fit(points, box, params, rng=np.random.default_rng(0)).guarantee)
 
 
 @lru_cache(maxsize=1)
@@ -165,92 +284,76 @@ def judged(guarantee: Guarantee) -> Claim:
 
 
 def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCase:
-    """Return the same mode on somebody's records (n, d), with and without row `record`, or with it moved.
+    """Return the same mode on a person's own records (n, d), with and without row `record`, or with it moved.
 
     A record that stays is moved to the corner of the box that is farthest from it.
     Raises ValueError for a row that there is not, and for a box that the method refuses.
     """
     params = _with_budgets(params_of(case.method, case.choices, box), case.scale)
-    claim = judged(_fitted(case.method, points, box, params, np.random.default_rng(0)).guarantee)
-    pair = own_pair(points, box, record, claim.adjacency, shares=case.choices.get("unit") == "range")
+    adjacency = _claim_on(case.method, points, box, params).adjacency
+    pair = own_pair(points, box, record, adjacency, shares=case.choices.get("unit") == "range")
     if AUDITED[case.method].audit.by_record:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
         pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
-    return replace(case, key=f"{case.key}:own={record}", given=pair, params=params)
+    return replace(case, key=f"{case.key}:own={record}", own_pair=pair, params=params)
 
 
 def cases_in(case: AuditCase, box: Box) -> tuple[AuditCase, ...]:
-    """Return a case on each pair of neighbors that is made up for it: several in `box` where its method came from
-    outside, as nothing is known of it; the case as it is, else.
+    """Return a case on each synthetic pair of neighbors: several in `box` for a method from outside, else as it is.
 
-    Raises ValueError for a box that the method refuses.
+    Nothing is known of a method from outside. Raises ValueError for a box that the method refuses.
     """
     if case.method not in OUTSIDE or case.pair_name:
         return (case,)
     params = _with_budgets(params_of(case.method, case.choices, box), case.scale)
-    first = pairs_in(box, Adjacency.ADD_REMOVE)[0]
-    claim = judged(_fitted(case.method, first.points, box, params, np.random.default_rng(0)).guarantee)
-    pairs = pairs_in(box, claim.adjacency, alone=AUDITED[case.method].audit.by_record)
-    return tuple(replace(case, given=pair, params=params) for pair in pairs)
+    adjacency = _claim_on(case.method, pairs_in(box, Adjacency.ADD_REMOVE)[0].points, box, params).adjacency
+    pairs = pairs_in(box, adjacency, alone=AUDITED[case.method].audit.by_record)
+    return tuple(replace(case, own_pair=pair, params=params) for pair in pairs)
 
 
 def _cases(method: str) -> Iterator[AuditCase]:
-    for choices in _modes(method):
+    """Yield the defaults, then each other choice of each knob, then the combinations of the method's plan.
+
+    Each is on the neighbors that its claim is about; last come proved modes on copies of one record that lies on a
+    border of what it is decided between.
+    """
+    algorithm, plan = AUDITED[method], AUDITED[method].audit
+    modes: list[Choices] = [{}]
+    for knob in knobs(algorithm.Params):
+        if knob.kind == "choice" and knob.name not in plan.idle:
+            modes += ({knob.name: value} for value, _ in knob.choices if value != knob.default)
+    pairs = (farthest_places(),) if plan.by_record else (alternating_gaps(), None) if plan.gaps else (None,)
+    for choices in (*modes, *plan.more):
         try:
             params = params_of(method, choices, corner_record().box)
         except ValueError:
             continue  # the method refuses this combination
-        for pair in _pairs(method):
-            told = ",".join(f"{name}={value}" for name, value in choices.items())
-            key = ":".join(part for part in (method, told, "" if pair is None else pair.name) if part)
-            title, mode = AUDITED[method].title, _words(method, choices, params)
-            made = params if pair is None else params_of(method, choices, pair.box)
-            yield AuditCase(key, method, title, mode, choices, made, pair)
-    yield from _on_borders(method)
+        for pair in pairs:
+            key = ",".join(f"{name}={value}" for name, value in choices.items())
+            yield _case(method, key, choices, params if pair is None else params_of(method, choices, pair.box), pair)
+    for choices in plan.borders:
+        if choices.get("n_clusters") == 20:
+            pair = copies(BETWEEN, CROWD, "between two public centers")
+        else:
+            pair = copies(LATTICE_CORNER, RECORDS, "in a corner of grids' cells")
+        key = ",".join(f"{name}={value}" for name, value in choices.items() if isinstance(value, str))
+        yield _case(method, key, choices, params_of(method, choices, pair.box), pair)
 
 
-def _on_borders(method: str) -> Iterator[AuditCase]:
-    """Yield proved modes on copies of one record that lies on a border of what it is decided between."""
-    for choices in AUDITED[method].audit.borders:
-        pair = between_centers() if choices.get("n_clusters") == 20 else lattice_corner()
-        params = params_of(method, choices, pair.box)
-        told = ",".join(f"{name}={value}" for name, value in choices.items() if isinstance(value, str))
-        key = ":".join(part for part in (method, told, pair.name) if part)
-        mode = _words(method, choices, params)
-        yield AuditCase(key, method, AUDITED[method].title, mode, choices, params, pair)
+def _case(method: str, mode_key: str, choices: Choices, params: Any, pair: Pair | None) -> AuditCase:
+    """Return a case whose mode is in the knobs' own words."""
+    key = ":".join(part for part in (method, mode_key, "" if pair is None else pair.name) if part)
+    words = [
+        dict(knob.choices)[getattr(params, knob.name)]
+        for knob in knobs(AUDITED[method].Params)
+        if knob.kind == "choice" and (knob.name in choices or knob.name in MODE_KNOBS)
+    ]
+    return AuditCase(key, method, AUDITED[method].title, ", ".join(words) or "default", choices, params, pair)
 
 
-def _modes(method: str) -> Iterator[Fields]:
-    """Yield the defaults, then each other choice of each knob, then the combinations named above."""
-    yield {}
-    for knob in knobs(AUDITED[method].Params):
-        if knob.kind == "choice" and knob.name not in AUDITED[method].audit.idle:
-            yield from ({knob.name: value} for value, _ in knob.choices if value != knob.default)
-    yield from AUDITED[method].audit.more
-
-
-def _pairs(method: str) -> Iterator[Pair | None]:
-    """Yield the neighbors for one mode: those that its claim is about; None for the usual ones."""
-    if AUDITED[method].audit.by_record:
-        yield farthest_places()
-        return
-    if AUDITED[method].audit.gaps:
-        yield alternating_gaps()
-    yield None
-
-
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_PAIRS)
 def _usual_pair(key: str) -> Pair:
-    """Return the usual neighbors for the claim of a case. Only who is audited is run: some plans take a second."""
+    """Return the usual neighbors for the claim of a case. Only cases that are audited are run: some take a second."""
     case, usual = cases()[key], corner_record()
-    claim = judged(_fitted(case.method, usual.points, usual.box, case.params, np.random.default_rng(0)).guarantee)
-    return corner_moved() if claim.adjacency is Adjacency.REPLACE else usual
-
-
-def _words(method: str, choices: Fields, params: Any) -> str:
-    """Say the mode in the knobs' own words."""
-    parts = []
-    for knob in knobs(AUDITED[method].Params):
-        if knob.kind == "choice" and (knob.name in choices or knob.name in SHOWN):
-            parts.append(dict(knob.choices)[getattr(params, knob.name)])
-    return ", ".join(parts) or "default"
+    adjacency = _claim_on(case.method, usual.points, usual.box, case.params).adjacency
+    return corner_moved() if adjacency is Adjacency.REPLACE else usual

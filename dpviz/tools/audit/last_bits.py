@@ -1,4 +1,4 @@
-"""What the last bits of a noisy number tell: one count with Laplace noise, for the audit alone.
+"""One count with Laplace noise, for the audit alone: what the last bits of a noisy number tell.
 
 Mironov 2012, "On significance of the least significant bits for differential privacy": noise that is drawn and added in
 floating point leaves numbers that one exact value alone can lead to. Noise around 0 ends in bits that no sum with 1
@@ -41,7 +41,7 @@ QUICK_CAVEAT = (
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen; all of it is public."""
+    """Budget and sampler; both are public."""
 
     epsilon: float = knob(1.0, "ε", "Budget of the count.", low=0.05, high=20.0, minimum=1e-9, log=True)
     sampler: str = knob(
@@ -52,13 +52,13 @@ class Params:
     )
 
     def __post_init__(self) -> None:
-        """Raise KnobError for what is not allowed."""
+        """Validate the fields; raises KnobError."""
         check_params(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyCountRelease(Release):
-    """A noisy count, and what anybody can read from it."""
+    """A noisy count and its last bit, which anybody can compute."""
 
     noisy_count: FloatArray  # (1,)
     last_bit: FloatArray  # (1,) e: the number is an odd multiple of 2^e
@@ -96,8 +96,8 @@ def last_bit(numbers: FloatArray) -> FloatArray:
     mantissa, exponent = np.frexp(numbers)
     whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
     lowest = np.where(whole == 0, 1, whole & -whole)
-    found = np.log2(lowest.astype(np.float64)) + exponent - MANTISSA
-    return np.where(whole == 0, SMALLEST, found)
+    bits = np.log2(lowest.astype(np.float64)) + exponent - MANTISSA
+    return np.where(whole == 0, SMALLEST, bits)
 
 
 NOISY_COUNT: Algorithm[Params, NoisyCountRelease, CountStep] = Algorithm(

@@ -1,39 +1,29 @@
 """The audit table: for every method and mode the published claim, what is proved, and what the runs themselves show."""
 
+import json
 import math
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
-import numpy as np
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
 from dpviz import __version__
-from dpviz.audit import (
-    CONFIDENCE,
-    VERDICT_CONFIDENCE,
-    Batch,
-    EpsilonBound,
-    Outcomes,
-    Progress,
-    chosen_events,
-    epsilon_lower_bound,
-    gather,
-)
-from dpviz.core import Adjacency, Claim
+from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
+from dpviz.core import Adjacency, Box, Claim, Points
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
 from dpviz.solvers.threads import one_thread
 from dpviz.stories.panel import floored
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged
-from dpviz.tools.audit.kept import KeptLines
-from dpviz.tools.audit.story.words import percent
+from dpviz.tools.audit.pictures import percent
+from dpviz.tools.audit.runs import worst
 
-RUNS = 2_000  # per data set
+RUNS = 2_000  # per data set; BATCHED times as many where many runs are one call
 DECIMALS = 4  # of a measured ε in a row
-BATCHED = 10  # times as many where many runs are one call
+SUFFIX = ".part"  # of the file beside the table with its finished lines
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
 NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
@@ -70,126 +60,148 @@ NOTES = (
     "events, not by looking at releases.",
 )
 
-
-@dataclass(frozen=True, slots=True)
-class RunCounts:
-    """How many runs per data set: of a mode that is proved, and of one that is not. Ten times as many where cheap."""
-
-    proved: int
-    unproved: int
-
-    def of(self, case: AuditCase) -> int:
-        """Return the runs of one case: a proof must survive many, what is broken shows in few."""
-        return self.unproved if case.guarantee.proved is None else self.proved
+TableRow = dict[str, Cell]
 
 
 def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: int | None = None) -> Report:
-    """Audit every method and mode and return the table, with the command that makes it again.
+    """Audit every method and mode and return the table, with the command that computes it again.
 
     `runs` per data set, ten times as many where they are cheap, and `runs_unproved` (None: as many) for the modes that
-    nothing is proved of. Finished lines are kept beside `out` until the table is whole, and `finished` removes them:
-    the same command goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs that
-    are too few, a negative seed, and lines beside `out` that another command left.
+    nothing is proved of. Finished lines stay in a file beside `out` until the table is whole, and `finished` removes
+    it: the same command goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs
+    that are too few, a negative seed, and lines beside `out` that another command wrote.
     """
-    counts = RunCounts(runs, runs if runs_unproved is None else runs_unproved)
-    least = {"runs": (runs, 20), "runs_unproved": (counts.unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
-    for option, (value, fewest) in least.items():
+    unproved = runs if runs_unproved is None else runs_unproved
+    minimums = {"runs": (runs, 20), "runs_unproved": (unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
+    for option, (value, fewest) in minimums.items():
         if value < fewest:
             raise ValueError(f"{option} was {value}, but it must be >= {fewest}.")
-    rows = _kept_rows(out, counts, seed, jobs)
-    outside = out.is_absolute() or ".." in out.parts
-    named = out.name if outside else PurePath(out).as_posix()
-    fewer = "" if counts.unproved == runs else f" --runs-unproved {counts.unproved}"
+    versions = {
+        "dpviz": __version__,
+        "python": platform.python_version(),
+        **{library: version(library) for library in ("numpy", "scipy", "scikit-learn")},
+    }
+    file = LineFile(out, {"runs": runs, "runs_unproved": unproved, "seed": seed, **versions})
+    rows = file.rows()
+    missing = [key for key in cases() if key not in rows]
+    line = _Line(runs, unproved, seed)
+    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    with one_thread(), parallel_config("loky", inner_max_num_threads=1):
+        parallel = Parallel(n_jobs=jobs, return_as="generator") if jobs > 1 else None
+        for row in map(line, missing) if parallel is None else parallel(delayed(line)(key) for key in missing):
+            file.add(row)
+            rows[str(row["key"])] = row
+            print(f"{len(rows)}/{len(cases())} {row['key']}: {row['verdict']}", file=sys.stderr, flush=True)
+    name = out.name if out.is_absolute() or ".." in out.parts else PurePath(out).as_posix()
+    fewer = "" if unproved == runs else f" --runs-unproved {unproved}"
     return Report(
         title=TITLE,
         source=SOURCE,
-        command=f"python -m dpviz.experiments audit --out {named} --runs {runs}{fewer} --seed {seed}",
+        command=f"python -m dpviz.experiments audit --out {name} --runs {runs}{fewer} --seed {seed}",
         seed=seed,
         runs=runs,
-        versions=_versions(),
-        tables=(table_of(rows),),
+        versions=versions,
+        tables=(
+            ResultTable(
+                "audit",
+                "All methods and modes",
+                "What is claimed, what is proved, and what the runs show.",
+                COLUMNS,
+                tuple(rows[key] for key in cases()),
+                NOTES,
+            ),
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Makes one line from a case's key; it can be sent to another process, a closure cannot.
+
+    A proof must survive many runs, what is broken shows in few.
+    """
+
+    runs: int
+    runs_unproved: int
+    seed: int
+
+    def __call__(self, key: str) -> TableRow:
+        case = cases()[key]
+        runs = self.runs_unproved if case.guarantee.proved is None else self.runs
+        return row_of(*worst(cases_in(case, case.pair.box), runs=runs, seed=self.seed))
 
 
 def finished(out: Path) -> None:
-    """Remove the lines beside `out`: the table is written."""
-    KeptLines(out, {}).drop()
+    """Remove the file of lines beside `out`: the table is written."""
+    LineFile(out, {}).path.unlink(missing_ok=True)
 
 
-def table_of(rows: list[dict[str, Cell]]) -> ResultTable:
-    """Return rows of `row_of` as one table."""
-    caption = "What is claimed, what is proved, and what the runs show."
-    return ResultTable("audit", "All methods and modes", caption, COLUMNS, tuple(rows), NOTES)
+class LineFileError(ValueError):
+    """A file of lines that does not continue this table; the message says what is in it and the way out."""
 
 
-def audited(case: AuditCase, *, runs: int, seed: int, progress: Progress | None = None) -> EpsilonBound:
-    """Audit one case; the seed and the case's key decide every digit. As `epsilon_lower_bound`."""
-    n_runs = runs * BATCHED if isinstance(case.runner, Batch) else runs
-    return epsilon_lower_bound(
-        case.runner,
-        case.pair.points,
-        case.pair.neighbour,
-        statistics=case.family,
-        adjacency=judged(case.guarantee).adjacency,
-        delta=judged(case.guarantee).delta,
-        n_runs=n_runs,
-        progress=progress,
-        rng=case_rng(case, seed),
-    )
+class LineFile:
+    """Finished lines of a table, written as they come, so that an interruption loses one line at most.
+
+    A JSON object a line, under a first one with everything that decides their figures.
+    """
+
+    def __init__(self, table: Path, plan: Mapping[str, str | int]) -> None:
+        """Name the file beside `table`; `plan` is everything that a line's figures follow from, but its key."""
+        self.path = table.with_name(table.name + SUFFIX)
+        self._plan = dict(plan)
+
+    def rows(self) -> dict[str, TableRow]:
+        """Return the lines of the file, by key, and create the file where there is none.
+
+        The last line may be cut off, by an interruption: it is left out. Raises LineFileError for lines of another
+        plan, and for a file that is damaged elsewhere.
+        """
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps(self._plan) + "\n", "utf-8")
+            return {}
+        whole = [line for line in self.path.read_text("utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        try:
+            plan, *lines = map(json.loads, whole)
+            rows = {str(row["key"]): row for row in lines}
+        except (ValueError, KeyError, TypeError):
+            raise LineFileError(f"{self.path} is damaged. Delete it: its lines are made again.") from None
+        if plan != self._plan:
+            raise LineFileError(
+                f"{self.path} holds lines of {plan}, but this is {self._plan}. Finish that table, or delete the file."
+            )
+        self.path.write_text("".join(whole), "utf-8")
+        return rows
+
+    def add(self, row: TableRow) -> None:
+        """Append one line."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def worst(found: Sequence[AuditCase], *, runs: int, seed: int) -> tuple[AuditCase, EpsilonBound]:
-    """Audit one mode on several pairs, with so many runs on each, and count the pair on which it looks worst."""
-    if len(found) == 1:
-        return found[0], audited(found[0], runs=runs, seed=seed)
-    worlds = []
-    for case, rng in zip(found, case_rng(found[0], seed).spawn(len(found)), strict=True):
-        n_runs = runs * BATCHED if isinstance(case.runner, Batch) else runs
-        rows = zip((case.pair.points, case.pair.neighbour), rng.spawn(2), strict=True)
-        first, other = (gather(case.runner, records, n_runs, rng=each) for records, each in rows)
-        worlds.append((first, other))
-    return counted_of(found, worlds)
+def line(_points: Points, box: Box, key: str, runs: int, seed: int) -> TableRow:
+    """Return one line of the table; a task of the background process."""
+    return row_of(*worst(cases_in(cases()[key], box), runs=runs, seed=seed))
 
 
-def counted_of(
-    found: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outcomes]]
-) -> tuple[AuditCase, EpsilonBound]:
-    """Choose the pair whose choosing runs are farthest above what is claimed, and bound ε by its other runs alone."""
-    claims = [judged(case.guarantee) for case in found]
-    chosen = [
-        chosen_events(first, other, family=case.family, delta=claim.delta)
-        for case, claim, (first, other) in zip(found, claims, worlds, strict=True)
-    ]
-    limits = [case.epsilon_of(claim) for case, claim in zip(found, claims, strict=True)]
-
-    def above(i: int) -> float:
-        return chosen[i].promise - (limits[i] if math.isfinite(limits[i]) else 0.0)
-
-    best = max(range(len(found)), key=above)
-    return found[best], chosen[best].counted()
-
-
-def case_rng(case: AuditCase, seed: int) -> np.random.Generator:
-    """Return the generator of a case: another method in the catalogue changes nobody's figures."""
-    return np.random.default_rng([seed, *case.key.encode()])
-
-
-def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
+def row_of(case: AuditCase, bound: EpsilonBound) -> TableRow:
     """Return one line of the table."""
     guarantee = case.guarantee
-    claim = judged(guarantee)
+    claim, proved = judged(guarantee), guarantee.proved
+    caveat = guarantee.caveats[0] if guarantee.caveats else "No proof is known."
     return {
         "method": case.title,
         "mode": case.mode,
         "published": _number(case, guarantee.stated),
-        "proved": None if guarantee.proved is None else _number(case, guarantee.proved),
+        "proved": None if proved is None else _number(case, proved),
         "delta": claim.delta,
         "neighbors": NEIGHBORS[claim.adjacency],
         "measured": round(bound.epsilon_lower, DECIMALS),
         "at_ceiling": "yes" if bound.at_ceiling else "",
         "runs": bound.n_runs,
         "verdict": verdict(case, bound),
-        "reason": reason(case),
+        "reason": caveat if proved is None else proved.reference,
         "event": bound.events[0].words if bound.events else "",
         "pair": case.pair.words,
         "key": case.key,
@@ -197,7 +209,7 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> dict[str, Cell]:
 
 
 def least(measured: float) -> float:
-    """Return a row's measured ε as it may be shown: three digits, and never more than the runs have shown.
+    """Return a row's measured ε as it may be printed: three digits, and never more than the runs have shown.
 
     The row has it rounded, perhaps upward.
     """
@@ -205,7 +217,7 @@ def least(measured: float) -> float:
 
 
 def verdict(case: AuditCase, bound: EpsilonBound) -> str:
-    """Say what the runs found; never that something is verified."""
+    """Return what the runs show; never that something is verified."""
     limit = case.epsilon_of(judged(case.guarantee))
     if math.isinf(limit):
         return NOTHING_CLAIMED
@@ -214,55 +226,6 @@ def verdict(case: AuditCase, bound: EpsilonBound) -> str:
     return UNDECIDED if bound.is_undecided(limit) else NONE_FOUND
 
 
-def reason(case: AuditCase) -> str:
-    """Return why the mode is proved, or why it is not: the first caveat of its guarantee."""
-    guarantee = case.guarantee
-    if guarantee.proved is not None:
-        return guarantee.proved.reference
-    return guarantee.caveats[0] if guarantee.caveats else "No proof is known."
-
-
 def _number(case: AuditCase, claim: Claim) -> float | None:
     epsilon = case.epsilon_of(claim)
     return round(epsilon, 6) if math.isfinite(epsilon) else None
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "dpviz": __version__,
-        "python": platform.python_version(),
-        **{library: version(library) for library in ("numpy", "scipy", "scikit-learn")},
-    }
-
-
-def _kept_rows(out: Path, runs: RunCounts, seed: int, jobs: int) -> list[dict[str, Cell]]:
-    """Return all lines in order: those that are kept beside `out`, and the others, made and kept now."""
-    kept = KeptLines(out, {"runs": runs.proved, "runs_unproved": runs.unproved, "seed": seed, **_versions()})
-    found = kept.read()
-    missing = [key for key in cases() if key not in found]
-    for row in _rows(missing, runs, seed, jobs):
-        kept.add(row)
-        found[str(row["key"])] = row
-        print(f"{len(found)}/{len(cases())} {row['key']}: {row['verdict']}", file=sys.stderr, flush=True)
-    return [found[key] for key in cases()]
-
-
-def _rows(keys: Sequence[str], runs: RunCounts, seed: int, jobs: int) -> Iterator[dict[str, Cell]]:
-    work: Callable[[str], dict[str, Cell]] = _Line(runs, seed)
-    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
-    with one_thread(), parallel_config("loky", inner_max_num_threads=1):
-        if jobs == 1:
-            yield from map(work, keys)
-        else:
-            yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(key) for key in keys)
-
-
-class _Line:
-    """Make one line from a case's key; a name can be sent to another process, a module cannot."""
-
-    def __init__(self, runs: RunCounts, seed: int) -> None:
-        self.runs, self.seed = runs, seed
-
-    def __call__(self, key: str) -> dict[str, Cell]:
-        case = cases()[key]
-        return row_of(*worst(cases_in(case, case.pair.box), runs=self.runs.of(case), seed=self.seed))

@@ -9,7 +9,7 @@ import numpy as np
 from dpviz.plots import Audience, Kind, Layer, Role, always
 from dpviz.stories import center_facts
 from dpviz.stories.panel import Fact, number
-from dpviz.tools.sweep.trial_runs import OK
+from dpviz.tools.sweep.trials import OK
 
 NO_DATA = "No data: public centers"
 TERM = (

@@ -9,7 +9,7 @@ from dpviz.tools.compare.story import OK, Row, Rows
 def referenced(rows: Rows) -> dict[str, list[Row]]:
     """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
 
-    A private run below k-means++ improves that cost (`dpviz.tools.sweep.equal_k`), for every method alike.
+    A private run below k-means++ improves that cost (`dpviz.tools.sweep.trials`), for every method alike.
     """
     least: dict[tuple[Any, ...], float] = {}
     for row in (row for runs in rows.values() for row in runs if row["status"] == OK):

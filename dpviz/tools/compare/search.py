@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpviz.core import Confidential, friendly
 from dpviz.tools.compare.story import Row, Rows
 from dpviz.tools.compare.trials import TrialPart
-from dpviz.tools.sweep.searching import Support, next_value, support
-from dpviz.tools.sweep.trial_runs import OK
+from dpviz.tools.sweep.solving import Support, next_value, support
+from dpviz.tools.sweep.trials import OK
 
 DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)  # of values: few, as each is judged by runs of its own
 EPSILONS = friendly(0.05, 20.0, digits=DIGITS)  # that are searched

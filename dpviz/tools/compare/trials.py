@@ -11,8 +11,7 @@ from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare.entries import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trial_runs import nonprivate_floor, nonprivate_found, run_trials
-from dpviz.tools.sweep.trials import Fields, Trial
+from dpviz.tools.sweep.trials import Fields, Trial, nonprivate_clusters, nonprivate_floor, run_trials
 
 HERE = "here"  # what a grid calls the records on screen
 
@@ -60,7 +59,7 @@ def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> R
     rng = np.random.default_rng(trial.noise_key)
     algorithm = ALGORITHMS[trial.method]
     result = algorithm.fit(points, box, trial.params(), rng=rng)
-    found = nonprivate_found(algorithm, result.release, points, box, trial.n_clusters)
+    found = nonprivate_clusters(algorithm, result.release, points, box, trial.n_clusters)
     return RepeatedRun(result.guarantee, found.centers, found.nonprivate_labels)
 
 
@@ -95,4 +94,4 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
         "data": [{"name": HERE, "n": part.n, "k": part.n_clusters}],
         "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
     }
-    return grid_of(declared, given={HERE: Dataset(points, classes, box, names, HERE)}).trials
+    return grid_of(declared, datasets={HERE: Dataset(points, classes, box, names, HERE)}).trials

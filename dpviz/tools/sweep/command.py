@@ -1,20 +1,19 @@
-"""The command `sweep`: run a grid, keep its rows, and say from which epsilon or n on an accuracy is reached."""
+"""The command `sweep`: runs a grid, writes its rows, and says from which epsilon or n on an accuracy is reached."""
 
 import argparse
 import contextlib
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from dpviz.experiments.progress import Bar
 from dpviz.tools.sweep.grids import read_grid
-from dpviz.tools.sweep.row_files import TABLE, TEXT
-from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, Solution, solve_epsilon, solve_n
-from dpviz.tools.sweep.sweeping import WorkersError, run_grid
-from dpviz.tools.sweep.trial_runs import OK, Row
+from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve_epsilon, solve_n
+from dpviz.tools.sweep.sweeping import TABLE, TEXT, WorkersError, run_grid
+from dpviz.tools.sweep.trials import OK
 
-INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+INTERRUPTED = 130  # a shell's code for a program that Ctrl-C ended
 
 
 def add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -37,27 +36,34 @@ def add_sweep(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     aim.add_argument("--confidence", type=float, default=CONFIDENCE, metavar="C", help="of the answer; default: 0.95")
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the grid; return 0, 1 when grid, folder or workers do not allow it, INTERRUPTED after Ctrl-C."""
     try:
         aim = None  # read before anything is run
-        if chosen.reach is not None:
-            aim = Aim.parse(chosen.reach, probability=chosen.probability, confidence=chosen.confidence)
-        grid = read_grid(chosen.grid)
+        if options.reach is not None:
+            aim = Aim.parse(options.reach, probability=options.probability, confidence=options.confidence)
+        grid = read_grid(options.grid)
         with _unlogged():
-            rows = run_grid(grid, chosen.out, jobs=chosen.jobs, dask=chosen.dask, progress=Bar())
+            rows = run_grid(grid, options.out, jobs=options.jobs, dask=options.dask, progress=Bar())
     except (ValueError, OSError, WorkersError) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nStopped. Every finished run is kept; the same command goes on from there.", file=sys.stderr)
         return INTERRUPTED
-    print(f"{len(rows)} rows: {chosen.out / TABLE}")
+    print(f"{len(rows)} rows: {options.out / TABLE}")
     refused = [row for row in rows if row["status"] != OK]
     if refused:
         print(f"{len(refused)} runs could not be made; their status says why. The first: {refused[0]['status']}")
-    if aim is not None:
-        _say(solve_epsilon(rows, aim) if chosen.axis == "epsilon" else solve_n(rows, aim), rows)
+    if aim is None:
+        return 0
+    answers = solve_epsilon(rows, aim) if options.axis == "epsilon" else solve_n(rows, aim)
+    shared = set.intersection(*(set(answer.setting) for answer in answers)) if len(answers) > 1 else set()
+    for answer in answers:  # each under what its setting has of its own
+        own = [f"{name} {value}" for name, value in answer.setting if (name, value) not in shared or name == "method"]
+        print(f"{', '.join(own)}: {answer.sentence}")
+    if not answers:
+        print(f"None of the {len(rows)} runs spends a budget: there is nothing to solve for.")
     return 0
 
 
@@ -73,13 +79,3 @@ def _unlogged() -> Iterator[None]:
     finally:
         if sys.exc_info()[0] is not KeyboardInterrupt:
             logging.disable(logging.NOTSET)
-
-
-def _say(answers: Sequence[Solution], rows: Sequence[Row]) -> None:
-    """Print each answer under what its setting has of its own."""
-    shared = set.intersection(*(set(answer.setting) for answer in answers)) if len(answers) > 1 else set()
-    for answer in answers:
-        own = [f"{name} {value}" for name, value in answer.setting if (name, value) not in shared or name == "method"]
-        print(f"{', '.join(own)}: {answer.sentence}")
-    if not answers:
-        print(f"None of the {len(rows)} runs spends a budget: there is nothing to solve for.")

@@ -1,29 +1,88 @@
-"""One run of a grid, by its coordinates: what is run on which records with which seeds, whatever stands beside it."""
+"""One run of a grid: its coordinates, and its row: utility on the true records, the promise, and the time it took.
 
+A run is defined by its coordinates alone: the method, the records, the seeds. Rows are the curator's: utility is
+computed on true records. Costs are compared at equal numbers of centers: more centers never cost more, so a method that
+released more of them than k-means without privacy had would look better than it is. Its centers are merged to k, from
+what it released alone: post-processing, which spends nothing.
+"""
+
+import functools
 import hashlib
 import json
-from collections.abc import Mapping
+import platform
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dpviz.core import Box, Points, fingerprint
+from dpviz import __version__
+from dpviz.core import (
+    AnyAlgorithm,
+    Box,
+    Centers,
+    CentersRelease,
+    Counts,
+    FoundClusters,
+    Points,
+    PointsRelease,
+    Release,
+    fingerprint,
+)
 from dpviz.data import Dataset, load, subsample
 from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import PAIRS, load_pair, source_of, spread_targets
 from dpviz.methods import ALGORITHMS
+from dpviz.metrics import nonprivate_cost
+from dpviz.solvers import assign
+from dpviz.solvers.threads import one_thread
+from dpviz.stories.centers_context import no_data_cost
 
 Scalar = str | int | float | bool
 Fields = tuple[tuple[str, Scalar], ...]  # (name, value), sorted by name
+Value = Scalar | None
+Row = Mapping[str, Value]
 
 SEED_BITS = 31  # of a run's own noise seed: as many as a page's address takes
+FLOOR_STARTS = 5  # of KMeans++, the cheapest counts: the non-private floor; ours
+PERTURBED_STARTS = 1  # of KMeans++ on released points; ours
+MERGE_STARTS = 10  # of KMeans++ on the released centers, the cheapest counts; ours
+LEAST_WEIGHT = 1.0  # records that a center stands for at least, whatever its noisy count says; ours
+OK = "ok"
+TIME_COLUMNS = ("seconds", "processor_seconds")  # the only ones that differ from run to run
+# Before and after the columns of data knobs (`data.*`) and of parameters (`params.*`).
+SEED_COLUMNS = ("data_seed", "start_seed", "noise_seed", "noise_key")
+FIRST_COLUMNS = ("key", "data", "n", "d", "k", "method", "epsilon", *SEED_COLUMNS)
+CLAIMS = ("epsilon", "delta", "adjacency", "rho", "per_distance")
+LAST_COLUMNS = (
+    *(f"published_{part}" for part in CLAIMS),
+    *(f"proved_{part}" for part in CLAIMS),
+    "k_found",
+    "inertia",  # with at most k centers: more were merged
+    "found_inertia",  # with all that were released
+    "floor_inertia",  # of k centers without privacy
+    "inertia_ratio",
+    "no_data_inertia",  # of k centers that no record was read for
+    "ari",
+    "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
+    "floor_cost",  # of the same number of centers, chosen beside the true records
+    "cost_ratio",
+    "status",
+    *TIME_COLUMNS,
+    "dpviz",
+    "python",
+    "numpy",
+    "scipy",
+    "scikit_learn",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenRecords:
-    """Records that are handed over and not in the gallery; two are the same if all bits are."""
+    """Records from outside the gallery; two are the same if all bits are."""
 
     digest: str
     dataset: Dataset = field(compare=False, repr=False)
@@ -38,21 +97,21 @@ class GivenRecords:
 
 @dataclass(frozen=True, slots=True)
 class TrialSource:
-    """Which records a run reads."""
+    """The records that a run reads."""
 
-    name: str  # of the gallery, or what given records are called
+    name: str  # of the gallery, or what records from outside are called
     n: int
     knobs: Fields
-    seed: int  # of a made-up set's draw, or of a real set's sample
-    given: GivenRecords | None = None
+    seed: int  # of a synthetic set's draw, or of a real set's sample
+    records: GivenRecords | None = None
 
     def dataset(self) -> Dataset:
         """Return the records; the same arguments give the same bits. Raises ValueError as `load` does."""
-        if self.given is None and self.name in PAIRS:
+        if self.records is not None:
+            return subsample(self.records.dataset, self.n, rng=np.random.default_rng(self.seed))
+        if self.name in PAIRS:
             return source_of(self.name, self.pair())
-        if self.given is None:
-            return load(self.name, n=self.n, seed=self.seed, **dict(self.knobs))
-        return subsample(self.given.dataset, self.n, rng=np.random.default_rng(self.seed))
+        return load(self.name, n=self.n, seed=self.seed, **dict(self.knobs))
 
     def pair(self) -> SourceTarget:
         """Return source and targets of a pair. Raises ValueError as `load_pair` does."""
@@ -61,18 +120,13 @@ class TrialSource:
 
 @dataclass(frozen=True, slots=True)
 class TrialTargets:
-    """Public targets; given ones are the same if all bits are."""
+    """Public targets; two from a file are the same if all bits are."""
 
     number: int = 0  # so many, even over the box
     digest: str = ""
     points: Points | None = field(default=None, compare=False, repr=False)
 
-    @classmethod
-    def of(cls, points: Points) -> "TrialTargets":
-        """Take given targets (t, d)."""
-        return cls(len(points), fingerprint(points), points)
-
-    def public(self, source: TrialSource, box: Box) -> dict[str, Any]:
+    def public(self, source: TrialSource, box: Box) -> dict[str, object]:
         """Return the fields of Params that they are for the records of `source`, which lie in the public `box`."""
         if self.number == 0:
             pair = source.pair()
@@ -87,7 +141,7 @@ PAIR_TARGETS = TrialTargets()  # those that come with the source
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run: its coordinates in the grid, and nothing that depends on the other runs or on their order."""
+    """The coordinates of one run: nothing depends on the other runs of a grid or on their order."""
 
     source: TrialSource
     n_clusters: int  # of the non-private floor
@@ -102,15 +156,20 @@ class Trial:
     @property
     def key(self) -> str:
         """Name of the run: equal coordinates have equal names, in every process and on every machine."""
-        return self._digest(32)
+        source = self.source
+        digest = "" if source.records is None else source.records.digest
+        parts = [source.name, source.n, source.knobs, source.seed, digest, self.n_clusters, self.method, self.fields]
+        parts += [self.budget, self.epsilon, self.start_seed, self.noise_seed]
+        if self.targets is not None:  # other methods' runs have the names that they have without targets
+            parts += [self.targets.number, self.targets.digest]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
     @property
     def noise_key(self) -> int:
         """Seed of the run's generator, `np.random.default_rng(noise_key)`: another one for all other coordinates."""
-        words = int(self._digest(32), 16)
-        # The seed that was asked for, then the coordinates: two noise seeds have nothing in common.
-        made = np.random.SeedSequence([self.noise_seed, words]).generate_state(1, np.uint32)[0]
-        return int(made >> np.uint32(32 - SEED_BITS))
+        # First the grid's seed, then the coordinates: two noise seeds have nothing in common.
+        state = np.random.SeedSequence([self.noise_seed, int(self.key, 16)]).generate_state(1, np.uint32)[0]
+        return int(state >> np.uint32(32 - SEED_BITS))
 
     def params(self, box: Box | None = None) -> Any:
         """Return the method's Params; one with targets needs the records' public `box`.
@@ -118,36 +177,216 @@ class Trial:
         Raises ValueError for values that it does not take.
         """
         public = {} if self.targets is None or box is None else self.targets.public(self.source, box)
-        return made_params(self.method, self.fields, self.budget, self.epsilon, self.start_seed, public)
-
-    def _digest(self, length: int) -> str:
-        source = self.source
-        digest = "" if source.given is None else source.given.digest
-        told = [source.name, source.n, source.knobs, source.seed, digest, self.n_clusters, self.method, self.fields]
-        told += [self.budget, self.epsilon, self.start_seed, self.noise_seed]
-        if self.targets is not None:  # other methods' runs have the names that they have without targets
-            told += [self.targets.number, self.targets.digest]
-        return hashlib.blake2b(json.dumps(told).encode(), digest_size=length // 2).hexdigest()
+        return params_of_trial(self.method, self.fields, self.budget, self.epsilon, self.start_seed, public)
 
 
-def made_params(
+def params_of_trial(
     method: str,
     fields: Fields,
     budget: str | None,
     epsilon: float,
     start_seed: int,
-    public: Mapping[str, Any] = MappingProxyType({}),
+    public: Mapping[str, object] = MappingProxyType({}),
 ) -> Any:
     """Return a method's Params, with `epsilon` in the field `budget` and the start's seed where there is one.
 
     `public` are its public arrays; without them a method with targets gets one, to try its other fields.
     """
     algorithm = ALGORITHMS[method]
-    given: dict[str, Any] = {**dict(fields), **public}
+    values: dict[str, object] = {**dict(fields), **public}
     if algorithm.targets is not None:
-        given.setdefault("targets", np.zeros((1, 1)))
+        values.setdefault("targets", np.zeros((1, 1)))
     if budget is not None:
-        given[budget] = epsilon
+        values[budget] = epsilon
     if algorithm.has_start:
-        given["start_seed"] = start_seed
-    return algorithm.Params(**given)
+        values["start_seed"] = start_seed
+    return algorithm.Params(**values)
+
+
+def run_trials(trials: Iterable[Trial]) -> list[Row]:
+    """Run some trials one after the other, each on one thread: the same rows on every machine and in every process."""
+    with one_thread():
+        return [run_trial(trial) for trial in trials]
+
+
+def run_trial(trial: Trial) -> Row:
+    """Return the row of one run. What the method refuses, and why, is its `status`; the figures are then None."""
+    source, targets = trial.source, trial.targets
+    row: dict[str, Value] = {
+        **dict.fromkeys((*FIRST_COLUMNS, *LAST_COLUMNS)),
+        "key": trial.key,
+        "data": source.name,
+        "n": source.n,
+        "k": trial.n_clusters,
+        "method": trial.method,
+        "epsilon": trial.epsilon,
+        "data_seed": source.seed,
+        "start_seed": trial.start_seed,
+        "noise_seed": trial.noise_seed,
+        "noise_key": trial.noise_key,
+        **{f"data.{name}": value for name, value in source.knobs},
+        **{f"params.{name}": value for name, value in trial.fields},
+        **({} if trial.budget in (None, "epsilon") else {"params.budget": trial.budget}),
+        **({} if targets is None else {"data.targets": targets.number or None}),
+        **versions(),
+    }
+    try:
+        data = prepared(source)
+        if targets is None:
+            floor_inertia(source, trial.n_clusters)  # before the clock starts
+        algorithm, params = ALGORITHMS[trial.method], trial.params(data.box)
+        rng = np.random.default_rng(trial.noise_key)
+        clock, processor = time.perf_counter(), time.process_time()
+        result = algorithm.fit(data.points, data.box, params, rng=rng)
+        seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
+        if algorithm.targets is None:
+            figures = cluster_figures(result.release, algorithm, data, trial)
+        else:  # distances of the targets to the nearest of the records and the chosen targets
+            assert targets is not None  # a grid gives them to every method that is measured so
+            chosen = params.targets[algorithm.targets.selected(result.release)]
+            cost = float(algorithm.targets.cost(params.targets, data.points, chosen))
+            floor = floor_cost(trial.method, source, targets, params.n_centers, params.solver)
+            ratio = cost / floor if floor > 0 else None
+            figures = {"k_found": len(chosen), "cost": cost, "floor_cost": floor, "cost_ratio": ratio}
+        for name, claim in (("published", result.guarantee.published), ("proved", result.guarantee.proved)):
+            if claim is not None:
+                values = (claim.epsilon, claim.delta, claim.adjacency.name.lower(), claim.rho, claim.per_distance)
+                figures |= {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
+        row |= {**figures, "d": data.d, "status": OK, "seconds": seconds, "processor_seconds": processor_seconds}
+    except ValueError as error:  # the package's own words for records or parameters that do not fit each other
+        row["status"] = str(error)
+    return MappingProxyType(row)
+
+
+@functools.lru_cache(maxsize=1)
+def versions() -> Mapping[str, Value]:
+    """Return the versions that figures depend on."""
+    return MappingProxyType(
+        {
+            "dpviz": __version__,
+            "python": platform.python_version(),
+            **{name: version(name.replace("_", "-")) for name in ("numpy", "scipy", "scikit_learn")},
+        }
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def prepared(source: TrialSource) -> Dataset:
+    """Return a data set; the last few are cached, because neighboring runs read the same."""
+    return source.dataset()
+
+
+@functools.lru_cache(maxsize=64)
+def floor_inertia(source: TrialSource, n_clusters: int) -> float:
+    """Return the least inertia of FLOOR_STARTS runs of KMeans++, its seed following from the data alone."""
+    return nonprivate_floor(source, n_clusters)[0]
+
+
+def nonprivate_floor(source: TrialSource, n_clusters: int) -> tuple[float, FoundClusters]:
+    """Return scikit-learn's k-means without privacy: its inertia, centers and labels. Raises ValueError."""
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load, needed in functions; no types
+
+    points = prepared(source).points
+    if len(points) < n_clusters:
+        raise ValueError(
+            f"k was {n_clusters}, but k-means needs as many records and there are {len(points)}. Lower k, or raise n."
+        )
+    seed = int(np.random.SeedSequence([source.seed, source.n, n_clusters]).generate_state(1, np.uint32)[0])
+    kmeans = KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points)
+    centers, labels = np.ascontiguousarray(kmeans.cluster_centers_), np.asarray(kmeans.labels_, dtype=np.intp)
+    return float(kmeans.inertia_), FoundClusters(centers, labels)
+
+
+@functools.lru_cache(maxsize=64)
+def floor_cost(method: str, source: TrialSource, targets: TrialTargets, n_centers: int, solver: str) -> float:
+    """Return the cost of centers that are chosen beside the true records, its seed following from the data alone."""
+    data = prepared(source)
+    places = np.asarray(targets.public(source, data.box)["targets"])
+    rng = np.random.default_rng([source.seed, source.n, n_centers])
+    measure = ALGORITHMS[method].targets
+    assert measure is not None  # asked for methods with targets alone
+    chosen = measure.choose(places, data.points, n_centers, solver, rng)
+    return float(measure.cost(places, data.points, places[chosen]))
+
+
+def cluster_figures(release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial) -> dict[str, Value]:
+    """Measure a release by the distances of the records to their centers: at most k of them, and all."""
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
+
+    clusters = nonprivate_clusters(algorithm, release, data.points, data.box, trial.n_clusters)
+    found_inertia = inertia = nonprivate_cost(data.points, clusters.centers, clusters.nonprivate_labels)
+    centers = clusters.centers
+    if len(centers) > trial.n_clusters:
+        counts = release.noisy_counts if isinstance(release, CentersRelease) else None
+        counts = counts if counts is not None and len(counts) == len(centers) else None
+        centers = merged(centers, counts, trial.n_clusters)
+        inertia = nonprivate_cost(data.points, centers, assign(data.points, centers))
+    floor = improved(floor_inertia(trial.source, trial.n_clusters), inertia, data.points, centers)
+    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, clusters.nonprivate_labels))
+    return {
+        "k_found": len(clusters.centers),
+        "inertia": inertia,
+        "found_inertia": found_inertia,
+        "floor_inertia": floor,
+        "inertia_ratio": inertia / floor if floor > 0 else None,
+        "no_data_inertia": no_data_cost(data.points, data.box, trial.n_clusters),
+        "ari": ari,
+    }
+
+
+def nonprivate_clusters(
+    algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int
+) -> FoundClusters:
+    """Return the centers that a release stands for and which one each of `points` (n, d) belongs to.
+
+    As the method says, where it says it. Released centers: the nearest. Released points: centers of KMeans++ on them,
+    which is post-processing. Raises ValueError for none.
+    """
+    if algorithm.clustered is not None:
+        return algorithm.clustered(release, points, box)
+    if isinstance(release, PointsRelease):
+        centers = kmeans_centers(release.points, n_clusters, PERTURBED_STARTS)
+    elif isinstance(release, CentersRelease):
+        centers = np.ascontiguousarray(release.centers)
+        if not len(centers):
+            raise ValueError("The run released no center. Raise epsilon, or n.")
+    else:
+        raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
+    return FoundClusters(centers, assign(points, centers))
+
+
+def merged(centers: Centers, noisy_counts: Counts | None, n_clusters: int) -> Centers:
+    """Return at most `n_clusters` centers (k, d) that stand for the released `centers` (m, d); fewer stay as they are.
+
+    With n_j records around c_j, their mean, merging into m_j adds sum_j n_j |c_j - m_j|^2 to the cost: k-means on the
+    centers, weighted by their noisy counts (m,), keeps that small. None weighs all alike. Public, as its arguments are.
+    """
+    if len(centers) <= n_clusters:
+        return centers
+    places, groups = np.unique(centers, axis=0, return_inverse=True)
+    if len(places) <= n_clusters:
+        return np.ascontiguousarray(places)
+    weights = np.ones(len(centers)) if noisy_counts is None else np.maximum(noisy_counts, LEAST_WEIGHT)
+    return kmeans_centers(places, n_clusters, MERGE_STARTS, np.bincount(groups, weights=weights).astype(np.float64))
+
+
+def kmeans_centers(points: Points, n_clusters: int, n_starts: int, weights: Counts | None = None) -> Centers:
+    """Return the centers of the cheapest of `n_starts` runs of KMeans++ on released `points` (m, d)."""
+    from sklearn.cluster import KMeans
+
+    kmeans = KMeans(n_clusters, n_init=n_starts, random_state=0).fit(points, sample_weight=weights)
+    return np.ascontiguousarray(kmeans.cluster_centers_, dtype=np.float64)
+
+
+def improved(floor: float, cost: float, points: Points, centers: Centers) -> float:
+    """Return the cost without privacy (`floor`) beside a run whose `centers` (k, d) have `cost` on `points` (n, d).
+
+    A private run that costs less has come upon a better start than k-means++ did. k-means goes on from there, and what
+    it reaches is the cost without privacy: no run is ever below it. Curator only.
+    """
+    if cost >= floor:
+        return floor
+    from sklearn.cluster import KMeans
+
+    kmeans = KMeans(len(centers), init=centers, n_init=1).fit(points)
+    return min(cost, float(kmeans.inertia_))

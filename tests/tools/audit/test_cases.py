@@ -16,18 +16,9 @@ from dpviz.core import Adjacency
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit.cases import AUDITED as ALGORITHMS
-from dpviz.tools.audit.cases import cases, judged, own_case, scaled
-from dpviz.tools.audit.pairs import corner_record
-from dpviz.tools.audit.table import (
-    NONE_FOUND,
-    NOTHING_CLAIMED,
-    UNDECIDED,
-    VIOLATION,
-    audited,
-    counted_of,
-    row_of,
-    verdict,
-)
+from dpviz.tools.audit.cases import cases, corner_record, judged, own_case, scaled
+from dpviz.tools.audit.runs import audited, counted_of
+from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, UNDECIDED, VIOLATION, row_of, verdict
 
 CASES = cases()
 PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]

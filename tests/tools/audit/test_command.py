@@ -6,8 +6,9 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
 from dpviz.tools.audit import cases as audit_cases
+from dpviz.tools.audit import runs
 from dpviz.tools.audit import table as audit
-from dpviz.tools.audit.kept import SUFFIX
+from dpviz.tools.audit.table import SUFFIX
 from dpviz.tools.sweep.command import INTERRUPTED
 
 FILE = ASSETS / "audit" / "methods.json"
@@ -64,9 +65,9 @@ def test_an_interrupted_table_goes_on_where_it_was(tmp_path, capsys, monkeypatch
         made.append(case.key)
         return audited(case, **given)
 
-    audited = audit.audited
+    audited = runs.audited
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "audited", interrupted)
+        patch.setattr(runs, "audited", interrupted)
         assert main([*command, str(out)]) == INTERRUPTED
     assert not out.exists()
     assert len(part.read_text("utf-8").splitlines()) == 2, "the plan and one line"
@@ -75,7 +76,7 @@ def test_an_interrupted_table_goes_on_where_it_was(tmp_path, capsys, monkeypatch
     with part.open("a") as file:
         file.write('{"key": "llo')  # cut off while it was written
     again = []
-    monkeypatch.setattr(audit, "audited", lambda case, **given: again.append(case.key) or audited(case, **given))
+    monkeypatch.setattr(runs, "audited", lambda case, **given: again.append(case.key) or audited(case, **given))
     assert main([*command, str(out)]) == 0
     assert again == ["lloyd"], "what was there is not run again"
     assert read_tables(out).tables == read_tables(whole).tables

@@ -13,9 +13,9 @@ from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, Result
 from dpviz.mechanisms import laplace
 from dpviz.methods import own
 from dpviz.tools.audit import cases as audit_cases
-from dpviz.tools.audit.cases import AuditCase, cases_in, params_of
-from dpviz.tools.audit.pairs import corner_moved, corner_record, own_pair, pairs_in
-from dpviz.tools.audit.table import VIOLATION, verdict, worst
+from dpviz.tools.audit.cases import AuditCase, cases_in, corner_moved, corner_record, own_pair, pairs_in, params_of
+from dpviz.tools.audit.runs import worst
+from dpviz.tools.audit.table import VIOLATION, verdict
 
 BOXES = {
     "unit": Box.cube(0.0, 1.0, 2),

@@ -1,7 +1,7 @@
 """The small grid that the tests of sweeps run, and what its rows must be however they are made."""
 
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.row_files import without_times
+from dpviz.tools.sweep.sweeping import without_times
 
 FOUND = {
     "epsilon": [0.5, 2],

@@ -12,9 +12,8 @@ from dpviz.data import Dataset
 from dpviz.tools.compare import story
 from dpviz.tools.compare.references import referenced
 from dpviz.tools.compare.story.ranking import ranking
-from dpviz.tools.sweep import trial_runs
-from dpviz.tools.sweep.equal_k import improved, merged
-from dpviz.tools.sweep.trials import GivenRecords, Trial, TrialSource
+from dpviz.tools.sweep import trials
+from dpviz.tools.sweep.trials import GivenRecords, Trial, TrialSource, improved, merged
 
 BOX = Box.cube(0.0, 1.0, 2)
 
@@ -30,7 +29,7 @@ def measured(points, release, k):
     source = TrialSource("here", len(points), (), 0, GivenRecords.of(data))
     trial = Trial(source, k, "dpm", (), "epsilon", 1.0, 0, 0)
     with threadpool_limits(1):
-        made = trial_runs._of_clusters(release, trial_runs.ALGORITHMS["dpm"], data, trial)
+        made = trials.cluster_figures(release, trials.ALGORITHMS["dpm"], data, trial)
     claim = {"epsilon": 1.0, "delta": 0.0, "adjacency": "add_remove", "per_distance": False}
     told = {"epsilon": 1.0, "status": "ok", "data": "here", "n": len(points), "data_seed": 0, "k": k}
     return made | told | {f"{kind}_{name}": value for kind in ("proved", "published") for name, value in claim.items()}

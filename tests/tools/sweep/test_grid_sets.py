@@ -12,9 +12,8 @@ from dpviz.data.target_pairs import load_pair
 from dpviz.experiments.__main__ import main
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.tools.sweep.grids import GridError, grid_of, read_grid
-from dpviz.tools.sweep.row_files import RowFolder
-from dpviz.tools.sweep.sweeping import sweep
-from dpviz.tools.sweep.trial_runs import run_trials
+from dpviz.tools.sweep.sweeping import RowFolder, sweep
+from dpviz.tools.sweep.trials import run_trials
 from tests.tools.sweep.grid_made import by_key
 
 TOML = """
@@ -169,7 +168,7 @@ def test_how_a_file_is_read_is_set_in_the_grid_and_doubts_are_warned_of(folder):
 def test_handed_records_take_targets_too():
     own = Dataset(np.random.default_rng(0).random((60, 2)), None, Box.cube(0.0, 1.0, 2), ("x", "y"), "mine")
     found = {"epsilon": 1, "data": [{"name": "mine", "targets": 15}], "methods": [{"name": "source_target"}]}
-    (row,) = run_trials(grid_of(found, given={"mine": own}).trials)
+    (row,) = run_trials(grid_of(found, datasets={"mine": own}).trials)
     assert (row["status"], row["k_found"], row["data.targets"]) == ("ok", 5, 15)
 
 

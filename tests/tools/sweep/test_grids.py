@@ -11,7 +11,7 @@ from dpviz.core import Box
 from dpviz.data import Dataset, load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.tools.sweep.grids import GridError, grid_of, read_grid
-from dpviz.tools.sweep.trial_runs import run_trials
+from dpviz.tools.sweep.trials import run_trials
 from tests.tools.sweep.grid_made import FOUND, GRID, TOML
 
 SMALL = {"epsilon": 1, "data": [{"name": "blobs", "n": 50}], "methods": [{"name": "su"}]}
@@ -112,14 +112,14 @@ def test_given_records_are_known_by_their_bits():
     points = np.random.default_rng(0).random((80, 2))
     own = Dataset(points, None, Box.cube(0.0, 1.0, 2), ("x", "y"), "mine")
     found = changed(data=[{"name": "mine", "n": [40, 80], "k": 2}])
-    rows = run_trials(grid_of(found, given={"mine": own}).trials)
+    rows = run_trials(grid_of(found, datasets={"mine": own}).trials)
     assert [row["n"] for row in rows] == [40, 80]
     assert all(row["status"] == "ok" and row["ari"] is None for row in rows)
     moved = dataclasses.replace(own, points=np.flip(points, axis=0))
-    keys = [grid_of(found, given={"mine": one}).trials[0].key for one in (own, own, moved)]
+    keys = [grid_of(found, datasets={"mine": one}).trials[0].key for one in (own, own, moved)]
     assert keys[0] == keys[1] != keys[2]
     with pytest.raises(GridError, match="80 records"):
-        grid_of(changed(data=[{"name": "mine", "n": 81}]), given={"mine": own})
+        grid_of(changed(data=[{"name": "mine", "n": 81}]), datasets={"mine": own})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpviz.tools.compare.search import BATCH, EPSILONS, MOST_ROUNDS
-from dpviz.tools.sweep.searching import Support, log_stakes, next_value, support
+from dpviz.tools.sweep.solving import Support, log_stakes, next_value, support
 
 BEFORE = (0.1, 0.3, 1.0, 3.0, 10.0)  # of Compare's picture, with 30 runs each
 

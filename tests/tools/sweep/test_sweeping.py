@@ -19,9 +19,8 @@ from dpviz.experiments.__main__ import main
 from dpviz.experiments.progress import Bar
 from dpviz.tools.sweep import command
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.row_files import PARTS, FolderError, RowFolder, read_rows
-from dpviz.tools.sweep.sweeping import run_grid, sweep
-from dpviz.tools.sweep.trial_runs import TIME_COLUMNS
+from dpviz.tools.sweep.sweeping import PARTS, FolderError, RowFolder, read_rows, run_grid, sweep
+from dpviz.tools.sweep.trials import TIME_COLUMNS
 from tests.tools.sweep.grid_made import GRID, TOML, by_key
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.experiments.__main__ import main
-from dpviz.tools.sweep.row_files import RowFolder
-from dpviz.tools.sweep.sweeping import WorkersError, sweep
+from dpviz.tools.sweep.sweeping import RowFolder, WorkersError, sweep
 from tests.tools.sweep.clusters import cluster_of_processes
 from tests.tools.sweep.grid_made import GRID, by_key
 from tests.tools.sweep.test_sweeping import stopped

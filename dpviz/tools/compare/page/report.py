@@ -28,7 +28,7 @@ from dpviz.tools.compare.story.answer import Recommendation
 from dpviz.tools.compare.story.paper import Found, PublicFacts
 from dpviz.tools.compare.story.paper_promises import Promise
 from dpviz.tools.compare.trials import Exact, RepeatedRun, TrialPart
-from dpviz.tools.sweep.trial_runs import versions
+from dpviz.tools.sweep.trials import versions
 from dpviz.ui import state
 from dpviz.ui.data import groups
 from dpviz.ui.export.files import named

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpviz.stories.panel import TWICE, beside, number
 from dpviz.tools.compare.search import MOST_ROUNDS, CostSearch, Searched
-from dpviz.tools.sweep.searching import Support
+from dpviz.tools.sweep.solving import Support
 
 AXES = {False: ("Smallest ε", "ε"), True: ("Fewest people", "n")}  # whether people are looked for -> words
 REASONING = (

@@ -9,7 +9,7 @@ import streamlit as st
 from dpviz.core import Box, Knob, Result, knobs
 from dpviz.stories.center_facts import allowed, not_established
 from dpviz.stories.method import AnyMethod
-from dpviz.tools.audit.page import tab as audit_tab
+from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
@@ -22,7 +22,7 @@ BUDGET = "epsilon"  # the parameter that the slider moves
 
 def tabs_of(method: AnyMethod) -> Knob:
     """Return the choice of what stands under the picture of a method."""
-    choices = [("runs", "Many runs"), two_worlds.CHOICE, audit_tab.CHOICE]
+    choices = [("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE]
     choices += [("reproduction", "Reproduction")] if reproduction.exists(method.name) else []
     choices += [reading.CHOICE] if method.reading is not None else []
     return Knob(f"{method.name}_tab", "choice", "runs", "Under the picture", "", choices=tuple(choices))
@@ -81,7 +81,7 @@ def draw(method: AnyMethod) -> None:
     contents: dict[str, Callable[[], None]] = {
         "runs": lambda: many_runs.many(page, setup, budget, noise, view),
         "worlds": lambda: two_worlds.worlds(page, now, noise, view),
-        "audit": lambda: audit_tab.tab(page, method.name),
+        "audit": lambda: audit_page.tab(page, method.name),
     }
     if reproduction.exists(method.name):
         contents["reproduction"] = lambda: reproduction.tables(method.name)

@@ -14,8 +14,9 @@ from dpviz.audit.events import AuditEvent
 from dpviz.core import Budget
 from dpviz.experiments.tables import read_tables
 from dpviz.stories.panel import floored, number
-from dpviz.tools.audit import story
-from dpviz.tools.audit.story.words import event_words, percent, statistic_words
+from dpviz.tools.audit import pictures
+from dpviz.tools.audit.pictures import event_words, percent, statistic_words
+from dpviz.tools.audit.runs import Audited
 from dpviz.tools.audit.table import DECIMALS, NOTES, least
 
 POINTS = np.zeros((10, 1))
@@ -26,7 +27,7 @@ def audited(scale=1.0, *, limit=1.0, is_proved=True, is_own=False, n_runs=2_000,
         return len(points) + (rng.laplace(scale=scale, size=n_runs) if scale else np.zeros(n_runs))
 
     bound = epsilon_lower_bound(Batch(draw), POINTS, POINTS[:-1], n_runs=n_runs, rng=np.random.default_rng(0))
-    return story.Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=is_own, best=best)
+    return Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=is_own, best=best)
 
 
 @pytest.mark.parametrize(
@@ -59,15 +60,15 @@ def test_no_event_of_the_shipped_table_is_said_in_the_programs_words():
 
 
 def test_the_sentence_says_what_was_found_and_how_surely():
-    said = story.sentence(audited()).public
+    said = pictures.sentence(audited()).public
     assert said.startswith("No violation found in 2,000 runs of each world: ε is at least 0.")
     assert "(proved: 1)" in said
     assert "95 % confidence" in said
-    caught = story.sentence(audited(0.0, is_proved=False)).public
+    caught = pictures.sentence(audited(0.0, is_proved=False)).public
     assert caught.startswith("Violation found: ε is at least 5.1")
     assert "(claimed: 1)" in caught
     assert caught.endswith("More runs might show more.")
-    free = story.sentence(audited(0.0, limit=math.inf, is_proved=False)).public
+    free = pictures.sentence(audited(0.0, limit=math.inf, is_proved=False)).public
     assert free.startswith("No limit is claimed here")
     assert "verified" not in said + caught + free
 
@@ -75,14 +76,16 @@ def test_the_sentence_says_what_was_found_and_how_surely():
 @pytest.mark.parametrize("is_proved", [True, False])
 def test_what_so_few_runs_cannot_refute_is_undecided_in_words_and_in_the_table(is_proved):
     told = audited(n_runs=500, limit=10.0, is_proved=is_proved)
-    for said in (story.sentence(told).public, story.histogram(told).alt, story.roc(told).alt):
+    for said in (pictures.sentence(told).public, pictures.histogram(told).alt, pictures.roc(told).alt):
         assert "Undecided: 500 runs can show at most 3.76, and it promised 10 (" in said
         assert "No violation" not in said
     # Between what the figure could show and what the verdict could, the verdict's own limit is named.
-    said = story.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
+    said = pictures.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
     assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, and it promised 3.5 (")
-    assert story.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith("No violation found")
-    assert story.sentence(audited(0.0, n_runs=500, limit=2.0, is_proved=is_proved)).public.startswith("Violation")
+    assert pictures.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith(
+        "No violation found"
+    )
+    assert pictures.sentence(audited(0.0, n_runs=500, limit=2.0, is_proved=is_proved)).public.startswith("Violation")
 
 
 FIGURE = r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)"
@@ -94,9 +97,9 @@ def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measu
     made = np.zeros(n_runs // 2)
     event = AuditEvent("value", 0.5, True, True, n_runs // 2, 0, measured)
     bound = EpsilonBound(measured, (event,), n_runs, n_runs // 2, 0.0, 0.95, 8, 1, made, made)
-    told = story.Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=False)
-    said = story.sentence(told).public
-    facts = {fact.label: fact.value for fact in story.facts(told)}
+    told = Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=False)
+    said = pictures.sentence(told).public
+    facts = {fact.label: fact.value for fact in pictures.facts(told)}
     (least,) = re.findall(f"ε is at least {FIGURE}", said)
     for shown in (least, facts["Measured ε, at least"]):
         assert float(shown.replace(",", "")) <= measured
@@ -113,8 +116,8 @@ def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measu
 
 def test_words_name_the_confidence_that_is_used(monkeypatch):
     told = audited(0.0)
-    monkeypatch.setattr(story, "VERDICT_CONFIDENCE", 0.999)
-    assert "the verdict 99.9 %" in story.sentence(told).public
+    monkeypatch.setattr(pictures, "VERDICT_CONFIDENCE", 0.999)
+    assert "the verdict 99.9 %" in pictures.sentence(told).public
     assert percent(0.9999) == "99.99 %"
     assert f"{percent(VERDICT_CONFIDENCE)} confidence" in NOTES[0]
 
@@ -122,7 +125,7 @@ def test_words_name_the_confidence_that_is_used(monkeypatch):
 def test_the_bars_hold_every_run_and_the_threshold_is_red_only_for_a_violation():
     for scale, color in ((1.0, "reference"), (0.0, "violation")):
         told = audited(scale)
-        scene = story.histogram(told)
+        scene = pictures.histogram(told)
         for layer, scores in zip(scene.layers[:2], (told.bound.scores, told.bound.other_scores), strict=True):
             x, _, high = layer.arrays["edges"][0, 0].T
             left, right, share = x[::2], x[1::2], high[::2]
@@ -134,7 +137,7 @@ def test_the_bars_hold_every_run_and_the_threshold_is_red_only_for_a_violation()
 
 def test_the_attack_stays_below_a_true_limit_and_crosses_a_false_one():
     def above(told, name):
-        lines = {layer.name: layer.arrays["xy"][0, 0] for layer in story.roc(told).layers if "xy" in layer.arrays}
+        lines = {layer.name: layer.arrays["xy"][0, 0] for layer in pictures.roc(told).layers if "xy" in layer.arrays}
         attack, limit = lines["The attack"], lines[name]
         return (attack[:, 1] - np.interp(attack[:, 0], limit[:, 0], limit[:, 1])).max()
 
@@ -148,13 +151,13 @@ def test_the_attack_stays_below_a_true_limit_and_crosses_a_false_one():
 
 def test_of_real_records_the_public_sees_nothing():
     told = audited(is_own=True)
-    assert story.sentence(told).public == story.HIDDEN
-    assert story.histogram(told).public().layers == ()
-    names = {layer.name for layer in story.roc(told).public().layers}
+    assert pictures.sentence(told).public == pictures.HIDDEN
+    assert pictures.histogram(told).public().layers == ()
+    names = {layer.name for layer in pictures.roc(told).public().layers}
     assert names == set(), "per distance, even the limit tells where a record is"
-    assert [fact.label for fact in story.facts(told) if fact.public] == ["Most that can be shown"]
+    assert [fact.label for fact in pictures.facts(told) if fact.public] == ["Most that can be shown"]
     other = audited(0.5, is_own=True)
-    assert story.sentence(other).public == story.sentence(told).public
+    assert pictures.sentence(other).public == pictures.sentence(told).public
 
 
 def test_outcomes_without_a_number_can_be_drawn():
@@ -162,8 +165,8 @@ def test_outcomes_without_a_number_can_be_drawn():
         return np.where(rng.random(n_runs) < 0.09 * len(points), rng.normal(size=n_runs), np.nan)
 
     bound = epsilon_lower_bound(Batch(sometimes), POINTS, POINTS[:-1], n_runs=400, rng=np.random.default_rng(0))
-    told = story.Audited(bound, Budget(1.0), is_proved=False, pair="Two worlds.", is_own=False)
-    for layer in (*story.histogram(told).layers, *story.roc(told).layers):
+    told = Audited(bound, Budget(1.0), is_proved=False, pair="Two worlds.", is_own=False)
+    for layer in (*pictures.histogram(told).layers, *pictures.roc(told).layers):
         for array in layer.arrays.values():
             assert np.isfinite(array).all(), layer.name
 

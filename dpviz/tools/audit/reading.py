@@ -1,16 +1,16 @@
-"""Reading an audit: misreadings, formulas with its counts, papers."""
+"""What there is to read about an audit: misreadings, formulas with its counts, papers, and the calls behind it."""
 
 import math
-from collections.abc import Sequence
 
-from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
-from dpviz.audit.events import chances
+from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
+from dpviz.audit.events import AuditEvent, chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
 from dpviz.stories.recipe.records import Data
-from dpviz.tools.audit.story import Audited
-from dpviz.tools.audit.story.words import percent
+from dpviz.tools.audit.cases import AuditCase
+from dpviz.tools.audit.pictures import percent
+from dpviz.tools.audit.runs import Audited, AuditQuestion, sizes_of
 
 MISREADINGS = (
     Misreading(
@@ -79,11 +79,11 @@ WORDS = {
 
 
 def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
-    """Return how the counts become a measured ε; what was counted on real records is not the `public`'s."""
+    """Return how the counts become a measured ε; counts on real records are not the `public`'s."""
     bound, confidence = audited.bound, tex(audited.bound.confidence)
     n, level = bound.n_estimating, bound.level
     looks = rf" \cdot {bound.n_looks}" if bound.n_looks > 1 else ""
-    found = [
+    parts = [
         Formula(
             "Error allowed at one end of one event",
             rf"\alpha = \frac{{1 - {confidence}}}{{2 K{' L' if looks else ''}}}",
@@ -101,19 +101,19 @@ def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
         ),
     ]
     if public and audited.is_own:
-        return tuple(found)
+        return tuple(parts)
     if bound.events:
-        found += _measured(audited, level)
+        parts += _of_event(bound, bound.events[0])
     if audited.is_proved and math.isfinite(audited.limit.epsilon):
-        found.append(attackers_share(audited.limit.epsilon, audited.limit.delta))
-    return tuple(found)
+        parts.append(attackers_share(audited.limit.epsilon, audited.limit.delta))
+    return tuple(parts)
 
 
-def _measured(audited: Audited, level: float) -> list[Formula]:
-    bound, event = audited.bound, audited.bound.events[0]
-    n, ends = bound.n_estimating, chances(bound.n_estimating, level)
+def _of_event(bound: EpsilonBound, event: AuditEvent) -> list[Formula]:
+    """Return the chances of an event that fit its counts, and the ε that follows."""
+    n, ends = bound.n_estimating, chances(bound.n_estimating, bound.level)
     low, high = float(ends[0][event.hits]), float(ends[1][event.other_hits])
-    exact, alpha = "Clopper & Pearson 1934", tex(level)
+    exact, alpha = "Clopper & Pearson 1934", tex(bound.level)
     return [
         Formula(
             "Chance of the event where it is likely, at least",
@@ -144,24 +144,19 @@ def _measured(audited: Audited, level: float) -> list[Formula]:
     ]
 
 
-def code(data: Data, asked: tuple[str, int, float], sizes: Sequence[int], seed: int) -> Calls:
-    """Return the calls behind an audit of a case, on a row of the data or, below 0, on its own pairs, at an ε.
-
-    `asked` is these three: the case's key, the row, and ε. `sizes` are the runs of each part, in each world.
-    """
-    parts = f"[tasks.part(*data, *asked, pair, world, i, n, {seed!r}) for i, n in enumerate({list(sizes)!r})]"
+def code(data: Data, question: AuditQuestion, case: AuditCase) -> Calls:
+    """Return the calls behind the pictures of an audit of `case`."""
+    key, n_runs = (question.key, question.record, question.epsilon), sizes_of(case, question.runs)
+    parts = f"[runs.part(*data, *key, pair, world, i, n, {question.seed!r}) for i, n in enumerate({n_runs!r})]"
     return Calls(
         data,
-        (
-            "from dpviz.tools.audit import batches as tasks",
-            "from dpviz.tools.audit import story as audit",
-        ),
+        ("from dpviz.tools.audit import pictures, runs",),
         (
             "data = (dataset.points, dataset.box)",
-            f"asked = key, record, epsilon = {asked!r}",
-            "cases = tasks.cases_of(key, *data, record, epsilon)",
-            f"runs = [[{parts} for world in (0, 1)] for pair in range(len(cases))]",
-            "told = tasks.told(*tasks.together(cases, runs), is_own=record >= 0)",
-            "scenes = [audit.histogram(told), audit.roc(told)]",
+            f"key = name, record, epsilon = {key!r}",
+            "cases = runs.cases_of(name, *data, record, epsilon)",
+            f"outcomes = [[{parts} for world in (0, 1)] for pair in range(len(cases))]",
+            "audited = runs.against_limit(*runs.together(cases, outcomes), is_own=record >= 0)",
+            "scenes = [pictures.histogram(audited), pictures.roc(audited)]",
         ),
     )

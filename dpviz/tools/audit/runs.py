@@ -1,0 +1,191 @@
+"""Runs of audit cases, here or piece by piece in the background process, and the bound that they give.
+
+No Streamlit here: the background process would have to load it.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.audit import (
+    Batch,
+    EpsilonBound,
+    Outcomes,
+    Progress,
+    chosen_events,
+    epsilon_lower_bound,
+    events_profile,
+    gather,
+    joined,
+    trade_off,
+)
+from dpviz.core import Box, Budget, FloatArray, Points
+from dpviz.plots import Audience
+from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
+
+BATCHED = 10  # times as many runs where many runs are one call
+CHUNK = 100  # runs of a job: a fraction of a second, so that progress moves and a cancel is quick
+CACHED_CURVES = 64
+CONSTRUCTED = -1  # in the place of a record: the synthetic pair
+
+Counted = tuple[AuditCase, EpsilonBound]  # a finished audit: the pair that counts, and its bound
+Curve = Callable[[FloatArray], FloatArray]  # false alarms -> the most right alarms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audited:
+    """One finished audit with the limit that it is held against."""
+
+    bound: EpsilonBound
+    limit: Budget  # what is proved, else what is claimed, for these neighbors
+    is_proved: bool
+    pair: str  # the neighbors in words
+    is_own: bool  # real records
+    best: Curve | None = None  # the mechanism's own trade-off curve, where it is known
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether the limit is refuted."""
+        return math.isfinite(self.limit.epsilon) and self.bound.violates(self.limit.epsilon)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether so few runs could not refute the limit, whatever they had shown."""
+        return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
+
+    @property
+    def audience(self) -> Audience:
+        """Who may see what was measured."""
+        return Audience.CURATOR if self.is_own else Audience.NOISE
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """Everything that the Audit page's answer follows from, beside the data."""
+
+    key: str  # of the case
+    record: int  # a row of the data, or CONSTRUCTED
+    epsilon: float
+    runs: int  # in each world; BATCHED times as many where many runs are one call
+    seed: int
+
+
+def audited(case: AuditCase, *, runs: int, seed: int, progress: Progress | None = None) -> EpsilonBound:
+    """Audit one case; the seed and the case's key decide every digit. As `epsilon_lower_bound`."""
+    claim = judged(case.guarantee)
+    return epsilon_lower_bound(
+        case.runner,
+        case.pair.points,
+        case.pair.neighbour,
+        statistics=case.family,
+        adjacency=claim.adjacency,
+        delta=claim.delta,
+        n_runs=runs * BATCHED if isinstance(case.runner, Batch) else runs,
+        progress=progress,
+        rng=_case_rng(case, seed),
+    )
+
+
+def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
+    """Audit one mode on several pairs, with so many runs on each, and count the pair on which it looks worst."""
+    if len(pairs) == 1:
+        return pairs[0], audited(pairs[0], runs=runs, seed=seed)
+    worlds = []
+    for case, rng in zip(pairs, _case_rng(pairs[0], seed).spawn(len(pairs)), strict=True):
+        n_runs = runs * BATCHED if isinstance(case.runner, Batch) else runs
+        rows = zip((case.pair.points, case.pair.neighbour), rng.spawn(2), strict=True)
+        first, other = (gather(case.runner, records, n_runs, rng=each) for records, each in rows)
+        worlds.append((first, other))
+    return counted_of(pairs, worlds)
+
+
+def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outcomes]]) -> Counted:
+    """Choose the pair whose choosing runs are farthest above what is claimed, and bound ε by its other runs alone."""
+    events, excesses = [], []
+    for case, (first, other) in zip(pairs, worlds, strict=True):
+        claim = judged(case.guarantee)
+        events.append(chosen_events(first, other, family=case.family, delta=claim.delta))
+        limit = case.epsilon_of(claim)
+        excesses.append(events[-1].promise - (limit if math.isfinite(limit) else 0.0))
+    best = excesses.index(max(excesses))
+    return pairs[best], events[best].counted()
+
+
+def _case_rng(case: AuditCase, seed: int) -> np.random.Generator:
+    """Return the generator of a case: another method in the catalogue changes no other method's figures."""
+    return np.random.default_rng([seed, *case.key.encode()])
+
+
+def cases_of(key: str, points: Points, box: Box, record: int, scale: float = 1.0) -> tuple[AuditCase, ...]:
+    """Return a case on its own pairs, or on these records with and without row `record`, at `scale` times its budgets.
+
+    Raises ValueError for a row that there is not, and for a box or a budget that the method refuses.
+    """
+    case = scaled(cases()[key], scale)
+    return cases_in(case, box) if record == CONSTRUCTED else (own_case(case, points, box, record),)
+
+
+def part(
+    points: Points,
+    box: Box,
+    key: str,
+    record: int,
+    scale: float,
+    pair: int,
+    world: int,
+    chunk: int,
+    n_runs: int,
+    seed: int,
+) -> Outcomes:
+    """Run a method `n_runs` times in one of the two worlds of one of its pairs."""
+    case = cases_of(key, points, box, record, scale)[pair]
+    rows = case.pair.neighbour if world else case.pair.points
+    rng = np.random.default_rng([seed, world, chunk, *([pair] if pair else []), *key.encode()])
+    return gather(case.runner, rows, n_runs, rng=rng)
+
+
+def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
+    """Return the runs of each part in each world: one part where many runs are one call."""
+    if isinstance(case.runner, Batch):
+        return [n_runs * BATCHED]
+    return [min(CHUNK, n_runs - start) for start in range(0, n_runs, CHUNK)]
+
+
+def together(pairs: Sequence[AuditCase], outcomes: Sequence[tuple[Sequence[Outcomes], Sequence[Outcomes]]]) -> Counted:
+    """Make one audit of the parts of both worlds of each pair: the pair whose choosing runs show most is counted."""
+    return counted_of(pairs, [(joined(first), joined(other)) for first, other in outcomes])
+
+
+def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool) -> Audited:
+    """Hold a finished audit against what is proved, or else claimed; `is_own`: on real records."""
+    guarantee, claim, box = case.guarantee, judged(case.guarantee), case.pair.box
+    return Audited(
+        bound,
+        Budget(max(case.epsilon_of(claim), math.ulp(0.0)), claim.delta),
+        is_proved=guarantee.proved is not None,
+        pair=case.pair.words,
+        is_own=is_own,
+        best=None
+        if is_own or guarantee.proved is None
+        else _best_curve(case.key, case.scale, tuple(box.low.tolist()), tuple(box.high.tolist())),
+    )
+
+
+@functools.lru_cache(maxsize=CACHED_CURVES)
+def _best_curve(key: str, scale: float, low: tuple[float, ...], high: tuple[float, ...]) -> Curve | None:
+    """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
+    case = cases_in(scaled(cases()[key], scale), Box(np.array(low), np.array(high)))[0]
+    events, *others = (
+        case.result(rows, np.random.default_rng(seed)).events
+        for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
+    )
+    claim = judged(case.guarantee)
+    if not events or any(other != events for other in others) or claim.per_distance:
+        return None
+    try:
+        return functools.partial(trade_off, events_profile(events, claim.adjacency))
+    except ValueError:
+        return None
