@@ -66,8 +66,8 @@ def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> R
 def without_privacy(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> Exact:
     """Return k-means without privacy on the records that `part` is about: the one behind its runs' cost."""
     trial = trials(points, box, classes, part)[0]
-    found = nonprivate_floor(trial.source, trial.n_clusters)
-    return Exact(np.ascontiguousarray(found.cluster_centers_), np.asarray(found.labels_, dtype=np.intp))
+    _, clusters = nonprivate_floor(trial.source, trial.n_clusters)
+    return Exact(clusters.centers, clusters.nonprivate_labels)
 
 
 def promised(box: Box, part: TrialPart) -> Guarantee:
