@@ -28,14 +28,14 @@ from dpviz.solvers import (
     features,
     hard_moments,
     lloyd_in_blocks,
-    lloyd_pass,
     nearest_among,
+    noisy_lloyd,
     records,
 )
-from dpviz.solvers.cells import cell_counts
 from dpviz.solvers.grids import grid_of
+from dpviz.solvers.lloyd import linear_scores
 from dpviz.solvers.moments import responsibilities, score_slopes
-from dpviz.solvers.winners import scores
+from dpviz.solvers.weighted import cell_counts
 
 K = 20  # centers: more than 16 and less than 33, where there were two ways of looking
 
@@ -90,7 +90,7 @@ def fitted_cells(unit):
 def within(unit):
     """Return each record's move from its nearest center, and whether it is short enough to count."""
     centers = centers_of(unit.shape[1], 5)
-    moves, near = lloyd_pass.near_moves(unit, assign(unit, centers), centers, 0.3)
+    moves, near = noisy_lloyd.near_moves(unit, assign(unit, centers), centers, 0.3)
     return np.column_stack([moves, near])
 
 
@@ -139,7 +139,7 @@ def halves(unit):
 
 def soft(unit):
     slopes = score_slopes(mixture_of(unit.shape[1]))
-    return responsibilities(scores(features(2.0 * unit - 1.0), slopes, np.zeros(len(slopes))))
+    return responsibilities(linear_scores(features(2.0 * unit - 1.0), slopes, np.zeros(len(slopes))))
 
 
 def remapped(unit):

@@ -19,8 +19,8 @@ from dpviz.methods import ALGORITHMS as AUDITED
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.source_target.algorithm import search as _stc_search
 from dpviz.solvers import assign, features, hard_moments, moment_length, nearest, records
+from dpviz.solvers.lloyd import argmax_linear, linear_scores, nearness
 from dpviz.solvers.moments import score_slopes
-from dpviz.solvers.winners import nearness, scores, winners
 from dpviz.tools.audit.cases import cases
 from tests.one_record import (
     BEFORE,
@@ -265,7 +265,7 @@ def as_products_did(points, centers):
 
 def two_ways(points, centers):
     """Return the nearest centers as until 0.1.0: one way below 16,000 records, another one from there on."""
-    return as_products_did(points, centers) if len(points) < 16_000 else winners(points, *nearness(centers))
+    return as_products_did(points, centers) if len(points) < 16_000 else argmax_linear(points, *nearness(centers))
 
 
 def test_two_ways_of_adding_up_are_caught():
@@ -273,7 +273,7 @@ def test_two_ways_of_adding_up_are_caught():
     for n in (15_999, 16_000):
         assert len(np.unique(two_ways(np.tile(PLACE, (n, 1)), start))) == 1
     assert depends_on_others(lambda unit: two_ways(unit, start), np.tile(PLACE, (16_000, 1)))
-    assert not depends_on_others(lambda unit: winners(unit, *nearness(start)), np.tile(PLACE, (16_000, 1)))
+    assert not depends_on_others(lambda unit: argmax_linear(unit, *nearness(start)), np.tile(PLACE, (16_000, 1)))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def largest_step(winner_of, tries=300):
 
 def test_hard_moments_move_by_no_more_than_their_sensitivity():
     limit = np.sqrt(moment_length(5))  # 4.583
-    assert largest_step(lambda phi, slopes: winners(phi, slopes, np.zeros(len(slopes)))) <= limit * (1 + 1e-12)
+    assert largest_step(lambda phi, slopes: argmax_linear(phi, slopes, np.zeros(len(slopes)))) <= limit * (1 + 1e-12)
     assert largest_step(lambda phi, slopes: by_remainder(phi, slopes).argmax(axis=1)) > limit
     for seed in range(100):
         signed = 2.0 * on_borders(4, 5, seed) - 1.0
@@ -342,4 +342,4 @@ def test_a_swap_s_cost_moves_by_at_most_one(d):
 
 def test_scores_and_winners_agree():
     unit, (slopes, offsets) = on_borders(500, 3, 0), nearness(centers_of(3))
-    assert np.array_equal(scores(unit, slopes, offsets).argmax(axis=1), winners(unit, slopes, offsets))
+    assert np.array_equal(linear_scores(unit, slopes, offsets).argmax(axis=1), argmax_linear(unit, slopes, offsets))

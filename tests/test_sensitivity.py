@@ -21,8 +21,8 @@ from dpviz.accounting import ParallelEvent, PureEvent, Purpose, SequenceEvent, p
 from dpviz.baselines import _base, em_mc, lsh_splits
 from dpviz.core import Adjacency, Box, knobs
 from dpviz.methods import ALGORITHMS
-from dpviz.solvers import assign, cells, grids, lloyd_pass
-from dpviz.solvers.winners import nearness
+from dpviz.solvers import assign, grids, noisy_lloyd, weighted
+from dpviz.solvers.lloyd import nearness
 from dpviz.tools.audit.cases import params_of
 from tests import replay
 from tests.one_record import border_pool, by_remainder, components, last_before
@@ -318,7 +318,7 @@ def by_place(records, slopes, offsets):
 def hung_on_others(monkeypatch):
     """Let what decides about records round them as products of matrices do."""
     for decides in (solvers.assign, solvers.hard_moments):
-        monkeypatch.setattr(sys.modules[decides.__module__], "winners", by_place)
+        monkeypatch.setattr(sys.modules[decides.__module__], "argmax_linear", by_place)
     monkeypatch.setattr(lsh_splits, "projections", by_remainder)
 
 
@@ -338,7 +338,7 @@ def counted_twice(monkeypatch):
 
 def binned_twice(monkeypatch):
     """Let a record count twice in its bins of a private start's marginals."""
-    monkeypatch.setattr(cells, "marginal_counts", lambda unit, n_bins: 2.0 * grids.marginal_counts(unit, n_bins))
+    monkeypatch.setattr(weighted, "marginal_counts", lambda unit, n_bins: 2.0 * grids.marginal_counts(unit, n_bins))
 
 
 @pytest.mark.parametrize("wrong", [counted_twice, binned_twice])
@@ -351,8 +351,8 @@ def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, wrong, mo
 
 def from_beyond(monkeypatch):
     """Let records beyond the radius of their center count as well."""
-    near_moves = lloyd_pass.near_moves
-    monkeypatch.setattr(lloyd_pass, "near_moves", lambda *given: near_moves(*given[:-1], math.inf))
+    near_moves = noisy_lloyd.near_moves
+    monkeypatch.setattr(noisy_lloyd, "near_moves", lambda *given: near_moves(*given[:-1], math.inf))
 
 
 WRONG = {

@@ -70,7 +70,7 @@ from dpviz.solvers import (
     starts_private,
     steadied,
 )
-from dpviz.solvers.lloyd_pass import LloydProblem, one_pass, posed
+from dpviz.solvers.noisy_lloyd import LloydProblem, lloyd_problem, one_pass
 
 RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
@@ -126,7 +126,7 @@ def begun(
         problem.box.widths / problem.box.widths.max(),
         epsilon=SEED_SHARE * size.epsilon,
         n_records=size.n_records,
-        moved=2 if adjacency is Adjacency.REPLACE else 1,
+        sensitivity=2 if adjacency is Adjacency.REPLACE else 1,
         rng=search_rng,
     )
     left = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
@@ -140,7 +140,7 @@ def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generat
     Raises ValueError for given ones that do not fit, and for a start from records that are not held.
     """
     start, given, seed = params.start, params.initial_centers, params.start_seed
-    return problem.start(params.n_clusters, start=start, given=given, seed=seed, rng=rng)
+    return problem.start(params.n_clusters, start=start, initial=given, seed=seed, rng=rng)
 
 
 def from_records(params: StartParams) -> bool:
@@ -246,7 +246,7 @@ def noisy_steps(
 ) -> Iterator[LloydStep]:
     """Yield one step for every budget of `plan(left, rng)`; its noise depends on the seed and its number only."""
     start_rng, plan_rng, loop_rng = rng.spawn(3)
-    problem = posed(points, box)
+    problem = lloyd_problem(points, box)
     centers, seeds, left, spent = begun(problem, params, n_public, rng=start_rng)
     planned = plan(left, plan_rng)
     adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)

@@ -70,19 +70,23 @@ from dpviz.core import (
 from dpviz.data import ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import assign, public_start
-from dpviz.solvers.cells import cell_counts, searched_cells
 from dpviz.solvers.grids import (
     MARGINAL_SHARE,
     MAX_CELLS,
+    OUTER_SHARE,
     CellGrid,
+    NestedGrid,
+    cut_again,
     even_grid,
     even_side,
     fitting,
     grid_of,
+    heaviest,
     marginal_counts,
+    outer_cells,
+    worth_nesting,
 )
-from dpviz.solvers.nested import OUTER_SHARE, NestedGrid, cut_again, outer_cells, worth_nesting
-from dpviz.solvers.weighted import WeightedPath, heaviest, weighted_kmeans
+from dpviz.solvers.weighted import WeightedPath, cell_counts, searched_cells, weighted_kmeans
 
 TITLE = "EUGkM (noisy grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
@@ -242,7 +246,7 @@ def _fitted(
 
     `again` buys counts of few large cells, and cuts these once more, where that is worth it.
     """
-    plan = fitting(size.epsilon, size.n_records, box.d, moved=2 if adjacency is Adjacency.REPLACE else 1)
+    plan = fitting(size.epsilon, size.n_records, box.d, sensitivity=2 if adjacency is Adjacency.REPLACE else 1)
     if plan is None:
         return even
     event = cell_event("marginals", plan.marginals, adjacency, purpose=Purpose.MARGINALS, grids=box.d)

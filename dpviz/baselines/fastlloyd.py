@@ -72,7 +72,7 @@ from dpviz.core import (
 from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian
 from dpviz.solvers import CellSeeds, ClusterSums, LloydBudget
-from dpviz.solvers.lloyd_pass import LloydProblem, bounded_pass, posed
+from dpviz.solvers.noisy_lloyd import LloydProblem, bounded_pass, lloyd_problem
 
 TITLE = "FastLloyd"
 PAPER = "Diaa, Humphries & Kerschbaum, FastLloyd"
@@ -214,7 +214,7 @@ class _FastLloydRun:
     def of(cls, points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> "_FastLloydRun":
         """Place the start and fix delta, T, radii and noise."""
         start_rng, plan_rng, loop_rng = rng.spawn(3)
-        problem, adjacency = posed(points, box), adjacency_of(params.adjacency)
+        problem, adjacency = lloyd_problem(points, box), adjacency_of(params.adjacency)
         start, seeds, left, spent = begun(problem, params, params.n_public, rng=start_rng)
         size, epsilon = left.size, left.epsilon
         sized = size is not None or params.n_iterations is None or params.delta is None

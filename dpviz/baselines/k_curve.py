@@ -23,8 +23,8 @@ from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines import eugkm
 from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen, functions
 from dpviz.solvers import public_start
-from dpviz.solvers.grids import even_grid
-from dpviz.solvers.weighted import heaviest, spread_start, weighted_kmeans
+from dpviz.solvers.grids import even_grid, heaviest
+from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 MOST_K = 20
 STARTS = 8  # on the noisy cells for each k, besides the public packing; ours

@@ -21,7 +21,7 @@ from dpviz.baselines._lloyd_family import (
 )
 from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, check_arguments
 from dpviz.solvers import LloydBudget, means
-from dpviz.solvers.lloyd_pass import one_pass, posed
+from dpviz.solvers.noisy_lloyd import lloyd_problem, one_pass
 
 TITLE = "Lloyd (not private)"
 PAPER = "Lloyd, Least Squares Quantization in PCM"
@@ -52,7 +52,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, until no record changes cluster; an empty cluster keeps its center."""
-    problem = posed(as_points(points, n_features=box.d), box)  # its labels are compared: the records must be held
+    problem = lloyd_problem(
+        as_points(points, n_features=box.d), box
+    )  # its labels are compared: the records must be held
     centers = starts(problem, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
     most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations
     seen = one_pass(problem, centers)

@@ -1,24 +1,50 @@
 """Cores that algorithms and baselines share: Lloyd's and medoids' steps, starts, zones, mixture landscapes."""
 
-from dpviz.solvers.block_lloyd import lloyd_in_blocks
-from dpviz.solvers.capped_medoids import SOLVERS, cost, nearest_distance, select_centers, select_several
-from dpviz.solvers.cells import SEED_SHARE, CellSeeds, private_seeds
-from dpviz.solvers.geometric_median import geometric_median
-from dpviz.solvers.landscapes.basins import assign_basins, assign_clusters, assign_components
-from dpviz.solvers.landscapes.flow import flow_lines
-from dpviz.solvers.landscapes.merge import MergeTree, merge_tree
-from dpviz.solvers.landscapes.mixture import Local, Mixture
-from dpviz.solvers.landscapes.plane_basins import basins_by_lattice, lattice_basins
+from dpviz.solvers.capped_medoids import (
+    SOLVERS,
+    cost,
+    nearest_distance,
+    select_centers,
+    select_several,
+)
+from dpviz.solvers.geometric_median import (
+    geometric_median,
+)
+from dpviz.solvers.landscapes.basins import (
+    assign_basins,
+    assign_clusters,
+    assign_components,
+    basins_by_lattice,
+    lattice_basins,
+)
+from dpviz.solvers.landscapes.flow import (
+    flow_lines,
+)
+from dpviz.solvers.landscapes.merge import (
+    MergeTree,
+    merge_tree,
+)
+from dpviz.solvers.landscapes.mixture import (
+    Mixture,
+)
 from dpviz.solvers.landscapes.saddles import (
-    Candidates,
     Landscape,
     TransitionPoint,
     critical_points,
     landscape,
     transition_points,
 )
-from dpviz.solvers.landscapes.strings import Strings
-from dpviz.solvers.lloyd import ClusterSums, LloydRun, assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
+from dpviz.solvers.lloyd import (
+    ClusterSums,
+    LloydRun,
+    assign,
+    cluster_costs,
+    cluster_sums,
+    cluster_totals,
+    lloyd,
+    lloyd_in_blocks,
+    means,
+)
 from dpviz.solvers.moments import (
     BlockMoments,
     BlockTask,
@@ -33,7 +59,11 @@ from dpviz.solvers.moments import (
     soft_moments,
     unpacked,
 )
-from dpviz.solvers.nearest import Members, Nearest, Partition, nearest_among, squared_lengths
+from dpviz.solvers.nearest import (
+    Members,
+    Partition,
+    nearest_among,
+)
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -44,12 +74,19 @@ from dpviz.solvers.noisy_lloyd import (
     su_iterations,
     su_split,
 )
-from dpviz.solvers.packing import sphere_packing
-from dpviz.solvers.start import dataless_centers, public_start, start_from, starts_private
-from dpviz.solvers.zone_law import SCORE_SENSITIVITY
+from dpviz.solvers.packing import (
+    dataless_centers,
+    public_start,
+    sphere_packing,
+    starts_private,
+)
+from dpviz.solvers.weighted import (
+    SEED_SHARE,
+    CellSeeds,
+    private_seeds,
+)
 from dpviz.solvers.zones import (
     ZoneDraw,
-    ZoneSample,
     clamped_laplace,
     controller_angle,
     draw_in_zone,
@@ -66,28 +103,22 @@ from dpviz.solvers.zones import (
 __all__ = [
     "BOX_MIDDLE",
     "EMPTY_SCALES",
-    "SCORE_SENSITIVITY",
     "SEED_SHARE",
     "SOLVERS",
     "BlockMoments",
     "BlockTask",
-    "Candidates",
     "CellSeeds",
     "ClusterSums",
     "Landscape",
     "LloydBudget",
     "LloydRun",
-    "Local",
     "Members",
     "MergeTree",
     "Mixture",
     "MomentRecords",
-    "Nearest",
     "Partition",
-    "Strings",
     "TransitionPoint",
     "ZoneDraw",
-    "ZoneSample",
     "assign",
     "assign_basins",
     "assign_clusters",
@@ -132,8 +163,6 @@ __all__ = [
     "soft_moments",
     "sphere_packing",
     "spread_in_zone",
-    "squared_lengths",
-    "start_from",
     "starts_private",
     "steadied",
     "su_iterations",

@@ -5,6 +5,9 @@ D'(x, y) = min(|x - y|, |x - S|), rows points and columns candidate medoids, thi
 D'(x, y) over y in T_k, because a minimum of minima may be taken in any order: k-medoids, for which FasterPAM is the
 field's best local search (Schubert & Rousseeuw 2021). Weights multiply the rows.
 
+The greedy choice is the start of FasterPAM and of AkM, accelerated k-medoids, the solver that Schnapp & Sabato run: de
+Mathelin et al. 2022.
+
 Nothing here is private: it runs on what was released, or on purpose on records, as a non-private reference.
 """
 
@@ -15,15 +18,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.core import FloatArray, Labels, Points, algebra, as_points
-from dpviz.solvers.faster_pam import faster_pam
-from dpviz.solvers.medoid_starts import accelerated_medoids, greedy_medoids
+from dpviz.core import FloatArray, Labels, Points, algebra, as_points, compiled
 
 SOLVERS = ("fasterpam", "akm", "greedy")
-FULL = 3000  # points up to which all n^2 dissimilarities are held: 36 MB; ours
+FULL = 3000  # points up to which all n^2 dissimilarities are computed: 36 MB; ours
 SAMPLE = 4000  # points of one sample beyond that: 64 MB; ours
 N_SAMPLES = 2  # the cheaper selection on all points wins; ours
-CHUNK = 16  # candidates whose dissimilarities are made at a time, so that a block stays in the cache
+CHUNK = 16  # candidates whose dissimilarities are computed at a time, so that a block stays in the cache
+BLOCK = 64  # candidates evaluated together by the lazy greedy choice and by the pruned search; ours
+UPDATES = 50  # most rounds of medoid updates; ours, they end long before
+MAX_SWEEPS = 100  # of FasterPAM over all candidates; ours, it ends long before
+
+Dissimilarities = NDArray[np.float32]  # (n, n)
+Ceilings = NDArray[np.float32]  # (n,)
 
 
 def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> float:
@@ -33,9 +40,9 @@ def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> fl
     and bad arrays. Curator only where `source_points` are records.
     """
     points = _checked_targets(targets)
-    given = ((source_points, "source_points"), (centers, "centers"))
-    known = np.concatenate([_optional(values, points.shape[1], name) for values, name in given])
-    return float(nearest_distance(points, known).mean())
+    d = points.shape[1]
+    both = np.concatenate([_optional(source_points, d, "source_points"), _optional(centers, d, "centers")])
+    return float(nearest_distance(points, both).mean())
 
 
 def nearest_distance(points: Points, others: Points) -> FloatArray:
@@ -88,17 +95,24 @@ def select_several(
             raise ValueError(f"n_centers was {k}, but it must be a whole number >= 1.")
     if solver not in SOLVERS:
         raise ValueError(f"solver was {solver!r:.40}, but it must be one of {', '.join(SOLVERS)}.")
-    mass = _checked_weights(weights, n)
+    mass = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
+        raise ValueError(f"weights had shape {mass.shape}, but there must be {n} finite numbers >= 0, one a target.")
     smaller = [int(k) for k in ks if k < n]
-    ceilings = _ceilings(points, sources) if smaller else np.empty(0)
+    if not smaller:
+        return [np.arange(n, dtype=np.intp) for _ in ks]
+    if len(sources):
+        ceilings = nearest_distance(points, sources)
+    else:  # what a point costs with no medoid: without sources a bound on every distance
+        ceilings = np.full(n, 1.0 + 2.0 * algebra.length(np.ptp(points, axis=0)))
     if n <= FULL:
-        chosen = iter(_selected(points, ceilings, mass, smaller, solver) if smaller else ())
+        selections = iter(_select(points, ceilings, mass, smaller, solver))
     else:
-        chosen = (_from_samples(points, ceilings, mass, k, solver, rng=rng) for k in smaller)
-    return [np.sort(next(chosen)) if k < n else np.arange(n, dtype=np.intp) for k in ks]
+        selections = (_select_from_samples(points, ceilings, mass, k, solver, rng=rng) for k in smaller)
+    return [np.sort(next(selections)) if k < n else np.arange(n, dtype=np.intp) for k in ks]
 
 
-def _from_samples(
+def _select_from_samples(
     points: Points, ceilings: FloatArray, mass: FloatArray, k: int, solver: str, *, rng: np.random.Generator
 ) -> Labels:
     """Select k < n of more than FULL `points`, from uniform samples of them."""
@@ -107,7 +121,7 @@ def _from_samples(
     tries = []
     for _ in range(N_SAMPLES):
         rows = np.sort(rng.choice(n, min(size, n), replace=False))
-        tries.append(rows[_selected(points[rows], ceilings[rows], mass[rows], [k], solver)[0]])
+        tries.append(rows[_select(points[rows], ceilings[rows], mass[rows], [k], solver)[0]])
     if solver != "greedy":  # a few updates on all points win back part of what a sample loses
         tries = [accelerated_medoids(points, ceilings, mass, one) for one in tries]
     costs = [float((mass * np.minimum(ceilings, nearest_distance(points, points[one]))).sum()) for one in tries]
@@ -132,9 +146,7 @@ def capped_dissimilarities(points: Points, ceilings: FloatArray, weights: FloatA
     return columns.T
 
 
-def _selected(
-    points: Points, ceilings: FloatArray, weights: FloatArray, ks: Sequence[int], solver: str
-) -> list[Labels]:
+def _select(points: Points, ceilings: FloatArray, weights: FloatArray, ks: Sequence[int], solver: str) -> list[Labels]:
     """Select each k < n of `ks` from `points`, all dissimilarities at once."""
     matrix = capped_dissimilarities(points, ceilings, weights)
     longest = greedy_medoids(matrix, (weights * ceilings).astype(np.float32), max(ks))
@@ -145,14 +157,6 @@ def _selected(
     return [faster_pam(matrix, longest[:k]) for k in ks]
 
 
-def _ceilings(points: Points, sources: Points) -> FloatArray:
-    """Return what a point costs with no medoid (n,): the nearest source, or with none a bound on every distance."""
-    if len(sources):
-        return nearest_distance(points, sources)
-    reach = algebra.length(np.ptp(points, axis=0))
-    return np.full(len(points), 1.0 + 2.0 * reach)
-
-
 def _checked_targets(targets: ArrayLike) -> Points:
     points = as_points(targets, name="targets")
     if len(points) == 0:
@@ -161,15 +165,201 @@ def _checked_targets(targets: ArrayLike) -> Points:
 
 
 def _optional(values: ArrayLike, d: int, name: str) -> Points:
-    """Return points that may be none, given in any shape of size 0."""
+    """Return points (n, d); none where the array has size 0, whatever its shape."""
     array = np.asarray(values, dtype=np.float64)
     return np.empty((0, d)) if array.size == 0 else as_points(array, n_features=d, name=name)
 
 
-def _checked_weights(weights: ArrayLike | None, n: int) -> FloatArray:
-    if weights is None:
-        return np.ones(n)
-    mass = np.asarray(weights, dtype=np.float64)
-    if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
-        raise ValueError(f"weights had shape {mass.shape}, but there must be {n} finite numbers >= 0, one a target.")
-    return mass
+def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoids: int) -> Labels:
+    """Return `n_medoids` different columns, each the one that lowers the total the most; ties to the lowest index.
+
+    `dissimilarities` (n, n), rows points and columns candidates, `ceilings` (n,) what a point costs with no medoid.
+    The gain of a candidate never rises while medoids are added (the objective is submodular), so a gain of an earlier
+    round is an upper bound and only the candidates that could still win are evaluated: the choice is the plain
+    greedy one. Minoux 1978.
+    """
+    current = ceilings.copy()
+    candidates = np.ascontiguousarray(dissimilarities.T)  # by the row is ten times as fast as by the column
+    bounds = _gains(candidates, None, current)
+    chosen = np.empty(n_medoids, dtype=np.intp)
+    for i in range(n_medoids):
+        best, gain = _best_candidate(candidates, bounds, current)
+        chosen[i] = best
+        bounds[best] = -np.inf
+        if gain > 0:
+            np.minimum(current, candidates[best], out=current)
+    return chosen
+
+
+def accelerated_medoids(
+    points: Points, ceilings: FloatArray, weights: FloatArray, start: Labels, *, most: int = UPDATES
+) -> Labels:
+    """Improve the medoids `start` (k,) of `points` (n, d) by exact updates until none helps: the second part of AkM.
+
+    A point belongs to its nearest medoid, or to none where `ceilings` (n,) is nearer; each medoid moves to the
+    member with the least weighted sum of distances to the members, found by branch and bound. The cost never rises.
+    """
+    medoids = start.copy()
+    for _ in range(most):
+        distances = cdist(points, points[medoids])
+        owner = distances.argmin(axis=1)
+        owner[distances[np.arange(len(points)), owner] >= ceilings] = -1
+        before = medoids.copy()
+        for cluster, medoid in enumerate(before):
+            members = np.flatnonzero(owner == cluster)
+            better = _cluster_medoid(points, weights, members, int(medoid))
+            if better != medoid and better not in medoids:
+                medoids[cluster] = better
+        if np.array_equal(medoids, before):
+            break
+    return medoids
+
+
+def _gains(candidates: Dissimilarities, rows: Labels | None, current: Ceilings) -> FloatArray:
+    """Return by how much each of some candidates alone would lower the total, in blocks that stay in the cache.
+
+    `candidates` (n, n) has a row for each candidate, `rows` (c,) says which are evaluated, None all.
+    """
+    n = len(candidates) if rows is None else len(rows)
+    total, gains = np.empty(n), np.empty((BLOCK, len(current)), dtype=np.float32)
+    for first in range(0, n, BLOCK):
+        block = slice(first, min(first + BLOCK, n))
+        part = gains[: block.stop - first]
+        np.subtract(current, candidates[block if rows is None else rows[block]], out=part)
+        np.maximum(part, 0.0, out=part)
+        part.sum(axis=1, dtype=np.float64, out=total[block])
+    return total
+
+
+def _best_candidate(candidates: Dissimilarities, bounds: FloatArray, current: Ceilings) -> tuple[int, float]:
+    """Return the candidate of largest gain and that gain; lower `bounds` (n,) to the gains that were computed."""
+    best, gain = -1, -np.inf
+    order = np.argsort(-bounds, kind="stable")
+    for first in range(0, len(order), BLOCK):
+        block = order[first : first + BLOCK]
+        block = block[bounds[block] >= gain]  # a bound below the best gain cannot win
+        if len(block) == 0 or np.isneginf(bounds[block[0]]):
+            break
+        bounds[block] = np.minimum(bounds[block], _gains(candidates, block, current))
+        top = block[np.flatnonzero(bounds[block] == bounds[block].max())].min()
+        if bounds[top] > gain or (bounds[top] == gain and top < best):
+            best, gain = int(top), float(bounds[top])
+    return best, gain
+
+
+def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid: int) -> int:
+    """Return the member of least sum_x w_x |x - y|; the medoid itself where no member is better.
+
+    Bound: with r_x = |x - medoid|, sum_x w_x |x - y| >= sum_x w_x |r_x - r_y|, which sorting gives for every y.
+    """
+    if len(members) == 0:
+        return medoid
+    inside, w = points[members], weights[members]
+    radii = cdist(points[medoid][None], inside)[0]
+    best, least = medoid, float((w * radii).sum())
+    order = np.argsort(radii, kind="stable")
+    r, mass, moment = radii[order], np.cumsum(w[order]), np.cumsum(w[order] * radii[order])
+    lower = np.empty(len(members))
+    lower[order] = r * mass - moment + (moment[-1] - moment) - r * (mass[-1] - mass)
+    queue = np.argsort(lower, kind="stable")
+    for first in range(0, len(queue), BLOCK):
+        block = queue[first : first + BLOCK]
+        if lower[block[0]] >= least:
+            break
+        sums = (cdist(inside[block], inside) * w).sum(axis=1)
+        winner = int(sums.argmin())
+        if sums[winner] < least:
+            best, least = int(members[block[winner]]), float(sums[winner])
+    return best
+
+
+def faster_pam(dissimilarities: Dissimilarities, start: Labels) -> Labels:
+    """Return medoids (k,) whose total no exchange of one of them lowers, from `start` (k,), which are all different.
+
+    `dissimilarities` (n, n), rows points and columns candidates, nothing below 0; the total is the sum of each row's
+    least value over the medoids. The order of the candidates decides which of several local optima is the result.
+    Schubert & Rousseeuw 2021, Fast and eager k-medoids clustering, algorithm 3.
+    """
+    medoids = start.astype(np.intp)
+    candidates = np.ascontiguousarray(dissimilarities.T)  # by the candidate is ten times as fast as by the point
+    if len(medoids) == 1:
+        return np.array([candidates.sum(axis=1, dtype=np.float64).argmin()], dtype=np.intp)
+    _swap_eagerly(candidates, medoids, MAX_SWEEPS)
+    return medoids
+
+
+@compiled
+def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -> None:
+    """Swap each candidate that lowers the total into `medoids` at once, until a whole round has none.
+
+    Each point keeps its nearest and second nearest medoid. What a medoid's removal costs is the sum of (second -
+    nearest) over its points; a candidate changes it only at points that it is nearer to than their second nearest, so
+    one pass over the points weighs the candidate against all k medoids (equation 11).
+    """
+    n, k = candidates.shape[1], len(medoids)
+    first, second = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)  # places in `medoids`
+    near, next_near = np.empty(n), np.empty(n)  # in double precision, or differences would be rounded
+    chosen = np.zeros(len(candidates), dtype=np.bool_)
+    chosen[medoids] = True
+    removal, change = np.zeros(k), np.empty(k)
+    total = 0.0
+    for i in range(n):
+        _find_two_nearest(i, candidates, medoids, first, second, near, next_near)
+        removal[first[i]] += next_near[i] - near[i]
+        total += near[i]
+    least = 1e-10 * total  # a swap for less may come from the sums' order, and could be taken back for ever
+    since = 0  # candidates since the last swap
+    for _ in range(most):
+        for candidate in range(len(candidates)):
+            if since == len(candidates):
+                return
+            since += 1
+            if chosen[candidate]:
+                continue
+            row, gain = candidates[candidate], 0.0
+            change[:] = removal
+            for i in range(n):
+                distance = np.float64(row[i])
+                if distance < near[i]:
+                    gain += distance - near[i]
+                    change[first[i]] += near[i] - next_near[i]
+                elif distance < next_near[i]:
+                    change[first[i]] += distance - next_near[i]
+            place = np.argmin(change)
+            if gain + change[place] >= -least:
+                continue
+            chosen[medoids[place]], chosen[candidate] = False, True
+            medoids[place], since = candidate, 0
+            removal[:] = 0.0
+            for i in range(n):
+                distance = np.float64(row[i])
+                if first[i] == place or second[i] == place:  # what it has lost may be any medoid
+                    _find_two_nearest(i, candidates, medoids, first, second, near, next_near)
+                elif distance < near[i]:
+                    next_near[i], second[i] = near[i], first[i]
+                    near[i], first[i] = distance, place
+                elif distance < next_near[i]:
+                    next_near[i], second[i] = distance, place
+                removal[first[i]] += next_near[i] - near[i]
+
+
+@compiled
+def _find_two_nearest(
+    i: int,
+    candidates: NDArray[np.float32],
+    medoids: Labels,
+    first: Labels,
+    second: Labels,
+    near: FloatArray,
+    next_near: FloatArray,
+) -> None:
+    """Find the nearest and second nearest medoid of point i."""
+    near[i], next_near[i] = candidates[medoids[0], i], np.inf
+    first[i], second[i] = 0, -1
+    for place in range(1, len(medoids)):
+        distance = np.float64(candidates[medoids[place], i])
+        if distance < near[i]:
+            next_near[i], second[i] = near[i], first[i]
+            near[i], first[i] = distance, place
+        elif distance < next_near[i]:
+            next_near[i], second[i] = distance, place

@@ -4,12 +4,12 @@ Notation of Vardi & Zhang -> here: T~(y) the target, R~(y) the pull, eta(y) the 
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray
 
 TOLERANCE = 1e-10  # of the points' spread: a step shorter than this ends the search; ours
-SWEEPS = 10  # between two looks at who is done; ours
+SWEEPS = 10  # between two tests of which sets are done; ours
 MAX_ROUNDS = 100  # ours; a median away from every point takes some dozens of sweeps
 
 
@@ -22,36 +22,42 @@ def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
     Exact to a rounding at a data point, else to 1e-10 of the points' spread a step.
     Raises ValueError for no points, other shapes, values that are not finite and weights that are no weights.
     """
-    sets, mass = _weighted(points, weights)
-    shape, places = sets.shape[:-2], sets.reshape(-1, *sets.shape[-2:])
-    mass = mass.reshape(len(places), -1)
-    middle = np.einsum("sm,smn->sn", mass, places)  # the means: starts inside the hulls
+    sets = np.asarray(points, dtype=np.float64)
+    if sets.ndim < 2 or 0 in sets.shape[-2:]:
+        raise ValueError(f"points had shape {sets.shape}, but it must be (..., m, n) with m >= 1 and n >= 1.")
+    if not np.isfinite(sets).all():
+        raise ValueError("points held NaN or infinity, but a median needs finite places. Drop those rows first.")
+    mass = np.ones(sets.shape[:-1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    mass = np.broadcast_to(mass, sets.shape[:-1])
+    total = mass.sum(axis=-1, keepdims=True)
+    if not (np.isfinite(mass) & (mass >= 0)).all() or not (total > 0).all():
+        raise ValueError("weights must be finite and >= 0, and not all 0. Use None to count every point once.")
+    places = sets.reshape(-1, *sets.shape[-2:])  # (s, m, n)
+    shares = (mass / total).reshape(len(places), -1)  # (s, m)
+    middle = np.einsum("sm,smn->sn", shares, places)  # the means: starts inside the hulls
     moving = np.arange(len(places))
     for _ in range(MAX_ROUNDS):
-        middle[moving], still = _round(places[moving], mass[moving], middle[moving])
-        moving = moving[still]
+        some, mass, y = places[moving], shares[moving], middle[moving]
+        step = np.zeros(len(some))
+        for _ in range(SWEEPS):
+            # T(y) = (1 - s) T~(y) + s y, s = min(1, eta / |R~|): Vardi & Zhang 2000.
+            target, pull, here = _forces(some, mass, y)
+            # |R~| = 0 with eta = 0 is the median itself: T~(y) = y, whatever s is.
+            stay = np.divide(here, pull, out=np.ones_like(here), where=pull > here)[..., None]
+            following = (1.0 - stay) * target + stay * y
+            step = np.sqrt(((following - y) ** 2).sum(axis=-1))
+            y = following
+        # The iteration only creeps up to a data point: the nearest one is the median where |R~| <= eta.
+        gaps = some - y[..., None, :]
+        nearest = np.einsum("...mn,...mn->...m", gaps, gaps).argmin(axis=-1)
+        candidate = np.take_along_axis(some, nearest[..., None, None], axis=-2)[..., 0, :]
+        _, pull, here = _forces(some, mass, candidate)
+        exact = pull <= here
+        middle[moving] = np.where(exact[..., None], candidate, y)
+        moving = moving[~exact & (step > TOLERANCE * np.ptp(some, axis=-2).max(axis=-1))]
         if not moving.size:
             break
-    return np.asarray(middle.reshape(*shape, sets.shape[-1]))
-
-
-def _round(sets: FloatArray, mass: FloatArray, start: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return the middles (s, n) after some sweeps, and which still move (s,): done sets are worked on no more."""
-    middle, step = start, np.zeros(len(sets))
-    for _ in range(SWEEPS):
-        moved = _sweep(sets, mass, middle)
-        step = np.sqrt(((moved - middle) ** 2).sum(axis=-1))
-        middle = moved
-    snapped, exact = _snapped(sets, mass, middle)
-    return snapped, ~exact & (step > TOLERANCE * np.ptp(sets, axis=-2).max(axis=-1))
-
-
-def _sweep(sets: FloatArray, mass: FloatArray, middle: FloatArray) -> FloatArray:
-    """Return T(y) = (1 - s) T~(y) + s y, s = min(1, eta / |R~|): Vardi & Zhang 2000."""
-    target, pull, here = _forces(sets, mass, middle)
-    # |R~| = 0 with eta = 0 is the median itself: T~(y) = y, whatever s is.
-    stay = np.divide(here, pull, out=np.ones_like(here), where=pull > here)[..., None]
-    return np.asarray((1.0 - stay) * target + stay * middle)
+    return np.asarray(middle.reshape(*sets.shape[:-2], sets.shape[-1]))
 
 
 def _forces(sets: FloatArray, mass: FloatArray, middle: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -64,28 +70,3 @@ def _forces(sets: FloatArray, mass: FloatArray, middle: FloatArray) -> tuple[Flo
     force = np.einsum("...m,...mn->...n", pulls, gaps)  # R~(y)
     shift = np.divide(force, total, out=np.zeros_like(force), where=total > 0)  # T~(y) - y
     return middle + shift, np.sqrt((force**2).sum(axis=-1)), np.where(apart, 0.0, mass).sum(axis=-1)
-
-
-def _snapped(sets: FloatArray, mass: FloatArray, middle: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return the nearest data point where it is the median, |R~| <= eta, and where: the iteration only creeps up."""
-    gaps = sets - middle[..., None, :]
-    nearest = np.einsum("...mn,...mn->...m", gaps, gaps).argmin(axis=-1)
-    candidate = np.take_along_axis(sets, nearest[..., None, None], axis=-2)[..., 0, :]
-    _, pull, here = _forces(sets, mass, candidate)
-    exact = pull <= here
-    return np.where(exact[..., None], candidate, middle), exact
-
-
-def _weighted(points: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Return the sets (..., m, n) and masses (..., m) that add up to 1."""
-    sets = np.asarray(points, dtype=np.float64)
-    if sets.ndim < 2 or 0 in sets.shape[-2:]:
-        raise ValueError(f"points had shape {sets.shape}, but it must be (..., m, n) with m >= 1 and n >= 1.")
-    if not np.isfinite(sets).all():
-        raise ValueError("points held NaN or infinity, but a median needs finite places. Drop those rows first.")
-    mass = np.ones(sets.shape[:-1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    mass = np.broadcast_to(mass, sets.shape[:-1])
-    total = mass.sum(axis=-1, keepdims=True)
-    if not (np.isfinite(mass) & (mass >= 0)).all() or not (total > 0).all():
-        raise ValueError("weights must be finite and >= 0, and not all 0. Use None to count every point once.")
-    return sets, np.asarray(mass / total)

@@ -1,10 +1,17 @@
-"""Grids over the unit box: even ones, and ones whose cuts follow noisy marginals. They see no record but to count it.
+"""Grids over the unit box: even ones, ones whose cuts follow noisy marginals, and ones whose full cells are cut again.
 
-A product of cuts along each axis, as many and where noisy marginals say: columns in which records hardly differ get no
-cut, crowded places get many. Marginals first and a grid from them is the idea of AHP (Zhang, Chen, Xu, Meng & Xie 2014,
-"Towards Accurate Histogram Publication under Differential Privacy") and of the data-dependent trees of Cormode,
-Procopiuc, Srivastava, Shen & Yu 2012 ("Differentially Private Spatial Decompositions"); cuts by the root of the density
-are ours, after Panter & Dite's law for quantizers, whose third root fits more than one axis worse.
+No grid depends on a record but through noisy counts.
+
+A fitted grid is a product of cuts along each axis, as many and where noisy marginals say: columns in which records
+hardly differ get no cut, crowded places get many. Marginals first and a grid from them is the idea of AHP (Zhang, Chen,
+Xu, Meng & Xie 2014, "Towards Accurate Histogram Publication under Differential Privacy") and of the data-dependent
+trees of Cormode, Procopiuc, Srivastava, Shen & Yu 2012 ("Differentially Private Spatial Decompositions"); cuts by the
+root of the density are ours, after Panter & Dite's law for quantizers, whose third root fits more than one axis worse.
+
+A nested grid has two levels, as in the adaptive grid of Qardaji, Yang & Li 2013 ("Differentially private grids for
+geospatial data"): few large cells are counted first, then each is cut into as many small ones as its noisy count can
+tell from the noise. Ours are the rule's exponent in more or fewer than two dimensions, after that of Su et al. 2016,
+cuts that follow noisy marginals within a cell, too, and the constants.
 """
 
 import functools
@@ -12,13 +19,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpviz.core import Counts, FloatArray, Points, frozen
-from dpviz.solvers.weighted import heaviest
+from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions
 
 MARGINAL_SHARE = 0.2  # of epsilon, for the marginals; ours, by measurement
 MOST_BINS = 64  # of a marginal; ours
-BIN_RECORDS = 8.0  # scales of its noise that a bin of even records holds on average; ours
+BIN_RECORDS = 8.0  # scales of its noise that a bin of even records has on average; ours
 FLOOR = 0.02  # of an even density is assumed everywhere: empty places get few cuts, and not none; ours
 STEP = 1.2  # cells along an axis grow by so much a try; ours
 MAX_CELLS = 65_536  # of a grid; ours, public: the rule diverges at epsilon = infinity
@@ -27,7 +34,16 @@ FITTED_WEIGHT = 5.0  # the same for a fitted grid, whose cells are where the rec
 LEAST_CELLS = 2.0  # of a fitted grid
 ENOUGH_CELLS = 8_192  # of a fitted grid: more than the rule's own only take time; ours
 MOST_CUT_AXES = 3  # that the rule counts for a fitted grid, which cuts few axes much; ours, by measurement
-GRIDS = 8  # even ones whose middles are remembered: the largest budgets share one
+MARGIN = 1.0  # standard errors by which the selected cells may pass the noisy number of records; ours, by measurement
+CACHED_GRIDS = 8  # even ones: the largest budgets share one
+OUTER_SHARE = 0.3  # of the epsilon for cells, for the large ones of a nested grid; ours, by measurement
+OUTER_WEIGHT = 20.0  # the rule's theta for the large cells; ours, by measurement
+INNER_WEIGHT = 3.0  # the same for those within them; ours, by measurement
+MOST_NESTED_AXES = 6  # beyond, cells that are cut twice are no better than those cut once; ours, by measurement
+LEAST_RECORDS = 3000.0  # n epsilon, from which cells are cut twice: before, the noise of two counts costs more; ours
+LEAST_DENSITY = 1e-4  # of an even one, where a marginal has none: every stretch has a middle; ours
+
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,12 +76,12 @@ class CellGrid:
 
     def _spread(self, values: tuple[FloatArray, ...]) -> Points:
         """Return d values of each cell, that of its interval along each axis."""
-        found = np.empty((math.prod(self.shape), len(values)))
-        after = len(found)
+        n_cells = after = math.prod(self.shape)
+        spread = np.empty((n_cells, len(values)))
         for axis, each in enumerate(values):
             after //= len(each)  # NumPy's own indices stop at 64 axes
-            found[:, axis] = each[np.arange(len(found)) // after % len(each)]
-        return found
+            spread[:, axis] = each[np.arange(n_cells) // after % len(each)]
+        return spread
 
 
 def rule_cells_per_axis(epsilon: float, n_records: float, d: int, *, weight: float = CELL_WEIGHT) -> float:
@@ -76,28 +92,20 @@ def rule_cells_per_axis(epsilon: float, n_records: float, d: int, *, weight: flo
 def even_side(epsilon: float, n_records: float, d: int) -> tuple[int, bool]:
     """Return the cells along each axis of an even grid, and whether the rule asked for more than MAX_CELLS allow."""
     most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
-    wanted = rule_cells_per_axis(epsilon, n_records, d)
-    return max(1, round(min(wanted, most))), wanted > most + 0.5
+    cells = rule_cells_per_axis(epsilon, n_records, d)
+    return max(1, round(min(cells, most))), cells > most + 0.5
 
 
-def fitted_cells(epsilon: float, n_records: float, d: int) -> float:
-    """Return the cells that a fitted grid may have, by the rule on the few axes that it cuts; no maximum."""
-    axes = min(d, MOST_CUT_AXES)
-    fine, ruled = (
-        rule_cells_per_axis(epsilon, n_records, axes, weight=weight) ** axes for weight in (FITTED_WEIGHT, CELL_WEIGHT)
-    )
-    return min(fine, max(ruled, ENOUGH_CELLS))
-
-
-def bins_for(n_records: float, scale: float) -> int:
-    """Return how many bins a marginal gets, a power of two up to MOST_BINS: 1 where noise would drown two of them."""
-    held = max(n_records, 1.0) / (BIN_RECORDS * scale) if scale > 0 else math.inf
-    return int(2 ** round(math.log2(min(max(held, 1.0), MOST_BINS))))
+@functools.lru_cache(maxsize=CACHED_GRIDS)
+def even_grid(shape: tuple[int, ...]) -> CellGrid:
+    """Return the grid of equal cells."""
+    edges = tuple(frozen(np.arange(side + 1) / side) for side in shape)
+    return CellGrid(edges, tuple(frozen((np.arange(side) + 0.5) / side) for side in shape))
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """How a fitted grid is bought: noisy marginals first, then the counts of the cells that they ask for."""
+    """The budget and size of a fitted grid: noisy marginals first, then the counts of the cells that follow."""
 
     marginals: float  # epsilon for them
     cells: float  # epsilon for the cells
@@ -107,18 +115,26 @@ class Fitting:
     capped: bool  # the rule asked for more than MAX_CELLS
 
 
-def fitting(epsilon: float, n_records: float, d: int, *, moved: int) -> Fitting | None:
+def fitting(epsilon: float, n_records: float, d: int, *, sensitivity: int) -> Fitting | None:
     """Return how `epsilon` buys a fitted grid, None where marginals would drown in their noise or one cell is left.
 
-    `moved` is how many cells of a grid one record moves, 1 or 2. All of it is public, or noisy as `n_records` may be.
+    `sensitivity` is by how much one record changes all counts of a grid together, 1 or 2. All of it is public, or
+    noisy as `n_records` may be.
     """
     marginals = MARGINAL_SHARE * epsilon
-    scale = d * moved / marginals
-    n_bins, cells = bins_for(n_records, scale), (1.0 - MARGINAL_SHARE) * epsilon
-    wanted = fitted_cells(cells, n_records, d)
-    if n_bins == 1 or wanted < LEAST_CELLS:
+    scale = d * sensitivity / marginals
+    # A marginal gets a power of two bins: 1 where noise would drown two of them.
+    even = max(n_records, 1.0) / (BIN_RECORDS * scale) if scale > 0 else math.inf
+    n_bins = int(2 ** round(math.log2(min(max(even, 1.0), MOST_BINS))))
+    epsilon_cells, axes = (1.0 - MARGINAL_SHARE) * epsilon, min(d, MOST_CUT_AXES)
+    fine, ruled = (
+        rule_cells_per_axis(epsilon_cells, n_records, axes, weight=weight) ** axes
+        for weight in (FITTED_WEIGHT, CELL_WEIGHT)
+    )
+    most = min(fine, max(ruled, ENOUGH_CELLS))
+    if n_bins == 1 or most < LEAST_CELLS:
         return None
-    return Fitting(marginals, cells, scale, n_bins, min(wanted, MAX_CELLS), wanted > MAX_CELLS)
+    return Fitting(marginals, epsilon_cells, scale, n_bins, min(most, MAX_CELLS), most > MAX_CELLS)
 
 
 def marginal_counts(unit: Points, n_bins: int) -> Counts:
@@ -131,8 +147,7 @@ def grid_of(noisy: Counts, most: float, units: FloatArray, *, scale: float) -> C
     """Return a grid of at most `most` cells from noisy marginals (d, b) whose noise has this scale.
 
     `units` (d,) is what a step along each axis is worth in the cost. The axis that gains most is cut finer, again and
-    again: gain is the fall of the squared distances within its intervals for the cells that it multiplies. No record is
-    seen.
+    again: gain is the fall of the squared distances within its intervals for the cells that it multiplies.
     """
     axes = [_Axis(bin_shares(row, scale), float(unit)) for row, unit in zip(noisy, units, strict=True)]
     while True:
@@ -142,8 +157,8 @@ def grid_of(noisy: Counts, most: float, units: FloatArray, *, scale: float) -> C
         if not gains[best] > 0:
             break
         axes[best].refine()
-    found = [axis.intervals(axis.cells) for axis in axes]
-    return CellGrid(tuple(frozen(edges) for edges, _, _ in found), tuple(frozen(middles) for _, middles, _ in found))
+    edges, middles, _ = zip(*(axis.intervals(axis.cells) for axis in axes), strict=True)
+    return CellGrid(tuple(map(frozen, edges)), tuple(map(frozen, middles)))
 
 
 class _Axis:
@@ -179,20 +194,205 @@ class _Axis:
         mass = np.diff(np.interp(fine, grid, np.concatenate([[0.0], np.cumsum(self.density)])))
         at, width = (fine[1:] + fine[:-1]) / 2.0, np.diff(fine)
         cell = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, m - 1)
-        held, pulled = np.bincount(cell, mass, m), np.bincount(cell, mass * at, m)
+        masses, pulls = np.bincount(cell, mass, m), np.bincount(cell, mass * at, m)
         halfway = (edges[1:] + edges[:-1]) / 2.0
-        middles = np.where(held > 0, pulled / np.where(held > 0, held, 1.0), halfway)
+        middles = np.where(masses > 0, pulls / np.where(masses > 0, masses, 1.0), halfway)
         return edges, middles, float((mass * ((at - middles[cell]) ** 2 + width**2 / 12.0)).sum())
 
 
 def bin_shares(noisy: Counts, scale: float) -> FloatArray:
-    """Return a noisy marginal's largest bins as shares of what they hold; even where none holds any."""
-    held = heaviest(noisy, 1, scale=scale)
-    return held / held.sum() if held.sum() > 0 else np.full(len(noisy), 1.0 / len(noisy))
+    """Return a noisy marginal's largest bins as shares of their sum; even where they are all empty."""
+    bins = heaviest(noisy, 1, scale=scale)
+    return bins / bins.sum() if bins.sum() > 0 else np.full(len(noisy), 1.0 / len(noisy))
 
 
-@functools.lru_cache(maxsize=GRIDS)
-def even_grid(shape: tuple[int, ...]) -> CellGrid:
-    """Return the grid of equal cells."""
-    edges = tuple(frozen(np.arange(side + 1) / side) for side in shape)
-    return CellGrid(edges, tuple(frozen((np.arange(side) + 0.5) / side) for side in shape))
+def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
+    """Select the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
+
+    `scale` is that of their Laplace noise. In an empty cell the noise is positive half of the time, so the positive
+    cells together hold far more than the records, spread over empty space. All cells together, negative ones too, do
+    not lean: their sum is the number of records with a standard error of scale sqrt(2 m). The selected cells reach that
+    sum and MARGIN standard errors more, and are no fewer than clusters where so many are positive: a sum that happens
+    to be low shall not empty a small grid. Post-processing; without noise it selects exactly the cells of records.
+    """
+    falling = np.sort(noisy)[::-1]
+    upto = np.cumsum(np.maximum(falling, 0.0))
+    enough = max(float(noisy.sum()), 0.0) + MARGIN * scale * math.sqrt(2.0 * len(noisy))
+    last = max(int(np.searchsorted(upto, enough)), n_clusters - 1)
+    least = falling[min(last, len(falling) - 1)]
+    return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedGrid:
+    """A grid whose cells are grids, in box units. Cells are in the order of the outer grid's, then C order within."""
+
+    outer: CellGrid
+    pieces: Indices  # (outer cells, d) how many intervals each is cut into along each axis
+    first: Indices  # (outer cells + 1,) which cell is the first within each
+    low: FloatArray  # (m, d)
+    high: FloatArray  # (m, d)
+    middles: FloatArray  # (m, d) what stands for each cell's records
+    _walls: FloatArray  # those within outer cells, one run after the other
+    _runs: Indices  # (outer cells, d) where the run of each cell and axis begins
+
+    def counts(self, unit: Points) -> Counts:
+        """Return the exact number of records (n, d) of the unit box in each cell."""
+        outer = np.concatenate([edges[1:-1] for edges in self.outer.edges])
+        ends = np.cumsum([0, *(len(edges) - 2 for edges in self.outer.edges)])
+        return _count_within(unit, outer, ends, self._walls, self._runs, self.pieces, self.first)
+
+    def places(self) -> Points:
+        """Return what stands for each cell (m, d)."""
+        return self.middles
+
+    def walls(self) -> tuple[FloatArray, FloatArray]:
+        """Return the low and the high corner of each cell, both (m, d)."""
+        return self.low, self.high
+
+    def consistent(self, noisy: Counts, outer: Counts, *, scale: float, outer_scale: float) -> Counts:
+        """Return counts of the cells (m,) that agree with both levels' noisy ones: least squares (Hay et al. 2010).
+
+        The count of an outer cell is the mean of its own and of its cells' sum, by their variances; what the sum lacks,
+        its cells share evenly. Post-processing.
+        """
+        size = np.diff(self.first).astype(np.float64)
+        sums = np.add.reduceat(noisy, self.first[:-1])
+        own, inner = outer_scale**2, size * scale**2
+        # Without noise both are exact.
+        share = inner / (own + inner) if outer_scale > 0 else np.zeros(len(size))
+        return np.asarray(noisy + np.repeat(share * (outer - sums) / size, np.diff(self.first)))
+
+
+def worth_nesting(epsilon: float, n_records: float, d: int) -> bool:
+    """Return whether cells that are counted with `epsilon` are better cut twice; all of it is public or noisy."""
+    return d <= MOST_NESTED_AXES and n_records * epsilon >= LEAST_RECORDS
+
+
+def outer_cells(epsilon: float, n_records: float, d: int) -> float:
+    """Return how many large cells there may be that are counted with `epsilon`, by the rule on few axes."""
+    axes = min(d, MOST_CUT_AXES)
+    return max(min(rule_cells_per_axis(epsilon, n_records, axes, weight=OUTER_WEIGHT) ** axes, ENOUGH_CELLS), 1.0)
+
+
+def cut_again(
+    outer: CellGrid, counts: Counts, marginals: Counts, units: FloatArray, *, epsilon: float, scale: float
+) -> NestedGrid:
+    """Cut the cells of `outer` by their noisy `counts`, for cells that are counted with `epsilon`.
+
+    `marginals` (d, b) are noisy, with noise of this `scale`; `units` (d,) is what a step along each axis is worth in
+    the cost. At most MAX_CELLS are the result, or as many as there were; d is at most MOST_NESTED_AXES.
+    """
+    d, n_axes = len(outer.shape), min(len(outer.shape), MOST_CUT_AXES)
+    axes = [_Marginal(bin_shares(row, scale)) for row in marginals]
+    cell = np.stack(np.unravel_index(np.arange(len(counts)), outer.shape), axis=1)
+    spreads = [axis.spreads(edges) for axis, edges in zip(axes, outer.edges, strict=True)]
+    widths = np.stack([spread[cell[:, a]] * units[a] for a, spread in enumerate(spreads)], axis=1)
+    # An outer cell may have as many cells as the rule says for its own noisy count; all together at most MAX_CELLS.
+    power, weights = 2.0 * n_axes / (2.0 + n_axes), np.maximum(counts, 0.0)
+    if power != 1.0:
+        weights = functions.exp(power * functions.log(weights))
+    room = (MAX_CELLS - len(counts)) / weights.sum() if weights.sum() > 0 else 0.0
+    pieces = _pieces(widths, weights * min((epsilon / INNER_WEIGHT) ** power, room))
+    first = np.concatenate([[0], np.cumsum(pieces.prod(axis=1))]).astype(np.intp)
+    parents = np.repeat(np.arange(len(counts)), np.diff(first))
+    inside = np.arange(first[-1]) - first[parents]
+    low, high, middles = (np.empty((len(parents), d)) for _ in range(3))
+    runs, walls, n_walls = np.empty_like(pieces), [], 0
+    for a in reversed(range(d)):
+        kinds, kind = np.unique(np.stack([cell[:, a], pieces[:, a]], axis=1), axis=0, return_inverse=True)
+        edges, starts = axes[a].cuts(outer.edges[a], kinds[:, 0], kinds[:, 1])
+        kind = kind.reshape(-1)  # NumPy 2.0 gives it another shape
+        at = starts[kind[parents]] + inside % pieces[parents, a]
+        inside //= pieces[parents, a]
+        low[:, a], high[:, a] = edges[at], edges[at + 1]
+        middles[:, a] = axes[a].means(edges)[at]
+        runs[:, a] = n_walls + starts[kind] + 1
+        walls.append(edges)
+        n_walls += len(edges)
+    return NestedGrid(outer, *map(frozen, (pieces, first, low, high, middles, np.concatenate(walls), runs)))
+
+
+@compiled
+def _pieces(widths: FloatArray, most: FloatArray) -> Indices:
+    """Cut the widest side of each cell (m, d) once more, again and again, while it has at most as many pieces."""
+    m, d = widths.shape
+    pieces = np.ones((m, d), np.intp)
+    for i in range(m):
+        total = 1
+        while True:
+            widest = 0
+            for a in range(1, d):
+                if widths[i, a] * pieces[i, widest] > widths[i, widest] * pieces[i, a]:
+                    widest = a
+            total = total // pieces[i, widest] * (pieces[i, widest] + 1)
+            if not total <= most[i]:
+                break
+            pieces[i, widest] += 1
+    return pieces
+
+
+@compiled
+def _count_within(
+    unit: Points, outer: FloatArray, ends: Indices, walls: FloatArray, runs: Indices, pieces: Indices, first: Indices
+) -> Counts:
+    """Count records by outer cell, then within it; one on a wall is in the cell above."""
+    counts = np.zeros(first[-1])
+    for i in range(len(unit)):
+        cell, within = 0, 0
+        for a in range(unit.shape[1]):
+            along = np.searchsorted(outer[ends[a] : ends[a + 1]], unit[i, a], side="right")
+            cell = cell * (ends[a + 1] - ends[a] + 1) + along
+        for a in range(unit.shape[1]):
+            begin = runs[cell, a]
+            along = np.searchsorted(walls[begin : begin + pieces[cell, a] - 1], unit[i, a], side="right")
+            within = within * pieces[cell, a] + along
+        counts[first[cell] + within] += 1.0
+    return counts
+
+
+class _Marginal:
+    """One axis' density, even within each bin, and what it adds up to from 0 on. It is public or released."""
+
+    def __init__(self, shares: FloatArray) -> None:
+        b = len(shares)
+        self.grid = np.arange(b + 1) / b
+        self.heights = shares * b + LEAST_DENSITY
+        self.roots = np.concatenate([[0.0], np.cumsum(np.sqrt(shares + FLOOR / b))])
+
+    def sums(self, x: FloatArray, power: int) -> FloatArray:
+        """Return the integral of density times t^power from 0 to each of x."""
+        steps = np.diff(self.grid ** (power + 1)) * self.heights / (power + 1)
+        upto = np.concatenate([[0.0], np.cumsum(steps)])
+        at = np.clip(np.searchsorted(self.grid, x, side="right") - 1, 0, len(self.heights) - 1)
+        beyond = self.heights[at] * (x ** (power + 1) - self.grid[at] ** (power + 1)) / (power + 1)
+        return np.asarray(upto[at] + beyond)
+
+    def means(self, edges: FloatArray) -> FloatArray:
+        """Return where the records between neighboring edges are on average; edges that fall have the one halfway."""
+        mass, pull = np.diff(self.sums(edges, 0)), np.diff(self.sums(edges, 1))
+        halfway = (edges[1:] + edges[:-1]) / 2.0
+        means = np.where(mass > 0, pull / np.where(mass > 0, mass, 1.0), halfway)
+        low, high = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
+        return np.clip(means, low, high)
+
+    def spreads(self, edges: FloatArray) -> FloatArray:
+        """Return how wide an even stretch would be whose records are as far apart as those between the edges."""
+        mass, square = np.diff(self.sums(edges, 0)), np.diff(self.sums(edges, 2))
+        variance = square / mass - self.means(edges) ** 2
+        return np.sqrt(12.0 * np.maximum(variance, 0.0))
+
+    def cuts(self, edges: FloatArray, which: Indices, pieces: Indices) -> tuple[FloatArray, Indices]:
+        """Cut each interval (r,) between `edges` into so many `pieces` by the root of the density.
+
+        Returns the edges of all, one run of pieces + 1 after the other, and where each run begins.
+        """
+        starts = np.concatenate([[0], np.cumsum(pieces + 1)]).astype(np.intp)
+        run = np.repeat(np.arange(len(which)), pieces + 1)
+        share = (np.arange(starts[-1]) - starts[run]) / pieces[run]
+        low, high = edges[which], edges[which + 1]
+        begin, end = np.interp(low, self.grid, self.roots), np.interp(high, self.grid, self.roots)
+        cuts = np.interp(begin[run] + share * (end - begin)[run], self.roots, self.grid)
+        cuts = np.clip(cuts, low[run], high[run])
+        cuts[starts[:-1]], cuts[starts[1:] - 1] = low, high
+        return cuts, starts[:-1]

@@ -1,6 +1,10 @@
-"""Lloyd's step: nearest centers, sums by one pass an axis. All of it is exact.
+"""Lloyd's algorithm: nearest centers by linear scores, exact sums and means; one run, or one in each of many blocks.
 
-Everything here returns exact statistics: nothing of it may be published as it is.
+A linear score is offset + slope_1 x_1 + slope_2 x_2 + ..., added up in this order wherever it is needed; of equal
+scores the first wins. So a record's cluster does not depend on how many other records there are, on their order, or on
+how the work is shared. For nearest centers the scores are 2 c . x - |c|^2: |x|^2 does not change their order.
+
+Everything here returns exact statistics of records: nothing of it may be published as it is.
 """
 
 import functools
@@ -9,13 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, squared_norms
-from dpviz.solvers.winners import nearness, winners
+from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
 
+BLOCK = 64  # records side by side: what is computed of them stays in the cache
 THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
-FEW_AXES = 3  # up to here sums are made axis by axis, beyond it by one sparse product; ours
+FEW_AXES = 3  # up to here sums are added axis by axis, beyond it by one sparse product; ours
+TILE_ROWS = 32  # of a block of `lloyd_in_blocks` side by side; its last ones are zero rows of no weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,20 +47,37 @@ class LloydRun(Confidential):
         return len(self.nonprivate_costs) - 1
 
 
-def assign(points: Points, centers: Centers) -> Labels:
-    """Return the index (n,) of each point's nearest center, the lowest index on a tie.
+def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> LloydRun:
+    """Run Lloyd's algorithm from `centers` (k, d); an empty cluster keeps its center."""
+    n_clusters = len(centers)
+    norms = squared_norms(points)  # (n,)
+    labels = assign(points, centers)
+    costs: list[float] = []
+    for _ in range(max_iterations + 1):
+        sums = cluster_sums(points, labels, n_clusters)
+        squares = cluster_totals(norms, labels, n_clusters)
+        costs.append(float(cluster_costs(sums, squares, centers).sum()))
+        if len(costs) > max_iterations:
+            break
+        centers = means(sums, centers)
+        following = assign(points, centers)
+        if np.array_equal(following, labels):
+            costs.append(float(cluster_costs(sums, squares, centers).sum()))
+            return LloydRun(centers, labels, np.array(costs), converged=True)
+        labels = following
+    return LloydRun(centers, labels, np.array(costs), converged=False)
 
-    Score by score in machine code, in one order for every record (see `winners`): a record's cluster must not depend on
-    how many others there are, on how they are ordered, or on how the work is shared.
-    """
+
+def assign(points: Points, centers: Centers) -> Labels:
+    """Return the index (n,) of each point's nearest center, the lowest index on a tie."""
     slopes, offsets = nearness(centers)
     workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1  # asking costs as much as many a call
     if workers == 1:
-        return winners(points, slopes, offsets)
+        return argmax_linear(points, slopes, offsets)
     labels = np.empty(len(points), dtype=np.intp)
 
     def assign_rows(rows: slice) -> None:
-        labels[rows] = winners(points[rows], slopes, offsets)
+        labels[rows] = argmax_linear(points[rows], slopes, offsets)
 
     share = -(-len(points) // workers)
     list(_pool().map(assign_rows, [slice(first, first + share) for first in range(0, len(points), share)]))
@@ -64,6 +87,83 @@ def assign(points: Points, centers: Centers) -> Labels:
 @functools.lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="assign")
+
+
+def nearness(centers: Centers) -> tuple[FloatArray, FloatArray]:
+    """Return slopes (k, d) and offsets (k,) of scores that are highest for the nearest center."""
+    return 2.0 * centers, -squared_norms(centers)
+
+
+@compiled
+def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> Labels:
+    """Return which score (n,) is highest, the first on a tie: offsets (k,) + slopes (k, F) . x for `records` (n, F)."""
+    n, n_features = records.shape
+    labels, features = np.empty(n, dtype=np.intp), np.zeros((n_features, BLOCK))
+    score, best, winner = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        _side_by_side(records[start : start + size], features)
+        best[:], winner[:] = -np.inf, 0
+        for k in range(len(offsets)):
+            _add_up(features, slopes[k], offsets[k], score)
+            for j in range(BLOCK):
+                better = score[j] > best[j]
+                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
+        labels[start : start + size] = winner[:size]
+    return labels
+
+
+@compiled
+def linear_scores(records: Points, slopes: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Return the scores (n, k) that `argmax_linear` compares."""
+    n, n_features = records.shape
+    scores, features, score = np.empty((n, len(offsets))), np.zeros((n_features, BLOCK)), np.empty(BLOCK)
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        _side_by_side(records[start : start + size], features)
+        for k in range(len(offsets)):
+            _add_up(features, slopes[k], offsets[k], score)
+            scores[start : start + size, k] = score[:size]
+    return scores
+
+
+@compiled
+def _side_by_side(records: Points, features: FloatArray) -> None:
+    """Write up to BLOCK records as columns of `features` (F, BLOCK)."""
+    for f in range(len(features)):
+        for j in range(len(records)):
+            features[f, j] = records[j, f]
+
+
+@compiled
+def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: FloatArray) -> None:
+    """Write one score of BLOCK records. Four features a pass: the order is the same, but less is read and written."""
+    n_features, f = len(slopes), 0
+    if n_features == 1:
+        x, a = features[0], slopes[0]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j]
+        return
+    if n_features == 3:
+        x, y, z, a, b, c = features[0], features[1], features[2], slopes[0], slopes[1], slopes[2]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j] + b * y[j] + c * z[j]
+        return
+    x, y, a, b = features[0], features[1], slopes[0], slopes[1]
+    for j in range(BLOCK):
+        score[j] = offset + a * x[j] + b * y[j]
+    f = 2
+    while f + 4 <= n_features:
+        a, b, c, d = slopes[f], slopes[f + 1], slopes[f + 2], slopes[f + 3]
+        x, y, z, w = features[f], features[f + 1], features[f + 2], features[f + 3]
+        for j in range(BLOCK):
+            score[j] = score[j] + a * x[j] + b * y[j] + c * z[j] + d * w[j]
+        f += 4
+    while f < n_features:
+        x, a = features[f], slopes[f]
+        for j in range(BLOCK):
+            score[j] += a * x[j]
+        f += 1
 
 
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:
@@ -100,22 +200,77 @@ def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> F
     return np.asarray(np.maximum(squares - 2.0 * inner + sums.nonprivate_counts * norms, 0.0))
 
 
-def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> LloydRun:
-    """Run Lloyd's algorithm from `centers` (k, d); an empty cluster keeps its center."""
-    n_clusters = len(centers)
-    norms = squared_norms(points)  # (n,)
-    labels = assign(points, centers)
-    costs: list[float] = []
-    for _ in range(max_iterations + 1):
-        sums = cluster_sums(points, labels, n_clusters)
-        squares = cluster_totals(norms, labels, n_clusters)
-        costs.append(float(cluster_costs(sums, squares, centers).sum()))
-        if len(costs) > max_iterations:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tiles:
+    """Records in tiles of TILE_ROWS, every tile of one block."""
+
+    rows: FloatArray  # (t, d, TILE_ROWS)
+    block: Labels  # (t,) rising
+    real: NDArray[np.bool_]  # (t, TILE_ROWS) whether the row is a record
+
+    def assign(self, centers: FloatArray) -> Labels:
+        """Return the nearest center (t, TILE_ROWS) of each row among its block's, the lowest index on a tie."""
+        n_blocks, k, d = centers.shape
+        offsets = -squared_norms(centers.reshape(-1, d)).reshape(n_blocks, k)
+        return _argmax_in_tiles(self.rows, self.block, 2.0 * centers, offsets)
+
+
+def lloyd_in_blocks(
+    points: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int
+) -> FloatArray:
+    """Return Lloyd's centers (L, k, d) of each block: `lloyd` of its records from `start` (k, d), without privacy.
+
+    `blocks` (n,) from 0 to L - 1 says where each record belongs. A block stops when none of its records changes
+    cluster, or after `max_iterations`; an empty cluster keeps its center, and an empty block all of `start`. One
+    block's centers depend on its own records only: every product has the same shape, whatever the others hold.
+    """
+    (n, d), k = points.shape, len(start)
+    sizes = np.bincount(blocks, minlength=n_blocks)
+    n_tiles = -(-sizes // TILE_ROWS)  # an empty block has none
+    # The records of each block, in their order, fill as many tiles as they need.
+    order = np.argsort(blocks, kind="stable")
+    within = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.repeat((np.cumsum(n_tiles) - n_tiles) * TILE_ROWS, sizes) + within
+    rows, real = np.zeros((int(n_tiles.sum()) * TILE_ROWS, d)), np.zeros(int(n_tiles.sum()) * TILE_ROWS, dtype=np.bool_)
+    rows[places] = points[order]
+    real[places] = True
+    columns = np.ascontiguousarray(rows.reshape(-1, TILE_ROWS, d).transpose(0, 2, 1))
+    tiles = _Tiles(columns, np.repeat(np.arange(n_blocks), n_tiles), real.reshape(-1, TILE_ROWS))
+    centers = np.broadcast_to(start, (n_blocks, k, d)).copy()
+    labels = tiles.assign(centers)
+    for _ in range(max_iterations):
+        if not len(tiles.block):
             break
-        centers = means(sums, centers)
-        moved = assign(points, centers)
-        if np.array_equal(moved, labels):
-            costs.append(float(cluster_costs(sums, squares, centers).sum()))
-            return LloydRun(centers, labels, np.array(costs), converged=True)
-        labels = moved
-    return LloydRun(centers, labels, np.array(costs), converged=False)
+        cells = (tiles.block[:, None] * k + labels).ravel()
+        weights = tiles.real.ravel().astype(np.float64)
+        counts = np.bincount(cells, weights=weights, minlength=n_blocks * k).reshape(n_blocks, k)
+        for axis in range(d):  # a zero row adds an exact 0
+            column = tiles.rows[:, axis].ravel()
+            sums = np.bincount(cells, weights=column, minlength=n_blocks * k).reshape(n_blocks, k)
+            np.divide(sums, counts, out=centers[:, :, axis], where=counts > 0)
+        following = tiles.assign(centers)
+        moving = np.zeros(n_blocks, dtype=np.bool_)
+        moving[tiles.block[((following != labels) & tiles.real).any(axis=1)]] = True
+        going = moving[tiles.block]
+        tiles, labels = _Tiles(tiles.rows[going], tiles.block[going], tiles.real[going]), following[going]
+    return centers
+
+
+@compiled
+def _argmax_in_tiles(rows: FloatArray, block: Labels, slopes: FloatArray, offsets: FloatArray) -> Labels:
+    """Return which score of its block (t, TILE_ROWS) is highest, the first on a tie, as in `argmax_linear`."""
+    labels, best, score = np.zeros((len(rows), TILE_ROWS), dtype=np.intp), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
+    for tile in range(len(rows)):
+        winner, features = labels[tile], rows[tile]
+        mine, from_here = slopes[block[tile]], offsets[block[tile]]
+        best[:] = -np.inf
+        for k in range(len(from_here)):
+            score[:] = from_here[k]
+            for f in range(len(features)):
+                slope, feature = mine[k, f], features[f]
+                for j in range(TILE_ROWS):
+                    score[j] += slope * feature[j]
+            for j in range(TILE_ROWS):
+                better = score[j] > best[j]
+                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
+    return labels

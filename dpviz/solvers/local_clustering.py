@@ -1,7 +1,8 @@
-"""Cluster points that their owners moved: K-Means, Affinity Propagation and DBSCAN of scikit-learn, standard-scaled.
+"""Clustering of released points: K-Means, Affinity Propagation and DBSCAN of scikit-learn, and their parameters.
 
-van der Ende, "nD-Laplace", sections 5.3.1 and 5.3.3. The points are released already, so everything here is
-post-processing and costs nothing.
+van der Ende, "nD-Laplace", sections 2.2.1, 5.3.1 and 5.3.3. Points are standard-scaled. They are released already, so
+clustering them, and choosing parameters from them, is post-processing and costs nothing; choosing from the clean
+records would not be private.
 """
 
 import warnings
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist
 
-from dpviz.core import Labels, Points, as_points
+from dpviz.core import Confidential, FloatArray, Labels, Points, as_points, frozen, functions
 
 METHODS = {"kmeans": "K-Means", "affinity": "Affinity Propagation", "dbscan": "DBSCAN"}
 # Affinity Propagation keeps several n x n matrices (measured 1.2 GB at n = 5000, 4 s at n = 2000); the others grow
@@ -18,6 +21,8 @@ METHODS = {"kmeans": "K-Means", "affinity": "Affinity Propagation", "dbscan": "D
 MOST_RECORDS = {"kmeans": 1_000_000, "affinity": 2000, "dbscan": 100_000}
 DAMPING = 0.5  # thesis, table 5.2
 STARTS = 10  # of K-Means; ours
+SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows with the square; ours
+REFERENCES = 10  # uniform data sets of the gap statistic; ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,11 @@ def standard_scaled(points: ArrayLike) -> Points:
 def cluster(points: ArrayLike, method: str, settings: ClusterSettings, *, rng: np.random.Generator) -> Labels:
     """Return cluster labels (n,) of `points` (n, d) by one of METHODS; -1 is DBSCAN's noise.
 
-    Affinity Propagation that does not settle gives what it had last, often many clusters or none (-1): raise damping.
+    Affinity Propagation that does not converge has its last labels, often many clusters or none (-1): raise damping.
     Raises ValueError for another method and for more points than MOST_RECORDS, with the reason.
     """
     from sklearn.cluster import DBSCAN, AffinityPropagation, KMeans  # type: ignore[import-untyped]  # slow to load
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # it ships no types
-
-    from dpviz.solvers.parameter_choice import knee_radius
 
     if method not in METHODS:
         raise ValueError(f"method was {method!r}, but it must be one of {', '.join(METHODS)}.")
@@ -66,15 +69,120 @@ def cluster(points: ArrayLike, method: str, settings: ClusterSettings, *, rng: n
     seed = int(rng.integers(2**31))
     d = rows.shape[1]
     if method == "kmeans":
-        made = KMeans(min(settings.n_clusters, len(rows)), n_init=STARTS, random_state=seed)
+        model = KMeans(min(settings.n_clusters, len(rows)), n_init=STARTS, random_state=seed)
     elif method == "affinity":
-        made = AffinityPropagation(damping=settings.damping, preference=settings.preference, random_state=seed)
+        model = AffinityPropagation(damping=settings.damping, preference=settings.preference, random_state=seed)
     else:
         min_points = settings.min_points or 2 * d
         radius = knee_radius(rows) if settings.radius is None else settings.radius
-        made = DBSCAN(eps=max(radius, 1e-12), min_samples=min_points)
+        model = DBSCAN(eps=max(radius, 1e-12), min_samples=min_points)
     with warnings.catch_warnings():
         # Fewer different points than clusters, and equal similarities: the labels say it all.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
-        return np.asarray(made.fit_predict(rows), dtype=np.intp)
+        return np.asarray(model.fit_predict(rows), dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KCurves(Confidential):
+    """Three ways to choose k, one entry for each of `n_clusters`."""
+
+    n_clusters: Labels  # (m,) increasing
+    inertia: FloatArray  # (m,) sum of squared distances: the elbow plot
+    silhouette: FloatArray  # (m,) in [-1, 1], NaN where undefined (k = 1, or as many clusters as records)
+    gap: FloatArray  # (m,) E* log W_k - log W_k
+    gap_error: FloatArray  # (m,) s_k = sd sqrt(1 + 1/B)
+
+    @property
+    def by_elbow(self) -> int:
+        """The k farthest below the chord of the inertia curve."""
+        return int(self.n_clusters[_knee(self.inertia)])
+
+    @property
+    def by_silhouette(self) -> int:
+        """The k of the largest silhouette; the first k when there is none."""
+        known = np.where(np.isnan(self.silhouette), -np.inf, self.silhouette)
+        return int(self.n_clusters[known.argmax()])
+
+    @property
+    def by_gap(self) -> int:
+        """The least k with gap(k) >= gap(k + 1) - s_(k+1), Tibshirani et al. 2001, section 3; else the last."""
+        enough = self.gap[:-1] >= self.gap[1:] - self.gap_error[1:]
+        return int(self.n_clusters[enough.argmax()] if enough.any() else self.n_clusters[-1])
+
+
+def k_curves(points: ArrayLike, *, most: int = 10, rng: np.random.Generator) -> KCurves:
+    """Cluster `points` (n, d) by K-Means with k = 1 .. `most` and return the three curves.
+
+    The reference of the gap statistic is uniform over the points' own ranges. Raises ValueError without points.
+    """
+    from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]  # slow to load; no types
+
+    rows = as_points(points)
+    if not len(rows):
+        raise ValueError("points were empty, but a choice of k needs at least one record.")
+    ks = np.arange(1, min(most, len(np.unique(rows, axis=0))) + 1, dtype=np.intp)
+    fitted = [_kmeans(rows, int(k), rng=rng) for k in ks]
+    sample = rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)
+    silhouettes = [
+        float(silhouette_score(rows[sample], labels[sample]))
+        if 1 < len(np.unique(labels[sample])) < len(sample)
+        else np.nan
+        for labels, _ in fitted
+    ]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    references = [rng.uniform(low, high, rows.shape) for _ in range(REFERENCES)]
+    reference_costs = np.array([[_kmeans(each, int(k), rng=rng)[1] for each in references] for k in ks])  # (m, B)
+    inertia = np.array([cost for _, cost in fitted])
+    # With all records on k places the cost is 0, whose log has no use in a plot.
+    logs, own = (functions.log(np.maximum(costs, 1e-300)) for costs in (reference_costs, inertia))
+    gap = logs.mean(axis=1) - own
+    error = logs.std(axis=1) * np.sqrt(1.0 + 1.0 / REFERENCES)
+    return KCurves(*(frozen(each) for each in (ks, inertia, np.array(silhouettes), gap, error)))
+
+
+def k_distances(points: ArrayLike, *, k: int | None = None) -> FloatArray:
+    """Return each point's distance to its k-th nearest other point, (n,), increasing: a bend is a good radius.
+
+    k is 2 d - 1 by default, so that with minPts = 2 d, which counts the point itself, half of a bend's points are
+    cores (Sander et al. 1998). With k or fewer points it is the farthest other point; 0 for one point alone.
+    """
+    rows = as_points(points)
+    if len(rows) < 2:
+        return np.zeros(len(rows))
+    others = min(2 * rows.shape[1] - 1 if k is None else k, len(rows) - 1)
+    distances, _ = cKDTree(rows).query(rows, k=[others + 1])  # the point itself is the first
+    return np.sort(np.asarray(distances, dtype=np.float64)[:, 0])
+
+
+def knee_radius(points: ArrayLike) -> float:
+    """Return DBSCAN's radius: the k-distance where the curve is farthest below its chord. 0 without points."""
+    curve = k_distances(points)
+    return float(curve[_knee(curve)]) if len(curve) else 0.0
+
+
+def median_preference(points: ArrayLike, *, rng: np.random.Generator) -> float:
+    """Return the median of -|x - y|^2 over pairs of different records: Affinity Propagation's preference.
+
+    Of at most SAMPLE records; 0 for fewer than two. Source: thesis, section 2.2.1; Wang et al. 2007.
+    """
+    rows = as_points(points)
+    if len(rows) < 2:
+        return 0.0
+    sample = rows[rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)]
+    return -float(np.median(pdist(sample, "sqeuclidean")))
+
+
+def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labels, float]:
+    from sklearn.cluster import KMeans  # slow to load
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer different points than clusters: the inertia says so
+        model = KMeans(k, n_init=3, random_state=int(rng.integers(2**31))).fit(rows)
+    return np.asarray(model.labels_, dtype=np.intp), float(model.inertia_)
+
+
+def _knee(curve: FloatArray) -> int:
+    """Return where a monotone convex curve is farthest below the chord from its first to its last value."""
+    chord = np.linspace(curve[0], curve[-1], len(curve))
+    return int(np.argmax(chord - curve))

@@ -1,7 +1,7 @@
 """Counts, sums and raw second moments of clusters: the statistics that a Gaussian mixture is made of.
 
 Records are in [-1, 1]^D. phi(x) = (1, x_1 .. x_D, x_i x_j for i <= j) has F = 1 + D + D(D+1)/2 entries, all at most 1,
-and ln(pi_k N_k(x)) is linear in it: scores of every cluster, added up in one order for every record (see `winners`).
+and ln(pi_k N_k(x)) is linear in it: scores of every cluster, in one order for every record (see `argmax_linear`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,11 +12,10 @@ import numpy as np
 
 from dpviz.core import FloatArray, Labels, Points, algebra, compiled, frozen, functions
 from dpviz.solvers.landscapes.mixture import Mixture
-from dpviz.solvers.winners import scores, winners
+from dpviz.solvers.lloyd import argmax_linear, linear_scores
 
 MOMENT_ROWS = 2048  # records at a time; ours
-KEPT_CELLS = 20_000_000  # phi of all records is kept up to this many numbers (160 MB), else made anew each time; ours
-KEPT = 8  # dimensions whose indices of a matrix's upper half are remembered: every pass of a run wants them; ours
+CACHED_NUMBERS = 20_000_000  # phi of all records is held up to this many numbers (160 MB), else recomputed; ours
 
 
 def moment_length(d: int) -> int:
@@ -24,7 +23,7 @@ def moment_length(d: int) -> int:
     return 1 + d + d * (d + 1) // 2
 
 
-BlockMoments = tuple[FloatArray, Labels]  # statistics (K, F) of a block's records, and who won each
+BlockMoments = tuple[FloatArray, Labels]  # statistics (K, F) of a block's records, and the winner of each
 BlockTask = Callable[[Iterable[FloatArray]], BlockMoments]  # of phi (rows, F) of a block, MOMENT_ROWS at a time
 
 
@@ -44,10 +43,10 @@ def records(signed: Points, block_rows: int | None = None) -> MomentRecords:
     """Prepare records (n, D) in [-1, 1]^D for many passes, in blocks of `block_rows`, with phi where it fits."""
     rows = block_rows or max(len(signed), 1)
     blocks = [signed[first : first + rows] for first in range(0, len(signed), rows)]
-    if len(signed) * moment_length(signed.shape[1]) > KEPT_CELLS:
+    if len(signed) * moment_length(signed.shape[1]) > CACHED_NUMBERS:
         return MomentRecords(lambda task: (task(portions(block)) for block in blocks), labelled=True)
-    kept = [[frozen(portion) for portion in portions(block)] for block in blocks]
-    return MomentRecords(lambda task: map(task, kept), labelled=True)
+    cache = [[frozen(portion) for portion in portions(block)] for block in blocks]
+    return MomentRecords(lambda task: map(task, cache), labelled=True)
 
 
 def portions(block: Points) -> Iterator[FloatArray]:
@@ -62,20 +61,20 @@ def _of_block(
     labelled: bool,
     parts: Iterable[FloatArray],
 ) -> BlockMoments:
-    """Add up a block; without room for labels none leaves the place where the block is."""
-    found = (of_portion(slopes, phi) for phi in parts)
-    return _added(found if labelled else ((moments, won[:0].copy()) for moments, won in found), slopes)
+    """Add up a block; without room for labels another process returns none."""
+    sums = (of_portion(slopes, phi) for phi in parts)
+    return _added(sums if labelled else ((moments, labels[:0].copy()) for moments, labels in sums), slopes)
 
 
 def _added(parts: Iterable[BlockMoments], slopes: FloatArray) -> BlockMoments:
     total, labels = np.zeros_like(slopes), [np.empty(0, dtype=np.intp)]
-    for moments, won in parts:
+    for moments, winners in parts:
         total += moments
-        labels.append(won)
+        labels.append(winners)
     return total, np.concatenate(labels)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=8)
 def upper(d: int) -> tuple[Labels, Labels]:
     """Return rows and columns (F - 1 - D,) of the entries on and above a matrix's diagonal: phi's order."""
     first, second = np.triu_indices(d)
@@ -105,13 +104,13 @@ def hard_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
 
 
 def _hard(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
-    won = winners(phi, slopes, np.zeros(len(slopes)))
-    return label_moments(phi, won, len(slopes)), won
+    labels = argmax_linear(phi, slopes, np.zeros(len(slopes)))
+    return label_moments(phi, labels, len(slopes)), labels
 
 
 @compiled
 def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
-    """Return the exact statistics (k, F) of given clusters from phi (n, F)."""
+    """Return the exact statistics (k, F) of the clusters with these `labels` (n,) from phi (n, F)."""
     total = np.zeros((n_clusters, portion.shape[1]))
     for i in range(len(portion)):
         sums, phi = total[labels[i]], portion[i]
@@ -126,7 +125,7 @@ def soft_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
 
 
 def _soft(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
-    logs = scores(phi, slopes, np.zeros(len(slopes)))
+    logs = linear_scores(phi, slopes, np.zeros(len(slopes)))
     # Rows of K, which are longer than those of F where features are few: quicker to add to.
     return np.ascontiguousarray(algebra.product(phi.T, responsibilities(logs)).T), logs.argmax(axis=1)
 
@@ -154,5 +153,5 @@ def unpacked(moments: FloatArray, d: int) -> tuple[FloatArray, FloatArray, Float
 def repaired_covariances(covariances: FloatArray, floor: float) -> FloatArray:
     """Return symmetric covariances (K, D, D) whose eigenvalues are at least `floor` > 0: post-processing."""
     values, vectors = algebra.eigen((covariances + covariances.transpose(0, 2, 1)) / 2)
-    made = algebra.product(vectors * np.maximum(values, floor)[:, None, :], vectors.transpose(0, 2, 1))
-    return np.asarray((made + made.transpose(0, 2, 1)) / 2)
+    repaired = algebra.product(vectors * np.maximum(values, floor)[:, None, :], vectors.transpose(0, 2, 1))
+    return np.asarray((repaired + repaired.transpose(0, 2, 1)) / 2)

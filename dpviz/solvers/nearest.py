@@ -1,37 +1,43 @@
-"""Who is nearest, asked again and again of the same records: whole cells of a lattice at a time, to the same bits."""
+"""Nearest-center assignment with a grid index; bit-identical to brute force (`assign`).
+
+For many records in few dimensions, each BLOCK_ROWS records are sorted into the cells of a lattice over the unit box. A
+block of cells, or a cell, that lies on one center's side of every border gives all of its records their cluster at
+once; only the records of open cells are compared with centers one by one.
+
+Clusters of records are exact: nothing here may be published as it is.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import BLOCK_ROWS, Centers, Confidential, FloatArray, Labels, Points, frozen, squared_norms
+from dpviz.core import BLOCK_ROWS, Centers, Confidential, FloatArray, Labels, Points, compiled, frozen, squared_norms
 from dpviz.core.remembered import remembering
-from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals
-from dpviz.solvers.winners import OPEN, Level, nearness, winners_by_boxes, winners_of_some
+from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals, nearness
 
 # Along each axis, by the number of axes: blocks, and cells within a block. Powers of two place a record exactly.
 SIDES = {1: (64, 64), 2: (16, 4), 3: (4, 4)}
 WORTH_ROWS = 16_000  # from here on the lattice costs less than it saves; ours
 MOST_CENTERS = 32  # beyond that nearly every cell has a border in it
 ROUNDING = 1e-12  # of the largest score: far above what adding up d products loses
-REMEMBERED = 4
-_OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))  # all records of a block that has no lattice
+REMEMBERED = 4  # arrays of records whose lattices, squared norms or first partitions are cached; ours
+OPEN = 255  # no center's number: the records of the cell differ
 
 
 class Members(Protocol):
-    """Who is in which cluster: the labels (m,) of the rows asked for. An array of labels is one. Curator only."""
+    """The clusters of records: an array of labels (m,), or anything that is indexed like one. Curator only."""
 
-    def __getitem__(self, rows: Any, /) -> Any:
+    def __getitem__(self, rows: slice | Labels, /) -> NDArray[np.integer]:
         """Return the labels of a slice or an array of rows."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition(Confidential):
-    """Who is nearest to which center, and the exact sums of each cluster. Curator only."""
+    """The nearest center of each record, and the exact sums of each cluster. Curator only."""
 
     nonprivate_members: Members  # of n records
     sums: ClusterSums
@@ -39,17 +45,17 @@ class Partition(Confidential):
 
     @property
     def nonprivate_labels(self) -> Labels:
-        """Everybody's nearest center (n,)."""
+        """Nearest center (n,) of every record."""
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     def same_members(self, other: "Partition") -> bool:
-        """Whether everybody is in the same cluster; other counts say no without a look at anybody."""
+        """Whether every record is in the same cluster; where counts differ, no label is computed."""
         return np.array_equal(self.sums.nonprivate_counts, other.sums.nonprivate_counts) and np.array_equal(
             self.nonprivate_members[:], other.nonprivate_members[:]
         )
 
 
-BlockSums = tuple[ClusterSums, FloatArray]  # of each cluster in some records: its sums, and that of |x|^2 (k,)
+BlockSums = tuple[ClusterSums, FloatArray]  # of the clusters of some records: their sums, and those of |x|^2 (k,)
 
 
 def added_blocks(members: Members, blocks: Iterable[BlockSums], centers: Centers) -> Partition:
@@ -67,19 +73,30 @@ def block_sums(n_clusters: int, unit: Points, norms: FloatArray, labels: Labels)
     return cluster_sums(unit, labels, n_clusters), cluster_totals(norms, labels, n_clusters)
 
 
+def row_blocks(n: int) -> Iterator[slice]:
+    """Yield the rows of each BLOCK_ROWS of n records."""
+    return (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
+
+
+@remembering(REMEMBERED)
+def squared_lengths(points: Points) -> FloatArray:
+    """Return each record's |x|^2, (n,)."""
+    return frozen(squared_norms(points))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest(Confidential):
-    """Records (n, d) of the unit box that are asked again and again for their nearest centers."""
+    """Index of records (n, d) of the unit box for repeated nearest-center queries."""
 
     points: Points
-    lattices: "_Lattices | None"  # None: each record is looked at
+    lattices: "_Lattices | None"  # None: every record is compared with every center
 
     def __call__(self, centers: Centers) -> Labels:
         """Return what `assign(points, centers)` does, to the bit."""
         return np.asarray(self.members(centers)[:], dtype=np.intp)
 
     def members(self, centers: Centers) -> Members:
-        """Return who is nearest to which of `centers` (k, d), without a look at records that nobody asks for."""
+        """Return the clusters of `centers` (k, d); labels of open cells are computed when they are indexed."""
         if self.lattices is None or len(centers) > MOST_CENTERS:
             return assign(self.points, centers)
         return self._by_cells(self.lattices, centers).nonprivate_members
@@ -96,69 +113,47 @@ class Nearest(Confidential):
         parts = (block_sums(k, self.points[rows], norms[rows], labels[rows]) for rows in row_blocks(len(self.points)))
         return added_blocks(labels, parts, centers)
 
+    def opening(self, centers: Centers) -> Partition:
+        """Return `partition(centers)`, cached: many runs start from the same centers."""
+        labels, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
+        if self.lattices is None or len(centers) > MOST_CENTERS:
+            return Partition(labels, sums, squares)
+        return Partition(_CellMembers(self.points, self.lattices.cell_of, centers, labels), sums, squares)
+
     def _by_cells(self, lattices: "_Lattices", centers: Centers) -> Partition:
         slopes, offsets = nearness(centers)
         margin = ROUNDING * (1.0 - 4.0 * offsets.min())
-        found, parts = [], []
-        for rows, each in zip(row_blocks(len(self.points)), lattices.each, strict=True):
-            if each is None:
+        winners, parts = [], []
+        for rows, lattice in zip(row_blocks(len(self.points)), lattices.blocks, strict=True):
+            if lattice is None:
                 unit, cells = self.points[rows], _OPEN_CELL
                 parts.append(block_sums(len(centers), unit, squared_norms(unit), assign(unit, centers)))
             else:
-                cells, totals = winners_by_boxes(each.blocks, each.cells, each.records, slopes, offsets, margin)
+                cells, totals = _cell_winners(lattice.blocks, lattice.cells, lattice.records, slopes, offsets, margin)
                 parts.append((ClusterSums(totals[:, 0], totals[:, 2:]), totals[:, 1]))
-            found.append(cells)
-        members = _CellMembers(self.points, lattices.cell_of, centers, np.concatenate(found))
+            winners.append(cells)
+        members = _CellMembers(self.points, lattices.cell_of, centers, np.concatenate(winners))
         return added_blocks(members, parts, centers)
-
-    def opening(self, centers: Centers) -> Partition:
-        """Return `partition(centers)` of centers that many runs start from: it is made once."""
-        found, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
-        if self.lattices is None or len(centers) > MOST_CENTERS:
-            return Partition(found, sums, squares)
-        return Partition(_CellMembers(self.points, self.lattices.cell_of, centers, found), sums, squares)
 
 
 def nearest_among(points: Points) -> Nearest:
-    """Return what answers for `points` (n, d) of the unit box.
-
-    For many records in few dimensions a block or a cell of a lattice that lies on one center's side of every border
-    gives all of its records their cluster at once; only the others are looked at one by one.
-    """
+    """Return the index of `points` (n, d) of the unit box, with lattices where they are worth their cost."""
     n, d = points.shape
     return Nearest(points, _lattices(points) if d in SIDES and n >= WORTH_ROWS else None)
 
 
-def row_blocks(n: int) -> Iterator[slice]:
-    """Yield the rows of each BLOCK_ROWS of n records."""
-    return (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
+class Level(NamedTuple):
+    """Boxes of one size that hold records, in the order of the boxes around them."""
 
-
-@remembering(REMEMBERED)
-def squared_lengths(points: Points) -> FloatArray:
-    """Return each record's |x|^2, (n,)."""
-    return frozen(squared_norms(points))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CellMembers(Confidential):
-    """What cells say of their records; a record of an open cell is looked at alone."""
-
-    points: Points
-    cell_of: Labels  # (n,)
-    centers: Centers
-    found: NDArray[np.uint8]  # (m,) each cell's center, or OPEN
-
-    def __getitem__(self, rows: Any) -> Any:
-        n = len(self.points)
-        chosen = np.arange(*rows.indices(n)) if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
-        labels = winners_of_some(self.found, self.cell_of, chosen.ravel(), self.points, *nearness(self.centers))
-        return labels.reshape(chosen.shape)
+    middles: FloatArray  # (m, d)
+    half: float  # of a box's side
+    moments: FloatArray  # (m, 2 + d) of each one's records: their number, sum of |x|^2, and sums by coordinate
+    first: Labels  # (m + 1,) where each one's parts begin: boxes of the next size, or records
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattice(Confidential):
-    """Of up to BLOCK_ROWS records."""
+    """Cells of up to BLOCK_ROWS records."""
 
     blocks: Level
     cells: Level
@@ -167,41 +162,61 @@ class _Lattice(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattices:
-    """They do not hold the array of records, so that they can be remembered for no longer than that lives."""
+    """Lattices without the array of records, so that they can be cached for no longer than that lives."""
 
-    each: tuple[_Lattice | None, ...]  # of each BLOCK_ROWS records; None: not worth it, these are one open cell
-    cell_of: Labels  # (n,) each record's, counted through
+    blocks: tuple[_Lattice | None, ...]  # of each BLOCK_ROWS records; None: not worth it, these are one open cell
+    cell_of: NDArray[np.integer]  # (n,) each record's cell, numbered through all blocks
+
+
+_OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))  # all records of a block that has no lattice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CellMembers(Confidential):
+    """Clusters of records by the winners of their cells; a record of an open cell is compared with every center."""
+
+    points: Points
+    cell_of: NDArray[np.integer]  # (n,)
+    centers: Centers
+    winners: NDArray[np.integer]  # (m,) each cell's center, or OPEN
+
+    def __getitem__(self, rows: slice | Labels, /) -> NDArray[np.integer]:
+        n = len(self.points)
+        chosen = np.arange(*rows.indices(n)) if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        labels = _row_winners(self.winners, self.cell_of, chosen.ravel(), self.points, *nearness(self.centers))
+        return labels.reshape(chosen.shape)
 
 
 @remembering(REMEMBERED)
-def _opening(points: Points, shape: tuple[int, ...], bits: bytes) -> tuple[NDArray[Any], ClusterSums, FloatArray]:
-    """Return labels or what the cells say, and the sums: nothing that holds the records."""
-    made = nearest_among(points).partition(np.frombuffer(bits).reshape(shape))
-    found = (
-        made.nonprivate_members.found if isinstance(made.nonprivate_members, _CellMembers) else made.nonprivate_labels
-    )
-    sums = ClusterSums(frozen(made.sums.nonprivate_counts), frozen(made.sums.nonprivate_sums))
-    return frozen(found), sums, frozen(made.nonprivate_squares)
+def _opening(
+    points: Points, shape: tuple[int, ...], bits: bytes
+) -> tuple[NDArray[np.integer], ClusterSums, FloatArray]:
+    """Return labels or the cells' winners, and the sums: nothing that holds the records."""
+    partition = nearest_among(points).partition(np.frombuffer(bits).reshape(shape))
+    members, sums = partition.nonprivate_members, partition.sums
+    labels = members.winners if isinstance(members, _CellMembers) else partition.nonprivate_labels
+    exact = ClusterSums(frozen(sums.nonprivate_counts), frozen(sums.nonprivate_sums))
+    return frozen(labels), exact, frozen(partition.nonprivate_squares)
 
 
 @remembering(REMEMBERED)
 def _lattices(points: Points) -> _Lattices | None:
     """Sort each BLOCK_ROWS records into cells; None where that helps with none of them."""
-    each, cell_of, n_cells = [], [], 0
+    blocks, cell_of, n_cells = [], [], 0
     for rows in row_blocks(len(points)):
         unit = points[rows]
-        inside = bool((unit >= 0.0).all() and (unit <= 1.0).all())
-        made = _lattice(unit) if inside and len(unit) >= WORTH_ROWS else None
-        lattice, cells = (None, np.zeros(len(unit), dtype=np.intp)) if made is None else made
-        each.append(lattice)
+        lattice, cells = None, np.zeros(len(unit), dtype=np.intp)
+        if len(unit) >= WORTH_ROWS and (unit >= 0.0).all() and (unit <= 1.0).all():
+            lattice, cells = _lattice(unit)
+        blocks.append(lattice)
         cell_of.append(n_cells + cells)
         n_cells += 1 if lattice is None else len(lattice.cells.middles)
     narrow = np.uint16 if n_cells <= 2**16 else np.uint32
-    return _Lattices(tuple(each), frozen(np.concatenate(cell_of).astype(narrow))) if any(each) else None
+    return _Lattices(tuple(blocks), frozen(np.concatenate(cell_of).astype(narrow))) if any(blocks) else None
 
 
 def _lattice(points: Points) -> tuple[_Lattice, Labels]:
-    """Sort records of the unit box into cells, and return each one's, too."""
+    """Sort records (n, d) of the unit box into cells; return the cell (n,) of each, too."""
     n, d = points.shape
     n_blocks, n_cells = SIDES[d]  # along each axis
     side = n_blocks * n_cells
@@ -210,24 +225,132 @@ def _lattice(points: Points) -> tuple[_Lattice, Labels]:
     cell = np.ravel_multi_index(tuple(steps % n_cells), (n_cells,) * d)
     number = (block * n_cells**d + cell).astype(np.uint16)  # narrow, so that sorting them is quick
     order = np.argsort(number, kind="stable")
-    held, first = np.unique(number[order], return_index=True)
-    cell_of = np.repeat(np.arange(len(held)), np.diff(first, append=n))[np.argsort(order)]
-    moments = np.stack([cluster_totals(each, cell_of, len(held)) for each in _moments(points)])
-    within = np.stack(np.unravel_index(held % n_cells**d, (n_cells,) * d))  # (d, m)
-    around, begins = np.unique(held // n_cells**d, return_index=True)
+    numbers, first = np.unique(number[order], return_index=True)  # of the cells that hold records
+    cell_of = np.repeat(np.arange(len(numbers)), np.diff(first, append=n))[np.argsort(order)]
+    terms = (np.ones(n), squared_norms(points), *points.T)
+    moments = np.stack([cluster_totals(each, cell_of, len(numbers)) for each in terms])
+    within = np.stack(np.unravel_index(numbers % n_cells**d, (n_cells,) * d))  # (d, m)
+    around, begins = np.unique(numbers // n_cells**d, return_index=True)
     corner = np.stack(np.unravel_index(around, (n_blocks,) * d))  # (d, b)
-    cells_each = np.diff(begins, append=len(held))
+    cells_each = np.diff(begins, append=len(numbers))
     cells = _level(np.repeat(corner, cells_each, axis=1) * n_cells + within, side, moments, np.append(first, n))
-    blocks = _level(corner, n_blocks, np.add.reduceat(moments, begins, axis=1), np.append(begins, len(held)))
+    blocks = _level(corner, n_blocks, np.add.reduceat(moments, begins, axis=1), np.append(begins, len(numbers)))
     return _Lattice(blocks, cells, frozen(points[order])), cell_of
 
 
-def _level(steps: NDArray[np.intp], side: int, moments: FloatArray, first: Labels) -> Level:
-    rows = (np.ascontiguousarray(each.T) for each in ((steps + 0.5) / side, moments))
-    middles, sums = map(frozen, rows)
+def _level(steps: Labels, side: int, moments: FloatArray, first: Labels) -> Level:
+    middles, sums = (frozen(np.ascontiguousarray(each.T)) for each in ((steps + 0.5) / side, moments))
     return Level(middles, 0.5 / side, sums, frozen(first))
 
 
-def _moments(points: Points) -> FloatArray:
-    """Return what is added up of each record, (2 + d, n): 1, |x|^2, and its coordinates."""
-    return np.stack([np.ones(len(points)), squared_norms(points), *points.T])
+@compiled
+def _cell_winners(
+    blocks: Level, cells: Level, records: Points, slopes: FloatArray, offsets: FloatArray, margin: float
+) -> tuple[NDArray[np.uint8], FloatArray]:
+    """Return the winner of each cell (m,), OPEN where its records differ, and the winners' moments (k, 2 + d).
+
+    A score that is behind by more than `margin` all over a block, or a cell, does not win there: from the middle to a
+    corner a difference of two scores changes by half a side times their slopes' difference along each axis. Only the
+    other scores are compared within, and only in open cells for every record: `records` are in the order of their
+    cells.
+    """
+    k, d = slopes.shape
+    changes, scores = np.zeros((k, k)), np.empty(k)
+    for i in range(k):
+        for j in range(k):
+            for f in range(d):
+                changes[i, j] += abs(slopes[i, f] - slopes[j, f])
+    winners, totals = np.empty(len(cells.middles), dtype=np.uint8), np.zeros((k, 2 + d))
+    every, near, nearer = np.arange(k), np.empty(k, dtype=np.intp), np.empty(k, dtype=np.intp)
+    for block in range(len(blocks.middles)):
+        _score(blocks.middles, block, every, slopes, offsets, scores)
+        n_near = _possible(every, scores, blocks.half, changes, margin, near)
+        if n_near == 1:
+            _add(totals, near[0], blocks.moments, block)
+        for cell in range(blocks.first[block], blocks.first[block + 1]):
+            if n_near == 1:
+                winners[cell] = near[0]
+                continue
+            _score(cells.middles, cell, near[:n_near], slopes, offsets, scores)
+            n_nearer = _possible(near[:n_near], scores, cells.half, changes, margin, nearer)
+            if n_nearer == 1:
+                winners[cell] = nearer[0]
+                _add(totals, nearer[0], cells.moments, cell)
+                continue
+            winners[cell] = OPEN
+            for record in range(cells.first[cell], cells.first[cell + 1]):
+                winner, best, square = 0, -np.inf, 0.0
+                for j in range(n_nearer):
+                    i = nearer[j]
+                    score = offsets[i]
+                    for f in range(d):
+                        score += slopes[i, f] * records[record, f]
+                    if score > best:
+                        winner, best = i, score
+                for f in range(d):
+                    square += records[record, f] * records[record, f]
+                    totals[winner, 2 + f] += records[record, f]
+                totals[winner, 0] += 1.0
+                totals[winner, 1] += square
+    return winners, totals
+
+
+@compiled
+def _row_winners(
+    winners: NDArray[np.integer],
+    cell_of: NDArray[np.integer],
+    rows: Labels,
+    records: Points,
+    slopes: FloatArray,
+    offsets: FloatArray,
+) -> NDArray[np.uint8]:
+    """Return the winners (r,) of `rows` of the records: their cells', or their own where the cell is open."""
+    labels, scores = np.empty(len(rows), dtype=np.uint8), np.empty(len(offsets))
+    every = np.arange(len(offsets))
+    for i in range(len(rows)):
+        labels[i] = winners[cell_of[rows[i]]]
+        if labels[i] == OPEN:
+            _score(records, rows[i], every, slopes, offsets, scores)
+            labels[i] = _highest(every, scores)
+    return labels
+
+
+@compiled
+def _score(
+    records: Points, row: int, some: Labels, slopes: FloatArray, offsets: FloatArray, scores: FloatArray
+) -> None:
+    """Write the scores of `some` at a row of `records` into `scores`, (k,) of all."""
+    for i in some:
+        score = offsets[i]
+        for f in range(records.shape[1]):
+            score += slopes[i, f] * records[row, f]
+        scores[i] = score
+
+
+@compiled
+def _highest(some: Labels, scores: FloatArray) -> int:
+    """Return the place among `some` of the first highest score."""
+    highest = 0
+    for j in range(1, len(some)):
+        if scores[some[j]] > scores[some[highest]]:
+            highest = j
+    return highest
+
+
+@compiled
+def _possible(
+    some: Labels, scores: FloatArray, half: float, changes: FloatArray, margin: float, possible: Labels
+) -> int:
+    """Write into `possible` which of `some` may win in a box with these scores in its middle; return how many."""
+    best, n_possible = some[_highest(some, scores)], 0
+    for i in some:
+        if i == best or not scores[best] - scores[i] - half * changes[best, i] > margin:
+            possible[n_possible] = i
+            n_possible += 1
+    return n_possible
+
+
+@compiled
+def _add(totals: FloatArray, winner: int, moments: FloatArray, box: int) -> None:
+    for column in range(totals.shape[1]):
+        totals[winner, column] += moments[box, column]

@@ -1,16 +1,47 @@
-"""Budget and step of DPLloyd (Su, Cao, Li, Bertino & Jin, CODASPY 2016; extended in TOPS 2017), section 3.
+"""Noisy Lloyd steps: passes over the records, the budget of an iteration and its noisy means.
 
-The rules are stated for a box scaled to [-1, 1]^d, where one record moves a coordinate's sum by at most 1. The step is
+A pass adds up the clusters block by block, so that records in memory and records in chunks have the same sums.
+
+Budget and step are those of DPLloyd (Su, Cao, Li, Bertino & Jin, CODASPY 2016; extended in TOPS 2017), section 3. The
+rules are stated for a box scaled to [-1, 1]^d, where one record moves a coordinate's sum by at most 1. The step is
 written for [0, 1]^d and sums of x - 1/2, where it is at most 1/2: the same means.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpviz.core import Centers, Counts, FloatArray
-from dpviz.solvers.lloyd import ClusterSums
+from dpviz.core import (
+    ArrayChunks,
+    Box,
+    Centers,
+    Chunks,
+    Counts,
+    FloatArray,
+    Labels,
+    Points,
+    as_chunks,
+    frozen,
+    squared_norms,
+    unit_records,
+)
+from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums
+from dpviz.solvers.nearest import (
+    BlockSums,
+    Nearest,
+    Partition,
+    added_blocks,
+    block_sums,
+    nearest_among,
+    row_blocks,
+    squared_lengths,
+)
+from dpviz.solvers.packing import start_from
 
 EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
 BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
@@ -18,6 +49,133 @@ RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
 SEEDED_ITERATIONS = 1  # after a private start: more of them drown it in noise; ours, by measurement
+
+T = TypeVar("T")
+UnitTask = Callable[[Points, FloatArray], T]  # of (records in box units, their |x|^2)
+LabelTask = Callable[[Points, FloatArray, Labels], T]  # and of each one's nearest center
+
+_NO_LABELS = frozen(np.empty(0, dtype=np.intp))  # of records that come in chunks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LloydProblem:
+    """Records, their box and their nearest-center index: what stays the same over the iterations."""
+
+    records: Chunks  # data units
+    box: Box
+    nearest: Nearest | None  # of the records (n, d) clipped and scaled to [0, 1]^d; None where they come in chunks
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.records.n
+
+    def each_block(self, task: UnitTask[T]) -> Iterator[T]:
+        """Yield the result of `task` for each BLOCK_ROWS records, in their order; see `Chunks.each_block`."""
+        if self.nearest is None:
+            yield from self.records.each_block(partial(_in_units, self.box, task))
+            return
+        unit, squares = self.nearest.points, squared_lengths(self.nearest.points)
+        for rows in row_blocks(self.n):
+            yield task(unit[rows], squares[rows])
+
+    def counted(self, counts: Callable[[Points], Counts]) -> Counts:
+        """Return what `counts` counts of the records, box units."""
+        return sum(self.each_block(partial(_counted, counts)), start=counts(np.empty((0, self.box.d))))
+
+    def start(
+        self, n_clusters: int, *, start: str, initial: Centers | None, seed: int | None, rng: np.random.Generator
+    ) -> Centers:
+        """Return the centers of `start_from`. Raises ValueError for a start from records that come in chunks, too."""
+        if start == "records" and initial is None and self.nearest is None:
+            raise ValueError(
+                "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
+                "initial_centers."
+            )
+        unit = np.empty((0, self.box.d)) if self.nearest is None else self.nearest.points
+        return start_from(unit, self.box, n_clusters, start=start, initial=initial, seed=seed, rng=rng)
+
+
+def lloyd_problem(points: Points | Chunks, box: Box) -> LloydProblem:
+    """Validate the records and, where they are in memory, scale them once. Raises ValueError for bad points."""
+    if isinstance(points, Chunks):
+        return LloydProblem(as_chunks(points, n_features=box.d), box, None)
+    records = ArrayChunks(points, n_features=box.d)
+    return LloydProblem(records, box, nearest_among(unit_records(records.points, box)))
+
+
+def one_pass(problem: LloydProblem, centers: Centers) -> Partition:
+    """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster, block by block.
+
+    Where the records come in chunks, the labels are (0,).
+    """
+    labels, parts = _each_labelled(problem, centers, partial(block_sums, len(centers)))
+    return added_blocks(labels, parts, centers)
+
+
+def bounded_pass(problem: LloydProblem, centers: Centers, radius: float) -> tuple[Partition, ClusterSums]:
+    """Return the partition of `one_pass`, and of each cluster the sums of x - c within `radius` of its center."""
+    labels, parts = _each_labelled(problem, centers, partial(_bounded_sums, centers, radius))
+    blocks = list(parts)
+    near = added_blocks(labels, ((within, np.zeros(len(centers))) for _, within in blocks), centers)
+    return added_blocks(labels, (whole for whole, _ in blocks), centers), near.sums
+
+
+def near_moves(unit: Points, labels: Labels, centers: Centers, radius: float) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return x - c (n, d) of each record and its center, and whether it is no longer than `radius` (n,).
+
+    It follows from the record and its center alone, axis by axis, to the bit.
+    """
+    moves = unit - centers[labels]
+    return moves, squared_norms(moves) <= radius * radius
+
+
+def cell_pass(problem: LloydProblem, centers: Centers, *, opening: bool = False) -> Partition:
+    """Return the clusters of `one_pass` with the sums of `Nearest.partition`: quicker on records in memory.
+
+    `opening` caches the partition: many runs start from the same centers.
+    """
+    if problem.nearest is None:
+        return added_blocks(_NO_LABELS, problem.each_block(partial(_cell_sums, centers)), centers)
+    return problem.nearest.opening(centers) if opening else problem.nearest.partition(centers)
+
+
+def _each_labelled(problem: LloydProblem, centers: Centers, task: LabelTask[T]) -> tuple[Labels, Iterator[T]]:
+    """Return the nearest centers of records in memory, and the result of `task` for each block, in order."""
+    if problem.nearest is None:
+        return _NO_LABELS, problem.each_block(partial(_assigned, task, centers))
+    labels = problem.nearest(centers)
+    blocks = (labels[rows] for rows in row_blocks(problem.n))
+    return labels, problem.each_block(lambda unit, norms: task(unit, norms, next(blocks)))
+
+
+# Tasks of a block stand at the top level, so that other processes can load them.
+
+
+def _in_units(box: Box, task: UnitTask[T], block: Points) -> T:
+    unit = box.to_unit(box.clip(block))
+    return task(unit, squared_norms(unit))
+
+
+def _counted(counts: Callable[[Points], Counts], unit: Points, _norms: FloatArray) -> Counts:
+    return counts(unit)
+
+
+def _cell_sums(centers: Centers, unit: Points, _norms: FloatArray) -> BlockSums:
+    partition = nearest_among(unit).partition(centers)
+    return partition.sums, partition.nonprivate_squares
+
+
+def _assigned(task: LabelTask[T], centers: Centers, unit: Points, norms: FloatArray) -> T:
+    return task(unit, norms, assign(unit, centers))
+
+
+def _bounded_sums(
+    centers: Centers, radius: float, unit: Points, norms: FloatArray, labels: Labels
+) -> tuple[BlockSums, ClusterSums]:
+    moves, near = near_moves(unit, labels, centers, radius)
+    k = len(centers)
+    return block_sums(k, unit, norms, labels), cluster_sums(moves[near], labels[near], k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +221,8 @@ def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers,
     """
     mean = np.clip(BOX_MIDDLE + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
     # The threshold is public: it follows from the noise scale alone.
-    seen = noisy_counts >= max(1.0, EMPTY_SCALES * count_scale)
-    return np.where(seen[:, None], mean, fallback)
+    filled = noisy_counts >= max(1.0, EMPTY_SCALES * count_scale)
+    return np.where(filled[:, None], mean, fallback)
 
 
 def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_scale: float, sum_scale: float) -> Centers:
@@ -78,5 +236,5 @@ def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_sca
     squares = (moves**2).sum(axis=1)
     off = 2.0 * noisy.shape[1] * sum_scale**2 + 2.0 * count_scale**2 * ((noisy - BOX_MIDDLE) ** 2).sum(axis=1)
     off /= np.maximum(noisy_counts, 1.0) ** 2
-    kept = np.where(squares > off, 1.0 - off / np.where(squares > off, squares, 1.0), 0.0)
-    return np.asarray(before + kept[:, None] * moves)
+    shares = np.where(squares > off, 1.0 - off / np.where(squares > off, squares, 1.0), 0.0)
+    return np.asarray(before + shares[:, None] * moves)

@@ -1,19 +1,39 @@
-"""Weighted k-means on the cells of a grid: public weights in, centers out. It sees no record."""
+"""Weighted k-means on the noisy cells of a grid, and the private starts that it finds: no record but its counts."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Points, compiled
+from dpviz.core import Centers, Counts, FloatArray, Points, compiled, frozen
+from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import assign
 from dpviz.solvers.moments import label_moments
 
-MARGIN = 1.0  # standard errors by which the kept cells may pass the noisy number of records; ours, by measurement
-KEPT = 4  # starts that go on after one iteration; ours
+RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
+EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
+SEED_SHARE = 1.0 / 3.0  # of epsilon, that a private start spends on its cells; ours, by measurement
+MARGINALS, CELLS = "marginals of the start", "cells of the start"  # what a private start buys
+EXPLORED = 4  # starts that go on after one iteration; ours
 EXPLORE = 3  # iterations of those before the best one goes on alone; ours
 POLISH = 30  # most iterations after that; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
+
+# (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
+Released: TypeAlias = Callable[[str, float, int, Callable[[Points], Counts]], Counts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSeeds:
+    """A private start, box units: all of it follows from the noisy counts and public inputs."""
+
+    centers: Centers  # (k, d)
+    packing: Centers  # (k, d) the public packing that the search begins at; row i became row i of `centers`
+    noisy_cell_counts: Counts  # (m1 ... md,) C order
+    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), the cells' walls
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,20 +44,96 @@ class WeightedPath:
     costs: tuple[float, ...]  # T + 1, sum_j w_j |x_j - nearest center|^2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    places: Points  # (m, d)
-    masses: FloatArray  # (m, 1 + d) w_j, then w_j x_j for each axis
-    squares: float  # sum_j w_j |x_j|^2
+def cell_counts(unit: Points, side: int) -> Counts:
+    """Return the exact number of records of [0, 1]^d in each of side^d cells, C order; 1 is in the last cell."""
+    cells = np.minimum((unit * side).astype(np.intp), side - 1)  # (n, d)
+    flat = cells[:, 0]
+    for column in cells.T[1:]:
+        flat = flat * side + column
+    return np.bincount(flat, minlength=side ** unit.shape[1]).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _KMeansRun:
-    """A path that may go on."""
+def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng: np.random.Generator) -> WeightedPath:
+    """Run weighted k-means on cells at `places` (m, d) from the public `packing` (k, d) and from RESTARTS draws."""
+    spread = (spread_start(places, weights, packing, rng=rng) for _ in range(RESTARTS))
+    starts = tuple(exchanged(places, weights, start, EXCHANGES * len(packing), rng=rng) for start in spread)
+    return weighted_kmeans(places, weights, (packing, *starts))
 
-    centers: tuple[Centers, ...]
-    costs: tuple[float, ...]
-    sums: FloatArray  # (k, 1 + d) of the last centers: the weight of each cluster, then its weighted sum by axis
+
+def private_seeds(
+    released: Released,
+    packing: Centers,
+    units: FloatArray,
+    *,
+    epsilon: float,
+    n_records: float,
+    sensitivity: int,
+    rng: np.random.Generator,
+) -> CellSeeds | None:
+    """Return a private start from noisy counts that `released` buys for `epsilon` together; None, free, for one cell.
+
+    A fifth of it buys noisy marginals, which say where a grid has its cells, and the rest the counts of the cells, as
+    in EUGkM. Where records are too few for marginals, the cells are even and get all of it. Which of them is bought
+    follows from public parameters and `n_records`, public or noisy; `sensitivity` is by how much one record changes all
+    counts of a grid together, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the `packing`
+    (k, d), with `units` (d,) for what a step along each axis is worth. Their rows are in the order that is nearest to
+    the packing.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to load
+
+    d, cells = packing.shape[1], epsilon
+    if fitted := fitting(epsilon, n_records, d, sensitivity=sensitivity):
+        rows, cells = released(MARGINALS, fitted.marginals, d, partial(_flat_marginals, fitted.n_bins)), fitted.cells
+        grid = grid_of(rows.reshape(d, fitted.n_bins), fitted.most_cells, units, scale=fitted.scale)
+    else:
+        grid = even_grid((even_side(epsilon, n_records, d)[0],) * d)
+        if math.prod(grid.shape) == 1:
+            return None
+    noisy = released(CELLS, cells, 1, grid.counts)
+    weights = heaviest(noisy, len(packing), scale=sensitivity / cells)
+    full, centers = weights > 0, packing
+    if full.any():
+        places = grid.places()[full] * units
+        centers = searched_cells(places, weights[full], packing * units, rng=rng).centers[-1] / units
+    # In the order in which all centers together are nearest to those of the packing.
+    squares = ((packing[:, None] - centers[None]) ** 2).sum(axis=2)
+    centers = centers[linear_sum_assignment(squares)[1]]
+    return CellSeeds(frozen(centers), frozen(packing), frozen(noisy), grid.edges)
+
+
+def _flat_marginals(n_bins: int, unit: Points) -> Counts:
+    return marginal_counts(unit, n_bins).ravel()
+
+
+class _Run:
+    """Lloyd's algorithm from one start on places (m, d) of weight w: a path that can be continued."""
+
+    def __init__(self, places: Points, masses: FloatArray, squares: float, start: Centers) -> None:
+        self.places = places
+        self.masses = masses  # (m, 1 + d) w_j, then w_j x_j for each axis
+        self.squares = squares  # sum_j w_j |x_j|^2
+        self.centers: list[Centers] = []
+        self.costs: list[float] = []
+        self._append(start)
+
+    def advance(self, most: int, tolerance: float) -> None:
+        """Iterate until the gain is below `tolerance`, at most `most` times."""
+        for _ in range(most):
+            if len(self.costs) > 1 and self.costs[-2] - self.costs[-1] <= tolerance * self.costs[-2]:
+                break
+            mass = self.sums[:, :1]
+            self._append(np.where(mass > 0, self.sums[:, 1:] / np.where(mass > 0, mass, 1.0), self.centers[-1]))
+
+    def last_cost(self) -> float:
+        return self.costs[-1]
+
+    def _append(self, centers: Centers) -> None:
+        """Assign the places to `centers`: sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
+        self.sums = label_moments(self.masses, assign(self.places, centers), len(centers))  # (k, 1 + d)
+        norms = np.einsum("ij,ij->i", centers, centers)
+        inner = float(np.einsum("ij,ij->", centers, self.sums[:, 1:]))
+        self.centers.append(centers)
+        self.costs.append(max(self.squares - 2.0 * inner + float((norms * self.sums[:, 0]).sum()), 0.0))
 
 
 def weighted_kmeans(
@@ -45,23 +141,27 @@ def weighted_kmeans(
 ) -> WeightedPath:
     """Run Lloyd's algorithm on `places` (m, d) with `weights` (m,) > 0 from each start and return the best run.
 
-    Every start gets one iteration, the KEPT cheapest get EXPLORE more, the one of least cost goes on, at most POLISH
-    more. An empty cluster stays.
+    Every start gets one iteration, the EXPLORED cheapest get EXPLORE more, the one of least cost goes on, at most
+    POLISH more. An empty cluster stays.
     """
     norms = np.einsum("ij,ij->i", places, places)
-    cells = _Cells(places, np.column_stack([weights, weights[:, None] * places]), float((weights * norms).sum()))
-    runs = [_onward(cells, _begun(cells, start), 1, tolerance) for start in starts]
-    runs.sort(key=_last_cost)  # stable: of two equal ones the earlier start goes on
-    explored = [_onward(cells, run, EXPLORE, tolerance) for run in runs[:KEPT]]
-    best = _onward(cells, min(explored, key=_last_cost), POLISH, tolerance)
-    return WeightedPath(best.centers, best.costs)
+    masses, squares = np.column_stack([weights, weights[:, None] * places]), float((weights * norms).sum())
+    runs = [_Run(places, masses, squares, start) for start in starts]
+    for run in runs:
+        run.advance(1, tolerance)
+    runs = sorted(runs, key=_Run.last_cost)[:EXPLORED]  # stable: of two equal ones the earlier start goes on
+    for run in runs:
+        run.advance(EXPLORE, tolerance)
+    best = min(runs, key=_Run.last_cost)
+    best.advance(POLISH, tolerance)
+    return WeightedPath(tuple(best.centers), tuple(best.costs))
 
 
 def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
     """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
 
-    When every weighted place is taken, the centers that are left are those of `spare` (k, d): two on one place would
-    do no more than one.
+    When every weighted place is drawn, the other centers are those of `spare` (k, d): two on one place would do no more
+    than one.
     """
     chosen = spare.copy()
     mass, nearest = np.cumsum(weights), np.full(len(places), np.inf)
@@ -70,14 +170,12 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
             break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
-        _come_nearer(places, weights, chosen[i], nearest, mass)
+        _add_center(places, weights, chosen[i], nearest, mass)
     return chosen
 
 
 @compiled
-def _come_nearer(
-    places: Points, weights: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray
-) -> None:
+def _add_center(places: Points, weights: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray) -> None:
     """Lower the squared distances `nearest` (m,) to what they are to one more center; add up w nearest in `mass`."""
     for i in range(len(places)):
         square = 0.0
@@ -130,13 +228,13 @@ def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: Floa
             mass[i] = total
         if not total > 0:
             return
-        drawn = min(np.searchsorted(mass, draw * total, side="right"), m - 1)
+        pick = min(np.searchsorted(mass, draw * total, side="right"), m - 1)
         gain = 0.0
         loss[:] = 0.0
         for i in range(m):
             square = 0.0
             for f in range(centers.shape[1]):
-                square += (places[i, f] - places[drawn, f]) ** 2
+                square += (places[i, f] - places[pick, f]) ** 2
             offer[i] = square
             nearer = min(first[i], square)
             gain += weights[i] * (first[i] - nearer)
@@ -144,7 +242,7 @@ def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: Floa
         missed = np.argmin(loss)
         if gain <= loss[missed]:
             continue
-        centers[missed] = places[drawn]
+        centers[missed] = places[pick]
         for i in range(m):
             if owner[i] == missed or heir[i] == missed:
                 stale[i] = True
@@ -153,55 +251,3 @@ def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: Floa
                 first[i], owner[i] = offer[i], missed
             elif offer[i] < second[i]:
                 second[i], heir[i] = offer[i], missed
-
-
-def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
-    """Keep the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
-
-    `scale` is that of their Laplace noise. In an empty cell the noise is positive half of the time, so the positive
-    cells together hold far more than the records, spread over empty space. All cells together, negative ones too, do
-    not lean: their sum is the number of records with a standard error of scale sqrt(2 m). What is kept reaches that
-    sum and MARGIN standard errors more, and is no fewer cells than clusters where so many are positive: a sum that
-    happens to be low shall not empty a small grid. Post-processing; without noise it keeps exactly what holds a record.
-    """
-    falling = np.sort(noisy)[::-1]
-    held = np.cumsum(np.maximum(falling, 0.0))
-    wanted = max(float(noisy.sum()), 0.0) + MARGIN * scale * math.sqrt(2.0 * len(noisy))
-    last = max(int(np.searchsorted(held, wanted)), n_clusters - 1)
-    least = falling[min(last, len(falling) - 1)]
-    return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
-
-
-def _begun(cells: _Cells, start: Centers) -> _KMeansRun:
-    sums = _sums(cells, start)
-    return _KMeansRun((start,), (_cost(cells, start, sums),), sums)
-
-
-def _onward(cells: _Cells, run: _KMeansRun, most: int, tolerance: float) -> _KMeansRun:
-    """Iterate until the gain is below `tolerance`, at most `most` times."""
-    path, costs, sums = list(run.centers), list(run.costs), run.sums
-    for _ in range(most):
-        if len(costs) > 1 and costs[-2] - costs[-1] <= tolerance * costs[-2]:
-            break
-        mass = sums[:, :1]
-        centers = np.where(mass > 0, sums[:, 1:] / np.where(mass > 0, mass, 1.0), path[-1])
-        sums = _sums(cells, centers)
-        path.append(centers)
-        costs.append(_cost(cells, centers, sums))
-    return _KMeansRun(tuple(path), tuple(costs), sums)
-
-
-def _last_cost(run: _KMeansRun) -> float:
-    return run.costs[-1]
-
-
-def _sums(cells: _Cells, centers: Centers) -> FloatArray:
-    return label_moments(cells.masses, assign(cells.places, centers), len(centers))
-
-
-def _cost(cells: _Cells, centers: Centers, sums: FloatArray) -> float:
-    """sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
-    norms = np.einsum("ij,ij->i", centers, centers)
-    return max(
-        cells.squares - 2.0 * float(np.einsum("ij,ij->", centers, sums[:, 1:])) + float((norms * sums[:, 0]).sum()), 0.0
-    )

@@ -1,20 +1,27 @@
 """Sampling zones and the exponential mechanism inside them (Lu & Shen, sections 5 and 6.1, algorithm 2).
 
+The law over (delta, alpha) is integrated numerically and inverted.
+
 Notation, paper -> code: S -> mean, X -> controller, lambda -> lam, P -> zone center, r -> zone radius,
 delta = |S - S_hat| / |S - X| -> reach, alpha = angle(S_hat, S, X) -> angle. Everything works row by row on (k, d)
 arrays of box coordinates. All randomness comes from a fixed number of draws a row, without rejection: with the same
 generator state the result is continuous in epsilon.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray, compiled, functions
-from dpviz.solvers.zone_law import SCORE_SENSITIVITY, angles, known_angles, reaches
+from dpviz.core import Centers, FloatArray, compiled, frozen, functions
 
+SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
+CELLS = 64  # of the marginal's integration; Simpson's rule in each
+CUT = 36.0  # e-folds of the marginal's tail that are integrated: exp(-36) is below rounding
+CACHED_LAWS = 64  # laws of some iterations at once, a few kilobytes each
+_EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2  # of the cells: finer where exp(-eps alpha) is steep
 _SHRINK = 1.0 - 1.0 / math.e
 
 
@@ -29,11 +36,11 @@ class ZoneSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneDraw:
-    """Where in its zone each of k points is drawn, whatever the zone stands on."""
+    """A draw in each of k zones, relative to mean and controller."""
 
     reach: FloatArray  # (k,) delta in (0, 1)
     angle: FloatArray  # (k,) alpha >= 0, radians
-    sides: FloatArray  # (k, d) directions that are left by, off the axis
+    sides: FloatArray  # (k, d) directions off the axis
 
 
 def controller_angle(uniforms: FloatArray) -> FloatArray:
@@ -71,7 +78,7 @@ def sample_in_zone(
 def draw_in_zone(
     mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
 ) -> ZoneSample:
-    """Do what `sample_in_zone` does, and return delta and alpha beside the points."""
+    """Draw as `sample_in_zone` does; return delta and alpha, too."""
     lams, epsilons = _checked(len(mean), lam, epsilon)
     uniforms, sides = tosses(*mean.shape, rng=rng)
     (draw,) = draws_ahead(lams[None], epsilons, uniforms[None], sides[None], remember=False)
@@ -87,23 +94,25 @@ def tosses(k: int, d: int, *, rng: np.random.Generator) -> tuple[FloatArray, Flo
 def draws_ahead(
     lam: FloatArray, epsilon: ArrayLike, uniforms: FloatArray, sides: FloatArray, *, remember: bool
 ) -> tuple[ZoneDraw, ...]:
-    """Do for m `tosses`, (m, k, 2) and (m, k, d), and `lam` (m, k) what `draw_in_zone` does before it looks at a mean.
+    """Return the draws of m `tosses`, (m, k, 2) and (m, k, d), with `lam` (m, k): the part that needs no mean.
 
-    Integrating many zones' laws at once costs hardly more than one zone's. `remember` keeps the draws for whoever asks
-    for them again, which only those of a public seed may be.
+    Integrating many zones' laws at once costs hardly more than one zone's. `remember` caches the angles, which is
+    allowed for a public seed only.
     """
     m, k, d = sides.shape
     lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
     first, second = (uniforms[..., i].ravel() for i in range(2))
-    # Remembered: in repaired mode the slider moves the budget, not the laws that zones are drawn by.
-    found = known_angles if remember else known_angles.__wrapped__
-    angle = found(*(each.tobytes() for each in (lams, epsilons, first))) if d > 1 else np.zeros(m * k)
+    angle = np.zeros(m * k)
+    if d > 1:
+        # Cached: in repaired mode the slider changes the budget, not the laws of the zones.
+        draw = cached_angles if remember else cached_angles.__wrapped__
+        angle = draw(*(each.tobytes() for each in (lams, epsilons, first)))
     reach = reaches(lams, epsilons, angle, second)
     return tuple(ZoneDraw(*each) for each in zip(reach.reshape(m, k), angle.reshape(m, k), sides, strict=True))
 
 
 def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSample:
-    """Put what was drawn ahead into the zones between `mean` and `controller` (k, d)."""
+    """Return the points of `draw` in the zones between `mean` and `controller` (k, d)."""
     return ZoneSample(_turned(mean, controller, draw.angle, draw.reach, draw.sides), draw.reach, draw.angle)
 
 
@@ -134,7 +143,7 @@ def spread_in_zone(
 def clamped_laplace(
     mean: Centers, radius: FloatArray, scale: FloatArray, n_draws: int, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw what section 5.1 rejects: Laplace noise on the mean, put on the convergent zone's border where it leaves it.
+    """Draw what section 5.1 rejects: Laplace noise on the mean, projected onto the convergent zone's border.
 
     Returns (k, n_draws, d). `radius` (k,) is the zone's, `scale` (k,) of the noise on each coordinate. A draw that
     leaves the ball is moved back along the line to the mean, so the border collects all that fell outside: a draw there
@@ -186,6 +195,83 @@ def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.rando
     return np.where(uniforms < 0.5, -1.0, 1.0)[:, None] * np.ones(shape)
 
 
+@functools.lru_cache(maxsize=CACHED_LAWS)
+def cached_angles(*arrays: bytes) -> FloatArray:
+    """Return the draws of `angles`, (k,), for lambda, epsilon and one uniform number of each zone."""
+    lam, epsilon, uniforms = (np.frombuffer(each) for each in arrays)
+    return frozen(angles(lam, epsilon, uniforms[:, None])[:, 0])
+
+
+def angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Draw |alpha| (k, m), m times a zone, by inverting its numerically integrated marginal."""
+    finite = np.isfinite(epsilon)
+    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)  # c
+    ratio = (1.0 - lam) / lam
+    # The tail beyond CUT e-folds is omitted, so that the nodes stay where the mass is, whatever epsilon.
+    with np.errstate(divide="ignore"):
+        last = np.minimum(functions.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
+    end = functions.arcsin(np.clip(functions.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
+    edges = end[:, None] * _EDGES
+    middles = 0.5 * (edges[:, :-1] + edges[:, 1:])
+    density = _marginal(lam[:, None], rate[:, None], np.concatenate([edges, middles], axis=1))
+    at_edges, at_middles = density[:, : CELLS + 1], density[:, CELLS + 1 :]
+    masses = (at_edges[:, :-1] + 4.0 * at_middles + at_edges[:, 1:]) / 6.0 * np.diff(edges, axis=1)
+    phi = _invert(edges, at_edges, masses, uniforms)
+    angle = functions.arcsin(np.minimum(ratio[:, None] * functions.sin(phi), 1.0))
+    return np.where((finite & (ratio > 0))[:, None], angle, 0.0)
+
+
+def reaches(lam: FloatArray, epsilon: FloatArray, angle: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Draw delta (k,) on the chord at `angle`, density proportional to exp(-c delta)."""
+    sine = functions.sin(angle)
+    half = np.sqrt(np.maximum((1.0 - lam) ** 2 - (lam * sine) ** 2, 0.0))
+    first = lam * functions.cos(angle) - half
+    finite = np.isfinite(epsilon)
+    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)
+    tilted = -functions.log1p(uniforms * functions.expm1(-rate * 2.0 * half)) / np.where(rate > 0, rate, 1.0)
+    step = np.where(rate > 0, tilted, uniforms * 2.0 * half)
+    return first + np.where(finite, np.minimum(step, 2.0 * half), 0.0)
+
+
+def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
+    """Density of phi up to a factor: d(alpha)/d(phi) exp(-eps |alpha| / (2 pi)) times the integral over delta.
+
+    phi is given by lam sin(alpha) = (1-lam) sin(phi): delta runs over lam cos(alpha) -+ sqrt((1-lam)^2 - lam^2
+    sin^2(alpha)), and that root is (1-lam) cos(phi), smooth where the chord shrinks to a point. With c = eps / 4 the
+    integral of exp(-c delta) over the chord is exp(-c first) (1 - exp(-c length)) / c.
+    """
+    sin, cos = functions.sin(phi), functions.cos(phi)
+    ratio = (1.0 - lam) / lam
+    half, sine = (1.0 - lam) * cos, ratio * sin
+    angle = functions.arcsin(np.minimum(sine, 1.0))
+    first, length = lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half  # of the chord
+    # cos^2(alpha) = 1 - ratio^2 sin^2(phi), written as a sum: for lam = 1/2 the difference would round to 0 / 0.
+    cosine = np.sqrt(cos**2 + (2.0 * lam - 1.0) / lam**2 * sin**2)
+    slope = ratio * cos / cosine
+    tilted = -functions.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
+    over_delta = np.where(rate > 0, tilted, length)
+    nearest = 2.0 * lam - 1.0
+    return np.asarray(slope * over_delta * functions.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+
+
+def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Return phi (k, m) with the given shares of each row's mass below; the density is linear inside a cell."""
+    rows = np.repeat(np.arange(len(edges)), uniforms.shape[1])
+    below = np.concatenate([np.zeros((len(edges), 1)), np.cumsum(masses, axis=1)], axis=1)
+    below_draw = uniforms * below[:, -1:]
+    counts = (below[:, None, :] <= below_draw[:, :, None]).sum(axis=2)
+    cell, below_draw = np.clip(counts - 1, 0, masses.shape[1] - 1).ravel(), below_draw.ravel()
+    mass = masses[rows, cell]
+    share = np.clip((below_draw - below[rows, cell]) / np.where(mass > 0, mass, 1.0), 0.0, 1.0)
+    low, high = density[rows, cell], density[rows, cell + 1]
+    # Solve low t + (high - low) t^2 / 2 = share (low + high) / 2 for t in [0, 1], without cancellation.
+    root = np.sqrt(np.maximum(low**2 + (high**2 - low**2) * share, 0.0))
+    t = share * (low + high) / np.maximum(low + root, 1e-300)
+    first = edges[rows, cell]
+    phi = first + np.clip(t, 0.0, 1.0) * (edges[rows, cell + 1] - first)
+    return np.asarray(phi.reshape(uniforms.shape))
+
+
 @compiled
 def _turned(origin: Centers, toward: Centers, angle: FloatArray, reach: FloatArray, sides: FloatArray) -> Centers:
     """Return S + reach |X - S| (cos(angle) axis + sin(angle) side) for S = `origin` and X = `toward` (k, d).
@@ -194,7 +280,7 @@ def _turned(origin: Centers, toward: Centers, angle: FloatArray, reach: FloatArr
     side's sign counts, for an exact quarter turn of the axis. On a line nothing turns. Where X = S all stays at S.
     """
     k, d = origin.shape
-    made, axis, side = np.empty((k, d)), np.empty(d), np.zeros(d)
+    points, axis, side = np.empty((k, d)), np.empty(d), np.zeros(d)
     for i in range(k):
         square = 0.0
         for f in range(d):
@@ -218,5 +304,5 @@ def _turned(origin: Centers, toward: Centers, angle: FloatArray, reach: FloatArr
                 side /= math.sqrt(square)
         ahead, across = (math.cos(angle[i]), math.sin(angle[i])) if d > 1 else (1.0, 0.0)
         for f in range(d):
-            made[i, f] = origin[i, f] + reach[i] * length * (ahead * axis[f] + across * side[f])
-    return made
+            points[i, f] = origin[i, f] + reach[i] * length * (ahead * axis[f] + across * side[f])
+    return points

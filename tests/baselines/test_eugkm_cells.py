@@ -13,9 +13,8 @@ from dpviz.baselines.eugkm import LARGEST_CAVEAT, ONE_CELL_CAVEAT, POSITIVE_CAVE
 from dpviz.core import Box, KnobError
 from dpviz.mechanisms import laplace
 from dpviz.solvers import assign
-from dpviz.solvers.cells import cell_counts
-from dpviz.solvers.grids import even_grid
-from dpviz.solvers.weighted import MARGIN, heaviest
+from dpviz.solvers.grids import MARGIN, even_grid, heaviest
+from dpviz.solvers.weighted import cell_counts
 
 
 def generator(seed: int = 0) -> np.random.Generator:

@@ -12,9 +12,9 @@ from dpviz.data import ArrayChunks
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.solvers.cells import SEED_SHARE, private_seeds
 from dpviz.solvers.grids import CellGrid, even_grid, even_side
 from dpviz.solvers.noisy_lloyd import steadied
+from dpviz.solvers.weighted import SEED_SHARE, private_seeds
 
 LLOYDS = ("blum", "dwork", "su")
 METHODS = (*LLOYDS, "convergent_kmeans")
@@ -87,7 +87,7 @@ def test_without_noise_the_seeds_are_near_the_best_and_numbered_as_the_packing()
         bought.append((name, grids))
         return counts(points)
 
-    seeds = private_seeds(exact, packing, np.ones(2), epsilon=math.inf, n_records=3000, moved=1, rng=rng)
+    seeds = private_seeds(exact, packing, np.ones(2), epsilon=math.inf, n_records=3000, sensitivity=1, rng=rng)
     assert bought == [("marginals of the start", 2), ("cells of the start", 1)]
     assert cost(points, seeds.centers) < 3000 * 2 * 0.01**2 * 1.5, "one center for each cluster"
     moved = ((packing - seeds.centers) ** 2).sum()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.solvers import lloyd, lloyd_in_blocks
-from dpviz.solvers.block_lloyd import ROWS
+from dpviz.solvers.lloyd import TILE_ROWS as ROWS
 
 
 def one_by_one(points, blocks, n_blocks, start, max_iterations):

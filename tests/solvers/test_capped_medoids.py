@@ -8,8 +8,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.solvers import SOLVERS, cost, select_centers, select_several
 from dpviz.solvers import capped_medoids as module
-from dpviz.solvers.capped_medoids import capped_dissimilarities, nearest_distance
-from dpviz.solvers.medoid_starts import greedy_medoids
+from dpviz.solvers.capped_medoids import capped_dissimilarities, greedy_medoids, nearest_distance
 
 
 def plain_cost(targets, sources, centers):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dpviz.solvers.faster_pam import faster_pam
+from dpviz.solvers.capped_medoids import faster_pam
 
 ROUNDING = 1e-5  # of a total of up to 60 numbers in single precision, each of which is held to 6e-8
 

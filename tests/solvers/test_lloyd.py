@@ -9,8 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, means
-from dpviz.solvers.lloyd import THREADED_ROWS
-from dpviz.solvers.winners import BLOCK
+from dpviz.solvers.lloyd import BLOCK, THREADED_ROWS
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
 

@@ -5,8 +5,17 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 from dpviz.metrics import nonprivate_agreement
-from dpviz.solvers.local_clustering import METHODS, MOST_RECORDS, ClusterSettings, cluster, standard_scaled
-from dpviz.solvers.parameter_choice import k_curves, k_distances, knee_radius, median_preference
+from dpviz.solvers.local_clustering import (
+    METHODS,
+    MOST_RECORDS,
+    ClusterSettings,
+    cluster,
+    k_curves,
+    k_distances,
+    knee_radius,
+    median_preference,
+    standard_scaled,
+)
 
 MIDDLES = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 40.0]])
 CLASSES = np.repeat(np.arange(3), 40)

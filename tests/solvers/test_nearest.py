@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from dpviz.core import frozen
 from dpviz.solvers import assign, cluster_sums, cluster_totals, nearest, nearest_among
-from dpviz.solvers.nearest import MOST_CENTERS, SIDES, WORTH_ROWS
-from dpviz.solvers.winners import OPEN
+from dpviz.solvers.nearest import MOST_CENTERS, OPEN, SIDES, WORTH_ROWS
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +95,7 @@ def test_cells_leave_few_records_open():
     points = frozen(np.random.default_rng(0).random((20_000, 2)))
     centers = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.9]])
     members = nearest_among(points).members(centers)
-    looked_at = (members.found[members.cell_of] == OPEN).sum()
+    looked_at = (members.winners[members.cell_of] == OPEN).sum()
     # A border is at most sqrt(2) long and meets at most 2 side + 1 cells of side^2; three of them at most.
     assert 0 < looked_at < 20_000 * 3 * (2 * side(2) + 1) / side(2) ** 2 * 1.1
 

@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans
 from dpviz.accounting import LaplaceEvent
 from dpviz.baselines.eugkm import Params, fit
 from dpviz.core import Box
-from dpviz.solvers.grids import MAX_CELLS, grid_of, marginal_counts
-from dpviz.solvers.nested import NestedGrid, cut_again
+from dpviz.solvers.grids import MAX_CELLS, NestedGrid, cut_again, grid_of, marginal_counts
 
 
 def nested(points, *, bins=16, most=40.0, epsilon=1.0, units=None):

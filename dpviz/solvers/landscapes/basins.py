@@ -1,8 +1,13 @@
-"""Labels of points by flowing down: many points at once, each only until it is certain where it will end.
+"""Basins of a landscape: labels of points by flowing down, and over a square of the plane by a lattice of cells.
 
-Byun, Choi & Lee, theorem E.2: a new point needs no retraining and no budget. The density only
-rises along the flow, so a point is certain as soon as it is inside an ellipsoid around a minimum, denser than the whole
-rim, with no other critical point inside.
+Byun, Choi & Lee, theorem E.2: a new point needs no retraining and no budget. The density only rises along the flow, so
+the end of a point is certain as soon as it is inside an ellipsoid around a minimum, denser than the whole rim, with no
+other critical point inside.
+
+Over a square of the plane, the label of the four cells around a place is its own where their middles have one minimum;
+everything else flows until four such surround it. That is a rule and no proof: where four middles agree, a part of
+another basin that is thinner than a cell can lie between them and is missed. Tests compare with the flow of every
+point. Labels of cells follow from the mixture alone, to the last bit, because no other point flows among them.
 """
 
 import functools
@@ -11,39 +16,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Labels, Points, algebra, as_points, frozen, functions
-from dpviz.solvers.landscapes.descent import axes
-from dpviz.solvers.landscapes.flow import flow, settle
+from dpviz.solvers.landscapes.flow import FLOW_STEPS, Traps, axes, flow, settle
 from dpviz.solvers.landscapes.merge import merge_tree
 from dpviz.solvers.landscapes.mixture import Mixture
-from dpviz.solvers.landscapes.saddles import Landscape, landscape
-from dpviz.solvers.landscapes.traps import Traps
+from dpviz.solvers.landscapes.plane import flow_down
+from dpviz.solvers.landscapes.saddles import landscape
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
-RIM_POINTS = 256  # directions in which a rim is looked at; ours
+RIM_POINTS = 256  # directions in which a rim is sampled; ours
 PLANE_RIM_POINTS = 64  # the same in the plane, where they can be even; ours
-RADII = tuple(
-    16.0 * 0.5**i for i in range(14)
-)  # squared, in units of the curvature at the minimum; tried in turn; ours
+RADII = tuple(16.0 * 0.5**i for i in range(14))  # squared, in units of the curvature at the minimum, in turn; ours
 RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the whole rim (a parabola falls by 0.5); ours
 
 
 def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
     """Return the minimum (n,), a row of `critical_points`, that each of `points` (n, D) flows down to."""
     rows = as_points(points, n_features=mixture.d)
-    land = landscape(mixture)
-    if len(land.minima) == 1:
-        return np.zeros(len(rows), dtype=np.intp)
-    sure = traps(mixture)
-    parts = [_labelled(mixture, rows[i : i + ROWS], sure) for i in range(0, len(rows), ROWS)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
+    labels = np.zeros(len(rows), dtype=np.intp)
+    if len(landscape(mixture).minima) > 1:
+        for i in range(0, len(rows), ROWS):
+            places, part, _ = flow(mixture, rows[i : i + ROWS], traps(mixture))
+            _settle_rest(mixture, places, part)
+            labels[i : i + ROWS] = part
+    return labels
 
 
 def assign_components(mixture: Mixture, points: ArrayLike) -> Labels:
     """Return the minimum (n,) that the mean of each point's likeliest component flows to: cheap, and not the flow."""
     rows = as_points(points, n_features=mixture.d)
     best = [mixture.quick_log_terms(rows[i : i + ROWS]).argmax(axis=1) for i in range(0, len(rows), ROWS)]
-    found = np.concatenate(best) if best else np.empty(0, dtype=np.intp)
-    return np.asarray(landscape(mixture).component_minima[found])
+    components = np.concatenate(best) if best else np.empty(0, dtype=np.intp)
+    return np.asarray(landscape(mixture).component_minima[components])
 
 
 def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
@@ -57,24 +60,15 @@ def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, che
     return np.asarray(clusters[basins])
 
 
-def _labelled(mixture: Mixture, rows: Points, sure: Traps) -> Labels:
-    places, labels, _ = flow(mixture, rows, sure)
-    left = np.flatnonzero(labels < 0)
-    labels[left] = ends_of(mixture, places[left])
-    return labels
-
-
-def ends_of(mixture: Mixture, places: Points) -> Labels:
-    """Return the minimum (n,) that each of `places` (n, D) settles in."""
-    return _nearest(mixture, landscape(mixture), settle(mixture, places))
-
-
-def _nearest(mixture: Mixture, land: Landscape, ends: Points) -> Labels:
-    if not len(ends):
-        return np.empty(0, dtype=np.intp)
-    metric = mixture.at(land.minima).metric
-    gaps = ends[:, None] - land.minima
-    return np.asarray(np.einsum("nld,lde,nle->nl", gaps, metric, gaps).argmin(axis=1), dtype=np.intp)
+def _settle_rest(mixture: Mixture, places: Points, labels: Labels) -> Labels:
+    """Label `places` (n, D) that have none (-1) by the minimum that they settle in; return their rows."""
+    rest = np.flatnonzero(labels < 0)
+    if len(rest):
+        minima = landscape(mixture).minima
+        metric = mixture.at(minima).metric
+        gaps = settle(mixture, places[rest])[:, None] - minima
+        labels[rest] = np.einsum("nld,lde,nle->nl", gaps, metric, gaps).argmin(axis=1)
+    return rest
 
 
 @functools.lru_cache(maxsize=64)
@@ -93,14 +87,14 @@ def traps(mixture: Mixture) -> Traps:
     nearest = away.min(axis=1)
     radii, levels = np.zeros(n_minima), np.full(n_minima, np.inf)
     for squared in RADII:
-        left = np.flatnonzero((radii == 0) & (nearest > squared))
-        if not len(left):
+        rest = np.flatnonzero((radii == 0) & (nearest > squared))
+        if not len(rest):
             continue
-        rim = land.minima[left, None] + algebra.product(np.sqrt(squared) * rims, stretch[left].transpose(0, 2, 1))
-        highest = mixture.quick_log_density(rim.reshape(-1, mixture.d)).reshape(len(left), -1).max(axis=1)
-        low = highest < land.log_densities[left] - RIM_DROP * squared
-        radii[left[low]], levels[left[low]] = squared, highest[low]
-    # A rim is looked at in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
+        rim = land.minima[rest, None] + algebra.product(np.sqrt(squared) * rims, stretch[rest].transpose(0, 2, 1))
+        highest = mixture.quick_log_density(rim.reshape(-1, mixture.d)).reshape(len(rest), -1).max(axis=1)
+        low = highest < land.log_densities[rest] - RIM_DROP * squared
+        radii[rest[low]], levels[rest[low]] = squared, highest[low]
+    # A rim is sampled in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
     margin = np.where(radii > 0, (land.log_densities - np.where(radii > 0, levels, 0.0)) / 4, 0.0)
     values, vectors = algebra.eigen(bent)
     roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(1, 2, 0)  # (D, D, L)
@@ -114,10 +108,53 @@ def traps(mixture: Mixture) -> Traps:
 
 @functools.lru_cache(maxsize=16)
 def _directions(d: int) -> FloatArray:
-    """Return unit vectors (m, d) in which a rim is looked at: even in the plane, else drawn, a number of the method."""
+    """Return unit vectors (m, d) of a rim's samples: even in the plane, else random, but the same in every run."""
     if d == 2:
         angle = 2.0 * np.pi * np.arange(PLANE_RIM_POINTS) / PLANE_RIM_POINTS
         return frozen(np.stack([functions.cos(angle), functions.sin(angle)], axis=1))
     directions = np.random.default_rng(0).standard_normal((RIM_POINTS if d > 2 else 0, d))
     directions = np.concatenate([directions, np.eye(d), -np.eye(d)])
     return frozen(directions / np.linalg.norm(directions, axis=1, keepdims=True))
+
+
+def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
+    """Return the minimum (n_cells, n_cells) of each cell's middle over [-1, 1]^2, row 0 at low y.
+
+    Meant to differ from the flow within a diagonal of a cell of a border alone. That holds where every part of a basin
+    is wider than two cells; thinner parts can be missed, which nothing here rules out.
+    """
+    if len(traps(mixture).radii) == 1:
+        return np.zeros((n_cells, n_cells), dtype=np.intp)
+    cells = np.full(n_cells**2, -1, dtype=np.intp)
+    at = (2.0 * np.arange(n_cells) + 1.0) / n_cells - 1.0
+    middles = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)  # row by row from low y
+    # From the densest on: the later ones climb to cells that have a label already.
+    order = np.argsort(-mixture.quick_log_density(middles), kind="stable")
+    _flowed(mixture, middles[order], cells, own=order)
+    return cells.reshape(n_cells, n_cells)
+
+
+def basins_by_lattice(mixture: Mixture, points: Points, cells: Labels) -> Labels:
+    """Return the minimum (n,) of `points` (n, 2) in [-1, 1]^2, given `lattice_basins` (g, g).
+
+    One of the middles whose label a point has is within half a diagonal of a cell of it, or of a place on its way down.
+    So a label is as good as the lattice's: near borders, and where a part of a basin is thinner than
+    a cell, it can differ from that of the flow.
+    """
+    if len(traps(mixture).radii) == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    return _flowed(mixture, points, np.array(cells).ravel(), own=np.empty(0, dtype=np.intp))
+
+
+def _flowed(mixture: Mixture, points: Points, cells: Labels, *, own: Labels) -> Labels:
+    """Return the minimum (n,) that `points` (n, 2) flow to, each only until a trap or four of `cells` are certain.
+
+    Start i labels the cell `own[i]`, where it stands for one.
+    """
+    if mixture.plane is None:
+        raise AssertionError("this mixture is not in the plane")
+    places, labels, _ = flow_down(mixture.plane, points, traps(mixture).rows(), cells, own, FLOW_STEPS)
+    rest = _settle_rest(mixture, places, labels)
+    if len(own):
+        cells[own[rest]] = labels[rest]
+    return labels

@@ -10,25 +10,26 @@ grad log p = -sum_k omega_k y_k,  R = sum_k omega_k P_k,  S = sum_k omega_k y_k 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, algebra, as_points, frozen, functions
-from dpviz.solvers.landscapes.mixture_checks import checked_covariances, checked_weights, cholesky
-from dpviz.solvers.landscapes.plane import gaussians, known_at
-from dpviz.solvers.landscapes.plane_density import log_density_at
-from dpviz.solvers.landscapes.quick_tables import quadratic_table
+from dpviz.solvers.landscapes.plane import gaussians, known_at, log_density_at
 
-FEW_AXES = 3  # up to here searches are held to dense ones; beyond it starts and eigenvectors are dear; ours
-LOOPED_AXES = 4  # up to here the entries of matrices are made one by one, each for all points at once; ours
+WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
+SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
+# From this ratio of (extent / least standard deviation)^2 on, the one-product form of the quadratic loses eight digits.
+LARGEST_CONTRAST = 1e8
+FEW_AXES = 3  # up to here searches are as dense as the tests' ones; beyond, starts and eigenvectors are dear; ours
+LOOPED_AXES = 4  # up to here the entries of matrices are computed one by one, each for all points at once; ours
 PORTION = 200_000  # multiplications of one matrix product: what is between two of them stays in the cache; ours
 CHUNK = 512  # rows at a time where many points are evaluated: in the cache
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Local:
+class Local(NamedTuple):
     """The landscape at n points."""
 
     log_density: FloatArray  # (n,)
@@ -41,9 +42,9 @@ class Local:
         """Hessian (n, D, D) of log p: S - R."""
         return self.spread - self.metric
 
-    def rows(self, which: NDArray[Any]) -> "Local":
+    def rows(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> "Local":
         """Return the landscape at some of the points: their numbers, or a mask."""
-        return Local(self.log_density[which], self.gradient[which], self.metric[which], self.spread[which])
+        return Local(*(each[which] for each in self))
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -62,30 +63,54 @@ class Mixture:
     log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
     middle: FloatArray = field(repr=False)  # (D,) where `quadratic` counts from
     plane: FloatArray | None = field(repr=False)  # (6, K) for `dpviz.solvers.landscapes.plane`, in two dimensions
-    _quadratic: list[FloatArray | None] = field(repr=False)  # one, made when first asked for: many mixtures never are
+    _quadratic: list[FloatArray | None] = field(repr=False)  # one, computed at its first use: many mixtures have none
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
-        """Check the parameters and keep what every evaluation needs."""
+        """Validate the parameters and precompute what every evaluation needs."""
         centers = np.array(as_points(means, name="means"))
         n_components, d = centers.shape
-        shares = checked_weights(weights, n_components)
-        spreads = checked_covariances(covariances, n_components, d)
-        lower = cholesky(spreads)
+        shares = np.array(weights, dtype=np.float64)
+        if shares.shape != (n_components,) or n_components == 0:
+            raise ValueError(
+                f"weights had shape {shares.shape} and means {n_components} rows, but there must be one weight for "
+                "each of K >= 1 components."
+            )
+        if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1.0) <= WEIGHT_TOLERANCE):
+            raise ValueError(
+                f"weights were {shares}, but they must be >= 0 and add up to 1. Divide them by their sum first."
+            )
+        shares = shares / shares.sum()
+        spreads = np.array(covariances, dtype=np.float64)
+        if spreads.shape != (n_components, d, d) or not np.isfinite(spreads).all():
+            raise ValueError(
+                f"covariances had shape {spreads.shape}, but they must be finite numbers of shape ({n_components}, "
+                f"{d}, {d}): one matrix for each component."
+            )
+        mirrored = spreads.transpose(0, 2, 1)
+        if np.abs(spreads - mirrored).max() > SYMMETRY_TOLERANCE * np.abs(spreads).max():
+            raise ValueError("A covariance was not symmetric. Use (C + C') / 2.")
+        spreads = (spreads + mirrored) / 2
+        lower = algebra.cholesky(spreads)
+        if np.isnan(lower).any():
+            least = algebra.eigen(spreads)[0][:, 0]
+            k = int(np.argmin(least))
+            raise ValueError(
+                f"The covariance of component {k} had an eigenvalue of {least[k]:g}, but all must be > 0. "
+                "Raise its eigenvalues to a floor, for example with `repaired_covariances`."
+            )
         whiteners = algebra.inverse_lower(lower)
-        precisions = algebra.product(whiteners.transpose(0, 2, 1), whiteners)
         log_roots = functions.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
         log_scales = functions.log(shares) - log_roots - d / 2 * functions.log(2 * np.pi)
-        middle = centers.mean(axis=0)
-        made = {
+        arrays = {
             "weights": shares,
             "means": centers,
             "covariances": spreads,
             "whiteners": whiteners,
-            "precisions": precisions,
+            "precisions": algebra.product(whiteners.transpose(0, 2, 1), whiteners),
             "log_scales": log_scales,
-            "middle": middle,
+            "middle": centers.mean(axis=0),
         }
-        for name, array in made.items():
+        for name, array in arrays.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(array)))
         plane = frozen(gaussians(centers, whiteners, log_scales)) if d == 2 else None
         object.__setattr__(self, "plane", plane)
@@ -93,9 +118,19 @@ class Mixture:
 
     @property
     def quadratic(self) -> FloatArray | None:
-        """Coefficients (D^2 + D + 1, K) of ln(pi_k N_k); None where they would lose too many digits."""
+        """Coefficients (D^2 + D + 1, K) of ln(pi_k N_k) in (x_i x_j, x_i, 1), x from the middle.
+
+        None where the one product would lose too many digits.
+        """
         if not self._quadratic:
-            self._quadratic.append(quadratic_table(self.means - self.middle, self.precisions, self.log_scales))
+            offsets, table = self.means - self.middle, None
+            contrast = np.abs(self.precisions).max() * (1.0 + float((offsets**2).sum(axis=1).max())) * self.d
+            if not contrast > LARGEST_CONTRAST and np.isfinite(self.log_scales).all():
+                slopes = np.einsum("kij,kj->ki", self.precisions, offsets)
+                constant = self.log_scales - 0.5 * np.einsum("ki,ki->k", slopes, offsets)
+                squares = -0.5 * self.precisions.reshape(self.n_components, -1)
+                table = frozen(np.ascontiguousarray(np.concatenate([squares, slopes, constant[:, None]], axis=1).T))
+            self._quadratic.append(table)
         return self._quadratic[0]
 
     @property
@@ -143,22 +178,23 @@ class Mixture:
         return Local(_log_sum(logs), gradient, metric, algebra.product(deviations.transpose(0, 2, 1), deviations))
 
     def quick_at(self, points: Points) -> Local:
-        """Return what `at` does, to the digits of `quick_log_terms`; `points` are not checked."""
+        """Return `at(points)` to the digits of `quick_log_terms`; `points` are not validated."""
         if self.plane is not None:
             return _unrolled(known_at(self.plane, points))
-        if self.quadratic is None:
+        quadratic = self.quadratic
+        if quadratic is None:
             return self.at(points)
         if self.d > LOOPED_AXES:
-            return self._in_portions(self._quick_by_products, points)
+            return self._in_portions(partial(self._quick_by_products, quadratic), points)
         # Components are rows: sums over them run along whole rows of points.
-        d, moved = self.d, (points - self.middle).T  # (D, n)
-        logs = self._quick_rows(moved)  # (K, n)
+        d, offsets = self.d, (points - self.middle).T  # (D, n)
+        logs = _quick_rows(quadratic, offsets)  # (K, n)
         top = logs.max(axis=0)
         share = functions.exp(logs - top)
         total = share.sum(axis=0)
         share /= total
-        slopes = self.quadratic[d * d : -1]  # (D, K) of P_k (mu_k - middle)
-        pulls = [algebra.product(self.precisions[:, i], moved) - slopes[i][:, None] for i in range(d)]  # D times (K, n)
+        slopes = quadratic[d * d : -1]  # (D, K) of P_k (mu_k - middle)
+        pulls = [algebra.product(self.precisions[:, i], offsets) - slopes[i][:, None] for i in range(d)]  # D of (K, n)
         weighted = [share * pull for pull in pulls]
         gradient = np.stack([-one.sum(axis=0) for one in weighted], axis=1)
         metric = self._mixed(share.T)
@@ -169,40 +205,17 @@ class Mixture:
                 spread[:, i, j] = spread[:, j, i] = entry
         return Local(top + functions.log(total), gradient, metric, spread)
 
-    def quick_log_density(self, points: Points) -> FloatArray:
-        """Return ln p (n,) to the digits of `quick_log_terms`; `points` (n, D) are not checked."""
-        if self.plane is not None:
-            return log_density_at(self.plane, points)
-        rows = max(min(CHUNK, PORTION // (self.n_components * (self.d**2 + self.d + 1))), 16)
-        parts = [log_sum_rows(self.quick_log_terms(points[i : i + rows])) for i in range(0, len(points), rows)]
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
-        """Return what `evaluate` gives on `rows` (n, D), a portion at a time."""
-        most = max(PORTION // (self.n_components * self.d**2), 16)
-        if len(rows) <= most:
-            return evaluate(rows)
-        parts = [evaluate(rows[i : i + most]) for i in range(0, len(rows), most)]
-        return Local(
-            np.concatenate([part.log_density for part in parts]),
-            np.concatenate([part.gradient for part in parts]),
-            np.concatenate([part.metric for part in parts]),
-            np.concatenate([part.spread for part in parts]),
-        )
-
-    def _quick_by_products(self, points: Points) -> Local:
-        """Return what `quick_at` does, all components and axes in one product each."""
-        d, n_components, n, quadratic = self.d, self.n_components, len(points), self.quadratic
-        if quadratic is None:
-            raise AssertionError("this mixture has no quick form")
-        moved = points - self.middle
-        logs = self._quick_rows(moved.T).T  # (n, K)
+    def _quick_by_products(self, quadratic: FloatArray, points: Points) -> Local:
+        """Return `quick_at(points)`, all components and axes in one product each."""
+        d, n_components, n = self.d, self.n_components, len(points)
+        offsets = points - self.middle
+        logs = _quick_rows(quadratic, offsets.T).T  # (n, K)
         top = logs.max(axis=1)
         share = functions.exp(logs - top[:, None])
         total = share.sum(axis=1)
         share /= total[:, None]
         across = self.precisions.transpose(1, 0, 2).reshape(d, -1)  # symmetric: (D, K D), y_k side by side
-        pulls = algebra.product(moved, across)
+        pulls = algebra.product(offsets, across)
         pulls -= quadratic[d * d : -1].T.reshape(-1)
         pulls = pulls.reshape(n, n_components, d)
         gradient = -np.einsum("nk,nkd->nd", share, pulls)
@@ -211,26 +224,35 @@ class Mixture:
         spread -= gradient[:, :, None] * gradient[:, None, :]
         return Local(top + functions.log(total), gradient, metric, spread)
 
-    def _mixed(self, shares: FloatArray) -> FloatArray:
-        """Return sum_k shares_k P_k (n, D, D) for shares (n, K)."""
-        table = self.precisions.reshape(self.n_components, -1)
-        return algebra.product(shares, table).reshape(-1, self.d, self.d)
+    def quick_log_density(self, points: Points) -> FloatArray:
+        """Return ln p (n,) to the digits of `quick_log_terms`; `points` (n, D) are not validated."""
+        if self.plane is not None:
+            return log_density_at(self.plane, points)
+        rows = max(min(CHUNK, PORTION // (self.n_components * (self.d**2 + self.d + 1))), 16)
+        parts = [_log_sum(self.quick_log_terms(points[i : i + rows]).T) for i in range(0, len(points), rows)]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def quick_log_terms(self, points: Points) -> FloatArray:
         """Return ln(pi_k N_k(x)) (n, K) by one matrix product where that keeps eight digits, else term by term.
 
-        For many points and line searches; the digits are those of the logarithm. `points` are not checked.
+        For many points and line searches; the digits are those of the logarithm. `points` are not validated.
         """
         if self.quadratic is None:
             return self._log_terms(points)[0].T
-        return self._quick_rows((points - self.middle).T).T
+        return _quick_rows(self.quadratic, (points - self.middle).T).T
 
-    def _quick_rows(self, moved: FloatArray) -> FloatArray:
-        """Return ln(pi_k N_k) (K, n) at middle + moved, (D, n)."""
-        if self.quadratic is None:
-            raise AssertionError("this mixture has no quick form")
-        squares = (moved[:, None] * moved[None]).reshape(self.d**2, -1)
-        return algebra.product(self.quadratic.T, np.concatenate([squares, moved, np.ones((1, moved.shape[1]))]))
+    def _in_portions(self, evaluate: Callable[[Points], Local], rows: Points) -> Local:
+        """Return `evaluate(rows)` for `rows` (n, D), a portion at a time."""
+        most = max(PORTION // (self.n_components * self.d**2), 16)
+        if len(rows) <= most:
+            return evaluate(rows)
+        parts = (evaluate(rows[i : i + most]) for i in range(0, len(rows), most))
+        return Local(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _mixed(self, shares: FloatArray) -> FloatArray:
+        """Return sum_k shares_k P_k (n, D, D) for shares (n, K)."""
+        table = self.precisions.reshape(self.n_components, -1)
+        return algebra.product(shares, table).reshape(-1, self.d, self.d)
 
     def _rows(self, points: ArrayLike) -> Points:
         return as_points(points, n_features=self.d)
@@ -243,14 +265,15 @@ class Mixture:
 
 
 def _unrolled(known: FloatArray) -> Local:
-    """Return what is `known_at` places (n, 9) of the plane."""
+    """Return the landscape from `known_at` places (n, 9) of the plane."""
     metric, spread = (known[:, [i, i + 1, i + 1, i + 2]].reshape(-1, 2, 2) for i in (3, 6))
     return Local(known[:, 0].copy(), known[:, 1:3].copy(), metric, spread)
 
 
-def log_sum_rows(logs: FloatArray) -> FloatArray:
-    """Return ln sum_k exp(logs) (n,) of (n, K)."""
-    return _log_sum(logs.T)
+def _quick_rows(quadratic: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Return ln(pi_k N_k) (K, n) at middle + `offsets` (D, n)."""
+    squares = (offsets[:, None] * offsets[None]).reshape(len(offsets) ** 2, -1)
+    return algebra.product(quadratic.T, np.concatenate([squares, offsets, np.ones((1, offsets.shape[1]))]))
 
 
 def _log_sum(logs: FloatArray) -> FloatArray:

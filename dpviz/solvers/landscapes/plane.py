@@ -1,35 +1,54 @@
 """Landscapes in the plane, in machine code: one walker after the other, each only as far as it has to go.
 
-What is computed is said where it is done for any number of axes: `mixture`, `walkers`, `climbing`. Here it is written
-out for two. Components whose share is below e^-NEGLIGIBLE of the likeliest one's are passed over: all together they are
-less than the last digit.
+The same is written for any number of axes, and explained, in `mixture`, `flow` and `saddles`; here it is written out
+for two. Components whose share is below e^-NEGLIGIBLE of the likeliest one's are skipped: all together they are less
+than the last digit.
+
+The rules of a step stand here for both forms, because machine code reads no names of other files.
 """
 
 import math
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Labels, Points, compiled
-from dpviz.solvers.landscapes.step_rules import BoolArray, StepRules
 
+TOLERANCE = 0.2  # standard deviations of error in one step; ours
+RELATIVE = 0.4  # of the unit step: flat valleys are followed as closely; ours
+LEAST = 1e-3  # standard deviations of error that are always allowed; ours
+LONGEST_REACH = 0.5  # standard deviations of one step: a longer one could leap over a narrow component; ours
+CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is made
+FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is degenerate: no index can be assigned; ours
+LOST = 6  # steps in a row without a falling axis after which a climbing walk stops: it circles a minimum; ours
+LONGEST_STEP = 0.7  # standard deviations a climbing walk moves at once; ours
 NEGLIGIBLE = 37.0  # e^-37 is 1e-16, the last digit
 TINY = 1e-300  # what can be divided by
-N_KNOWN = 9  # numbers that are known of a place
+N_KNOWN = 9  # numbers of `Known`
+BLOCK = 64  # places side by side: what is computed of them stays in the cache
+LOWEST = -708.0  # e^LOWEST is next to the smallest number: a share below it is taken as that
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 0.693145751953125, 1.4286068203094172e-06  # their sum is ln 2; the first has few digits
+ROUNDER = 6755399441055744.0  # 1.5 * 2^52
+BIAS, MANTISSA = 1023, 52  # of a number's bits: what its exponent is counted from, and how many are below it
+WALKING, ARRIVED, STUCK = 0, 1, 2  # states of a climbing walk
 
+BoolArray: TypeAlias = NDArray[np.bool_]
 # ln p, its gradient (x, y), R and S (11, 12, 22 of each).
 Known: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
 
 def gaussians(means: Points, whiteners: FloatArray, log_scales: FloatArray) -> FloatArray:
-    """Return what is read of K components (6, K): mean, L^-1 (11, 21, 22), ln of the scale."""
+    """Return K components as columns (6, K): mean, L^-1 (11, 21, 22), ln of the scale."""
     lower = whiteners[:, 0, 0], whiteners[:, 1, 0], whiteners[:, 1, 1]
     return np.stack([means[:, 0], means[:, 1], *lower, log_scales])
 
 
 @compiled
-def _log_terms(components: FloatArray, x: float, y: float, logs: FloatArray) -> float:
-    """Write ln(pi_k N_k) into `logs` (K,); return the largest."""
+def _know(components: FloatArray, x: float, y: float, scratch: FloatArray) -> Known:
+    """Return the landscape at a place; `scratch` is (4, K)."""
+    logs, shares, pulls_x, pulls_y = scratch[0], scratch[1], scratch[2], scratch[3]
     for k in range(len(logs)):
         across = x - components[0, k]
         second = components[3, k] * across + components[4, k] * (y - components[1, k])
@@ -39,14 +58,6 @@ def _log_terms(components: FloatArray, x: float, y: float, logs: FloatArray) -> 
     for log in logs:
         if log > top:
             top = log
-    return top
-
-
-@compiled
-def _know(components: FloatArray, x: float, y: float, scratch: FloatArray) -> Known:
-    """Return what is known of a place; `scratch` is (4, K)."""
-    logs, shares, pulls_x, pulls_y = scratch[0], scratch[1], scratch[2], scratch[3]
-    top = _log_terms(components, x, y, logs)
     count, total, slope_x, slope_y, r11, r12, r22 = 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(len(logs)):
         if logs[k] >= top - NEGLIGIBLE:  # far out their difference is below the last digit
@@ -63,7 +74,7 @@ def _know(components: FloatArray, x: float, y: float, scratch: FloatArray) -> Kn
             r11 += share * (l11 * l11 + l21 * l21)
             r12 += share * (l21 * l22)
             r22 += share * (l22 * l22)
-    if not total > 0.0:  # so far out that nothing is known but that
+    if not total > 0.0:  # so far out that every density underflows
         return top, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     slope_x, slope_y = slope_x / total, slope_y / total
     # S as a sum of squares of deviations from the mean pull: never negative by cancellation.
@@ -79,11 +90,60 @@ def _know(components: FloatArray, x: float, y: float, scratch: FloatArray) -> Kn
 
 @compiled
 def known_at(components: FloatArray, places: Points) -> FloatArray:
-    """Return what is known (n, 9) of `places` (n, 2)."""
-    found, scratch = np.empty((len(places), N_KNOWN)), np.empty((4, components.shape[1]))
+    """Return the landscape (n, 9) at `places` (n, 2)."""
+    known, scratch = np.empty((len(places), N_KNOWN)), np.empty((4, components.shape[1]))
     for i in range(len(places)):
-        found[i] = _know(components, places[i, 0], places[i, 1], scratch)
-    return found
+        known[i] = _know(components, places[i, 0], places[i, 1], scratch)
+    return known
+
+
+@compiled
+def log_density_at(components: FloatArray, places: Points) -> FloatArray:
+    """Return ln p (n,) at `places` (n, 2) for the `components` of `gaussians`, a block of places side by side.
+
+    The exponential is written out, so that a processor computes several places at once: e^v = 2^n e^r,
+    n = round(v log2 e), e^r by its series, |r| <= ln(2) / 2, and 2^n by its bits. Adding ROUNDER rounds to an integer,
+    in the lowest bits.
+    """
+    n, n_components = len(places), components.shape[1]
+    densities, logs = np.empty(n), np.empty((n_components, BLOCK))
+    x, y, top, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    power, series = np.empty(BLOCK), np.empty(BLOCK)
+    bits = power.view(np.int64)
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        for j in range(BLOCK):  # the last block is filled up with its first place
+            i = start + j if j < size else start
+            x[j], y[j], top[j], total[j] = places[i, 0], places[i, 1], -np.inf, 0.0
+        for k in range(n_components):
+            mean_x, mean_y, l11, l21, l22, scale = components[:, k]
+            for j in range(BLOCK):
+                across = x[j] - mean_x
+                first, second = l11 * across, l21 * across + l22 * (y[j] - mean_y)
+                log = scale - 0.5 * (first * first + second * second)
+                logs[k, j] = log
+                top[j] = log if log > top[j] else top[j]
+        for k in range(n_components):
+            for j in range(BLOCK):
+                value = logs[k, j] - top[j]
+                value = value if value > LOWEST else LOWEST
+                rounded = value * LOG2_E + ROUNDER
+                power[j] = rounded
+                whole = rounded - ROUNDER
+                rest = value - whole * LN2_HIGH - whole * LN2_LOW
+                term = 1.0 / 39916800.0 + rest * (1.0 / 479001600.0)
+                term = 1.0 / 362880.0 + rest * (1.0 / 3628800.0 + rest * term)
+                term = 1.0 / 5040.0 + rest * (1.0 / 40320.0 + rest * term)
+                term = 1.0 / 120.0 + rest * (1.0 / 720.0 + rest * term)
+                term = 1.0 / 6.0 + rest * (1.0 / 24.0 + rest * term)
+                series[j] = 1.0 + rest * (1.0 + rest * (0.5 + rest * term))
+            for j in range(BLOCK):
+                bits[j] = (bits[j] + BIAS) << MANTISSA
+            for j in range(BLOCK):
+                total[j] += power[j] * series[j]
+        for j in range(size):
+            densities[start + j] = top[j] + math.log(total[j])
+    return densities
 
 
 @compiled
@@ -102,7 +162,7 @@ def _share(time: float, curvature: float) -> float:
 
 @compiled
 def _step(here: Known, reach: float) -> tuple[float, float, float, float, float]:
-    """Return the local quadratic's step (x, y), the gradient it foretells (x, y), and h times the speed.
+    """Return the local quadratic's step (x, y), the gradient that it predicts (x, y), and h times the speed.
 
     A function of H needs its eigenvalues m -+ r alone:
     f(H) = (f(m + r) + f(m - r)) / 2 + (f(m + r) - f(m - r)) / (2 r) (H - m).
@@ -122,24 +182,24 @@ def _step(here: Known, reach: float) -> tuple[float, float, float, float, float]
 
 
 @compiled
-def _is_safe(here: Known, length: float, close: float) -> bool:
-    """Say where -log p is convex and Newton's step is shorter than `close`; see `walkers.is_safe`."""
-    if not (length < close and math.isfinite(here[0])):
+def _is_safe(here: Known, length: float) -> bool:
+    """Return whether -log p is convex and Newton's step is shorter than CLOSE; see `flow.is_safe`."""
+    if not (length < CLOSE and math.isfinite(here[0])):
         return False
     a, b, c = here[3] - here[6], here[4] - here[7], here[5] - here[8]
-    return a > 0.0 and a * c > b * b and _length(a, b, c, here[1], here[2]) < close
+    return a > 0.0 and a * c > b * b and _length(a, b, c, here[1], here[2]) < CLOSE
 
 
 @compiled
 def _agreed(x: float, y: float, cells: Labels, side: int) -> int:
-    """Return the label that the four cells around a place of [-1, 1]^2 have, or -1; those at the edge stand in."""
+    """Return the label that the four cells around a place of [-1, 1]^2 have, or -1; those at the edge count twice."""
     if side == 0 or not (abs(x) <= 1.0 and abs(y) <= 1.0):
         return -1
     column, row = int((x + 1.0) * (0.5 * side) + 0.5), int((y + 1.0) * (0.5 * side) + 0.5)
-    left, right = max(column - 1, 0), min(column, side - 1)
-    below, above = max(row - 1, 0) * side, min(row, side - 1) * side
-    label = cells[below + left]
-    same = cells[below + right] == label and cells[above + left] == label and cells[above + right] == label
+    west, east = max(column - 1, 0), min(column, side - 1)
+    south, north = max(row - 1, 0) * side, min(row, side - 1) * side
+    label = cells[south + west]
+    same = cells[south + east] == label and cells[north + west] == label and cells[north + east] == label
     return int(label) if same else -1
 
 
@@ -163,19 +223,17 @@ def flow_down(
     cells: Labels,
     own: Labels,
     most: int,
-    rules: StepRules,
 ) -> tuple[Points, Labels, BoolArray]:
-    """Do what `flow.flow` does, from `starts` (n, 2) one after the other, in at most `most` steps each.
+    """Follow the flow as `flow.flow` does, from `starts` (n, 2) one after the other, in at most `most` steps each.
 
-    A start is certain of its end in one of `traps` (8, L; `Traps.rows`) and where four of `cells` (g^2,) around it
+    The end of a start is certain in one of `traps` (8, L; `Traps.rows`) and where four of `cells` (g^2,) around it
     agree. Start i stands for the cell `own[i]` and labels it before the next one starts; if `own` is empty, for none.
     """
-    tolerance, relative, least, longest, close = rules
     n, side = len(starts), int(math.sqrt(len(cells)) + 0.5)
     places, labels, ended = starts.copy(), np.full(n, -1), np.zeros(n, dtype=np.bool_)
     scratch = np.empty((4, components.shape[1]))
     for i in range(n):
-        x, y, reach = starts[i, 0], starts[i, 1], longest
+        x, y, reach = starts[i, 0], starts[i, 1], LONGEST_REACH
         labels[i] = _agreed(x, y, cells, side)
         if labels[i] < 0:
             here = _know(components, x, y, scratch)
@@ -183,20 +241,20 @@ def flow_down(
             for _ in range(most):
                 if labels[i] < 0:
                     labels[i] = _trapped(x, y, here[0], traps)
-                ended[i] = _is_safe(here, length, close)
+                ended[i] = _is_safe(here, length)
                 if labels[i] >= 0 or ended[i]:
                     break
-                move_x, move_y, foretold_x, foretold_y, used = _step(here, reach)
+                move_x, move_y, predicted_x, predicted_y, used = _step(here, reach)
                 there = _know(components, x + move_x, y + move_y, scratch)
-                miss = _length(there[3], there[4], there[5], there[1] - foretold_x, there[2] - foretold_y)
-                error = miss / min(max(relative * length, least), tolerance)
+                miss = _length(there[3], there[4], there[5], there[1] - predicted_x, there[2] - predicted_y)
+                error = miss / min(max(RELATIVE * length, LEAST), TOLERANCE)
                 good = error <= 1.0 and there[0] >= here[0] - 1e-9
                 if good:
                     x, y, here = x + move_x, y + move_y, there
                     length = _length(here[3], here[4], here[5], here[1], here[2])
                     labels[i] = _agreed(x, y, cells, side)
                 growth = min(max(0.8 / math.sqrt(max(error, 1e-6)), 0.25), 3.0 if good else 0.5)
-                reach = min(used * growth, longest)
+                reach = min(used * growth, LONGEST_REACH)
         places[i] = x, y
         if len(own):
             cells[own[i]] = labels[i]
@@ -205,12 +263,12 @@ def flow_down(
 
 @compiled
 def flow_lines_from(components: FloatArray, starts: Points, n_steps: int, reach: float, end: float) -> FloatArray:
-    """Do what `flow.flow_lines` does: lines (m, n_steps, 2) from `starts` (m, 2)."""
-    made, scratch = np.full((len(starts), n_steps, 2), np.nan), np.empty((4, components.shape[1]))
+    """Return the lines (m, n_steps, 2) of `flow.flow_lines` from `starts` (m, 2)."""
+    lines, scratch = np.full((len(starts), n_steps, 2), np.nan), np.empty((4, components.shape[1]))
     for i in range(len(starts)):
         x, y = starts[i, 0], starts[i, 1]
         for step in range(n_steps):
-            made[i, step] = x, y
+            lines[i, step] = x, y
             here = _know(components, x, y, scratch)
             far = 0.1 * math.sqrt(max(-2.0 * here[0], 0.0))
             move_x, move_y, _, _, _ = _step(here, max(reach, far))
@@ -218,4 +276,45 @@ def flow_lines_from(components: FloatArray, starts: Points, n_steps: int, reach:
             if not math.sqrt(squared) > end:
                 break
             x, y = x + move_x, y + move_y
-    return made
+    return lines
+
+
+@compiled
+def climb_steps(known: FloatArray, lost: Labels, walks: Labels) -> tuple[FloatArray, Labels]:
+    """Return the step (n, 2) of each of `walks` (n,), zero where it ends, and its state (n,), from `known_at`.
+
+    Its row of `lost` counts its steps since -log p last bent downwards along some axis, and is updated.
+    """
+    n = len(known)
+    steps, states = np.zeros((n, 2)), np.full(n, WALKING)
+    for i in range(n):
+        # L^-1 with R = L L', and S in that basis.
+        first = 1.0 / math.sqrt(known[i, 3])
+        below = known[i, 4] * first
+        second = 1.0 / math.sqrt(known[i, 5] - below * below)
+        mixed = -below * first * second
+        a = first * first * known[i, 6]
+        b = first * (mixed * known[i, 6] + second * known[i, 7])
+        c = mixed * (mixed * known[i, 6] + 2.0 * second * known[i, 7]) + second * second * known[i, 8]
+        angle = 0.5 * math.atan2(2.0 * b, a - c)  # of the larger eigenvalue's axis
+        middle, radius, cos, sin = (a + c) / 2.0, math.hypot((a - c) / 2.0, b), math.cos(angle), math.sin(angle)
+        steep, soft = 1.0 - middle + radius, 1.0 - middle - radius  # curvatures of -log p
+        steep_x, steep_y = mixed * cos - first * sin, second * cos
+        soft_x, soft_y = first * cos + mixed * sin, second * sin
+        falls_steeply = known[i, 1] * steep_x + known[i, 2] * steep_y
+        falls_softly = known[i, 1] * soft_x + known[i, 2] * soft_y
+        along_steep = falls_steeply / max(abs(steep), FLAT)
+        along_soft = -falls_softly / max(abs(soft), FLAT)  # up along the softest axis, also where it curves upwards
+        length = math.hypot(along_steep, along_soft)
+        lost[walks[i]] = 0 if soft < 0.0 else lost[walks[i]] + 1
+        if soft < 0.0 <= steep and length < CLOSE:
+            states[i] = ARRIVED
+            continue
+        share = min(1.0, LONGEST_STEP / max(length, LONGEST_STEP))
+        x = share * (along_steep * steep_x + along_soft * soft_x)
+        y = share * (along_steep * steep_y + along_soft * soft_y)
+        if lost[walks[i]] < LOST and math.isfinite(x) and math.isfinite(y):
+            steps[i] = x, y
+        else:
+            states[i] = STUCK
+    return steps, states

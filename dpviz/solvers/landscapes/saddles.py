@@ -3,10 +3,16 @@
 Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering through Dynamical Processing", algorithm
 2. Everything here reads a mixture and no record: post-processing.
 
+Starts (lines 7 to 13) are quadratic strings between the means of each pair of components. Line 7 takes the largest f,
+the lowest density, on the segment; line 11 is printed with argmin, a misprint: the lowest density is meant there too.
+Every critical point of a mixture is x(a) = (sum_k a_k P_k)^-1 sum_k a_k P_k mu_k for shares a (Ray & Lindsay 2005,
+theorem 1), so besides the strings, a start stands at each low of the density along x(a) of two components.
+
 From every start a walk climbs along the softest axis of f = -log p and descends along the others (Cerjan & Miller 1981;
-close to a saddle it is Newton's method on grad f = 0, line 14). What it finds is kept when exactly one curvature is
-negative (line 16) and the two descents from it end in different minima (lines 17 to 21). Minima come from every
-component's mean and from both sides of every saddle: a mixture can have more modes than components.
+close to a saddle it is Newton's method on grad f = 0, line 14). Many walks end at one point: those that meet go on as
+one. The end of a walk is a transition point when exactly one curvature is negative (line 16) and the two descents from
+it end in different minima (lines 17 to 21). Minima come from every component's mean and from both sides of every
+saddle: a mixture can have more modes than components.
 """
 
 import functools
@@ -15,20 +21,55 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
 
-from dpviz.core import FloatArray, Labels, Points, frozen, functions
-from dpviz.solvers.landscapes.climbing import climb, walking_from
-from dpviz.solvers.landscapes.descent import axes, distinct, unit_lengths
-from dpviz.solvers.landscapes.flow import FLAT, beside, settle
-from dpviz.solvers.landscapes.mixture import Mixture
-from dpviz.solvers.landscapes.strings import Strings, lowest_between, quadratic_strings, ridge_starts, simplex_starts
+from dpviz.core import FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.solvers.landscapes.flow import CONVERGED, axes, beside, distinct, settle, solved, unit_lengths
+from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
+from dpviz.solvers.landscapes.plane import (
+    ARRIVED,
+    CLOSE,
+    FLAT,
+    LONGEST_STEP,
+    LOST,
+    STUCK,
+    WALKING,
+    BoolArray,
+    climb_steps,
+    known_at,
+)
 
+STRING_POINTS = 20  # m, Byun et al., appendix H
+SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
+STRING_ROUNDS = 5  # tau2, the same
+STRING_SHARE = 0.5  # of a mean-shift step: the "small step size" of section 4.2; ours
+RIDGE_POINTS = 25  # along each ridgeline; ours
+RIDGE_REACH = 10.0  # shares from 1 / (1 + e^10) on: components of very different spread need the ends; ours
+RIDGE_REFINEMENTS = 2  # of each low; ours
+RIDGE_FINER = 13  # points of a refinement; ours
+RIDGE_STARTS = 2  # lowest lows of each ridgeline that are starts; ours
+SIMPLEX_SAMPLES = 400  # shares of more than two components tried; ours
+SIMPLEX_STARTS = 48  # of them, where the landscape is flattest; ours
+SIMPLEX_SPARSITY = 0.2  # Dirichlet: most of the weight on two to four components; ours
+CLIMB_STEPS = 32  # most steps of one walk; ours
+MEETINGS = (3, 5, 7, 10, 14, 20)  # steps after which walks that have met go on as one; ours
+MEETING = 0.03  # standard deviations within which walks have met; ours
+WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
 UNDER_WAY = 1e-7  # standard deviations: a descent whose unit step is longer has not ended; ours
-BRIDGES = 2  # times a pass is looked for between parts that none connects; ours
+BRIDGES = 2  # searches for a pass between parts that none connects; ours
 LEVEL = 1e-10  # by which ln p must fall between two minima that are near each other; ours, far above rounding
-NEIGHBOR = 0.5  # standard deviations within which that is asked; ours
+NEIGHBOR = 0.5  # standard deviations within which that is computed; ours
 
 TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "index", "degenerate"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """The string search of each pair of components: figure 3 of the paper."""
+
+    pairs: Labels  # (P, 2) components k < l
+    lowest: FloatArray  # (P, tau2 + 1, D) the point of least density on each string
+    iterates: FloatArray  # (P, tau2 + 1, D) m^0 .. m^tau2, each after its gradient step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,13 +80,13 @@ class TransitionPoint:
     density: float  # p there; 0 where it underflows
     minima: tuple[int, int]  # i < j, rows of `critical_points`
     log_density: float  # ln p there
-    pair: tuple[int, int] | None  # a pair of components whose search found it; None: a start between more of them
+    pair: tuple[int, int] | None  # the pair of components of its start; None: a start between more of them
     curvature: float  # the negative one, in units of the metric R
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Every distinct place that a walk ended at, with what became of it."""
+    """The distinct ends of all walks, with their outcomes."""
 
     locations: Points  # (c, D)
     log_densities: FloatArray  # (c,)
@@ -56,7 +97,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landscape:
-    """A mixture's minima of f, its transition points, and the search that found them."""
+    """A mixture's minima of f, its transition points, and their search."""
 
     minima: Points  # (L, D), highest density first
     log_densities: FloatArray  # (L,) ln p there
@@ -64,7 +105,7 @@ class Landscape:
     component_minima: Labels  # (K,) where each component's mean flows to; several may share one
     candidates: Candidates
     strings: Strings
-    string_candidates: Labels  # (P, tau2 + 1) what the walk from each string iterate found; -1: nothing, or no walk
+    string_candidates: Labels  # (P, tau2 + 1) the candidate of the walk from each string iterate; -1: none, or no walk
 
 
 def critical_points(mixture: Mixture) -> Points:
@@ -73,13 +114,13 @@ def critical_points(mixture: Mixture) -> Points:
 
 
 def transition_points(mixture: Mixture) -> tuple[TransitionPoint, ...]:
-    """Return every transition point found, highest density first; its `minima` are rows of `critical_points`."""
+    """Return the transition points, highest density first; its `minima` are rows of `critical_points`."""
     return landscape(mixture).transitions
 
 
 @functools.lru_cache(maxsize=64)
 def landscape(mixture: Mixture) -> Landscape:
-    """Search the mixture's landscape; remembered for each mixture object."""
+    """Search the mixture's landscape; cached for each mixture object."""
     strings = quadratic_strings(mixture)
     ridge, ridge_pairs = ridge_starts(mixture, strings.pairs)
     rounds = strings.iterates.shape[1]
@@ -87,29 +128,30 @@ def landscape(mixture: Mixture) -> Landscape:
     starts = np.concatenate([strings.iterates.reshape(-1, mixture.d), ridge, simplex])
     pairs = np.concatenate([np.repeat(np.arange(len(strings.pairs)), rounds), ridge_pairs, np.full(len(simplex), -1)])
     walking = walking_from(mixture, starts, np.where(np.arange(len(starts)) < rounds * len(strings.pairs), pairs, -1))
-    ends, found, walks = np.array(starts), np.zeros(len(starts), dtype=bool), np.arange(len(starts))
-    ends[walking], found[walking], follows = climb(mixture, starts[walking])
+    ends, critical, walks = np.array(starts), np.zeros(len(starts), dtype=bool), np.arange(len(starts))
+    ends[walking], critical[walking], follows = climb(mixture, starts[walking])
     walks[walking] = walking[follows]
     for turn in range(BRIDGES + 1):
         names = np.full(len(ends), -1, dtype=np.intp)
-        leaders, rows = np.unique(walks[found], return_inverse=True)
-        names[found] = distinct(mixture, ends[leaders])[rows]
-        firsts = np.flatnonzero(found)[np.unique(names[found], return_index=True)[1]]
-        candidates, minima, component_minima = _judged(mixture, ends[firsts])
+        leaders, rows = np.unique(walks[critical], return_inverse=True)
+        names[critical] = distinct(mixture, ends[leaders])[rows]
+        firsts = np.flatnonzero(critical)[np.unique(names[critical], return_index=True)[1]]
+        candidates, minima, component_minima = _classified(mixture, ends[firsts])
         gaps = _gaps(mixture, minima, candidates) if turn < BRIDGES else np.empty((0, mixture.d))
         if not len(gaps):
             break
         more, arrived, follows = climb(mixture, gaps)
         walks = np.concatenate([walks, len(ends) + follows])
-        ends, found = np.concatenate([ends, more]), np.concatenate([found, arrived])
+        ends, critical = np.concatenate([ends, more]), np.concatenate([critical, arrived])
         pairs = np.concatenate([pairs, np.full(len(gaps), -1)])
+    pair_rows = [(int(i), int(j)) for i, j in strings.pairs]
     transitions = tuple(
         TransitionPoint(
             location=frozen(candidates.locations[c].copy()),
             density=float(functions.exp(candidates.log_densities[c])),
             minima=(int(candidates.ends[c].min()), int(candidates.ends[c].max())),
             log_density=float(candidates.log_densities[c]),
-            pair=_pair(strings, int(pairs[firsts[c]])),
+            pair=None if pairs[firsts[c]] < 0 else pair_rows[pairs[firsts[c]]],
             curvature=float(candidates.curvatures[c, -1]),
         )
         for c in np.argsort(-candidates.log_densities, kind="stable")
@@ -125,6 +167,210 @@ def landscape(mixture: Mixture) -> Landscape:
         strings=strings,
         string_candidates=frozen(string_names),
     )
+
+
+def quadratic_strings(mixture: Mixture, *, n_points: int = STRING_POINTS, n_rounds: int = STRING_ROUNDS) -> Strings:
+    """Return the iterates of algorithm 2, lines 7 to 13, for every pair of components with weight and apart."""
+    # Pairs (P, 2) of components that have weight and do not stand on one spot.
+    alive = np.flatnonzero(mixture.weights > 0)
+    first, second = np.triu_indices(len(alive), 1)
+    pairs = np.stack([alive[first], alive[second]], axis=1)
+    apart = (mixture.means[pairs[:, 0]] != mixture.means[pairs[:, 1]]).any(axis=1)
+    pairs = np.asarray(pairs[apart], dtype=np.intp)
+    if not len(pairs):
+        return Strings(pairs, *np.empty((2, 0, n_rounds + 1, mixture.d)))
+    start, end = mixture.means[pairs[:, 0]], mixture.means[pairs[:, 1]]
+    span = end - start
+    share = (np.arange(1, n_points + 1) / (n_points + 1))[None, :, None]
+    line = start[:, None] + share * span[:, None]
+    lowest: list[FloatArray] = []
+    iterates: list[FloatArray] = []
+    for turn in range(n_rounds + 1):
+        if turn:
+            bend = 4.0 * (iterates[-1] - start) - 2.0 * span
+            string = line + (share - share**2) * bend[:, None]
+        else:
+            string = line
+        densities = mixture.quick_log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), n_points)
+        low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
+        lowest.append(low)
+        here = mixture.quick_at(low)
+        iterates.append(low + STRING_SHARE * solved(here.metric, here.gradient))  # a share of the mean shift
+    return Strings(pairs, np.stack(lowest, axis=1), np.stack(iterates, axis=1))
+
+
+def ridge_starts(mixture: Mixture, pairs: Labels) -> tuple[Points, Labels]:
+    """Return the lows of the density along the ridgelines of `pairs` (P, 2), (m, D), and the pair of each, (m,)."""
+    if not len(pairs):
+        return np.empty((0, mixture.d)), np.empty(0, dtype=np.intp)
+    # A component a million times thinner takes over at a share of a million to one in precision.
+    values = algebra.eigen(mixture.covariances)[0]
+    reach = max(RIDGE_REACH, float(functions.log(values.max() / values[:, 0].min())) + RIDGE_REACH / 2)
+    logits = np.broadcast_to(np.linspace(-reach, reach, RIDGE_POINTS), (len(pairs), RIDGE_POINTS))
+    _, densities = _ridges(mixture, pairs, logits)
+    inner = densities[:, 1:-1]
+    is_low = (inner <= densities[:, :-2]) & (inner < densities[:, 2:])
+    order = np.argsort(np.where(is_low, inner, np.inf), axis=1)[:, :RIDGE_STARTS]
+    rows, places = np.repeat(np.arange(len(pairs)), order.shape[1]), order.ravel()
+    real = is_low[rows, places]
+    rows, low = rows[real], logits[0, places[real] + 1]
+    width = 2 * reach / (RIDGE_POINTS - 1)
+    # Far apart, the density turns within a thousandth of a share: refine the lows, twice.
+    for _ in range(RIDGE_REFINEMENTS):
+        finer = low[:, None] + np.linspace(-width, width, RIDGE_FINER)
+        ridge, densities = _ridges(mixture, pairs[rows], finer)
+        best = densities.argmin(axis=1)
+        low, width = finer[np.arange(len(low)), best], 2 * width / (RIDGE_FINER - 1)
+    return ridge[np.arange(len(low)), best], rows
+
+
+def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return x(a) (P, n, D) and ln p there (P, n) for shares a = expit(logits) (P, n) of the second component."""
+    share = expit(logits)[..., None]
+    first, second = pairs[:, 0], pairs[:, 1]
+    precisions = mixture.precisions.reshape(mixture.n_components, 1, -1)
+    pulls = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)[:, None]
+    metric = ((1 - share) * precisions[first] + share * precisions[second]).reshape(-1, mixture.d, mixture.d)
+    pull = (1 - share) * pulls[first] + share * pulls[second]
+    ridge = solved(metric, pull.reshape(-1, mixture.d))
+    return ridge.reshape(pull.shape), mixture.quick_log_density(ridge).reshape(logits.shape)
+
+
+def simplex_starts(mixture: Mixture) -> Points:
+    """Return the flattest of many x(a) (m, D), a on the whole simplex: where more than two components make a pass.
+
+    The shares are drawn once and for all from a fixed seed: a number of the method, not of a run.
+    """
+    alive = np.flatnonzero(mixture.weights > 0)
+    if len(alive) < 3:
+        return np.empty((0, mixture.d))
+    shares = _shares(len(alive))  # (m, K)
+    precisions = mixture.precisions[alive]
+    pulls = np.einsum("kij,kj->ki", precisions, mixture.means[alive])
+    metric = algebra.product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
+    places = solved(metric, algebra.product(shares, pulls))
+    here = mixture.quick_at(places)
+    count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
+    return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
+
+
+@functools.lru_cache(maxsize=64)
+def _shares(n_components: int) -> FloatArray:
+    shares = np.random.default_rng(0).dirichlet(np.full(n_components, SIMPLEX_SPARSITY), SIMPLEX_SAMPLES)
+    return frozen(np.maximum(shares, 1e-12))
+
+
+def lowest_between(mixture: Mixture, starts: Points, ends: Points) -> tuple[Points, FloatArray]:
+    """Return the place of least density (m, D) on each segment from `starts` to `ends` (m, D), and ln p there (m,)."""
+    shares = np.linspace(0.0, 1.0, SEGMENT_POINTS)[1:-1, None]
+    inner = starts[:, None] + shares * (ends - starts)[:, None]
+    densities = mixture.log_density(inner.reshape(-1, mixture.d)).reshape(inner.shape[:2])
+    rows, lowest = np.arange(len(starts)), densities.argmin(axis=1)
+    return inner[rows, lowest], densities[rows, lowest]
+
+
+def walking_from(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
+    """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
+    if not len(starts):
+        return np.empty(0, dtype=np.intp)
+    order = np.lexsort((unit_lengths(mixture.quick_at(starts)), strings))
+    firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
+    walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
+    chosen = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
+    return np.sort(order[chosen])
+
+
+def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
+    """Walk from `starts` (m, D) towards index-one points.
+
+    Return the ends (m, D), which ones are critical points (m,), and with which start's walk each went on (m,).
+    """
+    places, near = np.array(starts), np.zeros(len(starts), dtype=bool)
+    follows = np.arange(len(starts))
+    active = np.arange(len(starts))
+    lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
+    for count in range(CLIMB_STEPS):
+        if not len(active):
+            break
+        if count in MEETINGS:
+            active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
+        at = places[active]
+        if mixture.plane is None:
+            steps, states = general_climb_steps(mixture.quick_at(at), lost, active)
+        else:
+            steps, states = climb_steps(known_at(mixture.plane, at), lost, active)
+        near[active[states == ARRIVED]] = True
+        moving = states == WALKING
+        active = active[moving]
+        places[active] += steps[moving]
+    active = np.flatnonzero(near)
+    active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
+    critical = np.zeros(len(starts), dtype=bool)
+    critical[active] = _polish(mixture, places, active)
+    return places[follows], critical[follows], follows
+
+
+def general_climb_steps(local: Local, lost: Labels, active: Labels) -> tuple[FloatArray, Labels]:
+    """Return the step (w, D) of each of the `active` walks (w,), and its state (w,); count in `lost` (m,)."""
+    here = axes(local)
+    shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
+    falling = (here.curvatures < 0).sum(axis=1)
+    shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
+    moves = shares * here.slopes
+    length = np.sqrt(np.vecdot(moves, moves))
+    arrived = (falling == 1) & (length < CLOSE)
+    shares *= np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None]
+    steps = here.step(shares)
+    lost[active] = np.where(falling > 0, 0, lost[active] + 1)
+    walking = np.isfinite(steps).all(axis=1) & (lost[active] < LOST)
+    return steps, np.where(arrived, ARRIVED, np.where(walking, WALKING, STUCK))
+
+
+def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labels:
+    """Let `walks` (w,) that have met follow the first of them, in `follows` (m,); return the first ones' rows.
+
+    They are `at` (w, D), with R (w, D, D) there. Two have met that are in one cell of a lattice, so fine that they are
+    within MEETING: R's trace bounds its largest eigenvalue. Others within MEETING stand on either side of a cell's
+    border: they meet later, or at the end.
+    """
+    d = at.shape[1]
+    finest = np.ceil(np.frexp(np.einsum("nii->n", metric))[1] / 2.0)  # R's trace is below 4^finest
+    cells = np.floor(at * (np.sqrt(d) / MEETING * np.ldexp(1.0, finest.astype(np.intc)))[:, None])
+    numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
+    keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)  # wraps around, as it may
+    _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
+    heir = np.arange(len(follows))
+    heir[walks] = walks[firsts][names]
+    follows[:] = heir[follows]
+    return np.asarray(np.sort(firsts))
+
+
+@functools.lru_cache(maxsize=16)
+def _odd_numbers(count: int) -> Labels:
+    """Return the factors (count,) of 64 bits of a hash of cells: random, but the same in every run."""
+    numbers = np.random.default_rng(0).integers(2**62, size=count, dtype=np.int64)
+    return frozen(2 * numbers + 1)
+
+
+def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
+    """Move `places[rows]` to where grad f = 0 by Newton's method (line 14); return which ones converge."""
+    converged, active = np.zeros(len(rows), dtype=bool), np.arange(len(rows))
+    for _ in range(CLIMB_STEPS):
+        if not len(active):
+            break
+        here = mixture.at(places[rows[active]])
+        done = unit_lengths(here) < CONVERGED
+        converged[active[done]] = True
+        active = active[~done]
+        bent = -here.hessian[~done]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = solved(bent, here.gradient[~done])
+            flat = ~np.isfinite(step).all(axis=1)  # exactly flat: there is no Newton step
+            step[flat] = solved(bent[flat] + FLAT * np.eye(mixture.d), here.gradient[~done][flat])
+        moving = np.isfinite(step).all(axis=1)
+        places[rows[active[moving]]] += step[moving]
+        active = active[moving]
+    return converged
 
 
 def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
@@ -144,11 +390,7 @@ def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
     return lowest_between(mixture, minima[pairs[:, 0]], minima[pairs[:, 1]])[0]
 
 
-def _pair(strings: Strings, row: int) -> tuple[int, int] | None:
-    return None if row < 0 else (int(strings.pairs[row, 0]), int(strings.pairs[row, 1]))
-
-
-def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Labels]:
+def _classified(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Labels]:
     """Return the candidates with their outcomes, the minima (L, D), and each component's minimum (K,)."""
     here = axes(mixture.at(places)) if len(places) else None
     curvatures = here.curvatures if here is not None else np.empty((0, mixture.d))
@@ -156,7 +398,14 @@ def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Label
     index_one = ~flat & ((curvatures < 0).sum(axis=1) == 1)
     sides = beside(mixture, places[index_one])  # (s, 2, D)
     bottoms = settle(mixture, np.concatenate([mixture.means, sides.reshape(-1, mixture.d)]))
-    minima, names = _sorted_minima(mixture, _settled(mixture, bottoms))
+    # A descent that is still under way in a flat valley goes on to the nearest bottom that is not.
+    there = mixture.at(bottoms)
+    slow = unit_lengths(there) > UNDER_WAY
+    if slow.any() and not slow.all():
+        gaps = bottoms[~slow][None] - bottoms[slow][:, None]
+        far = np.einsum("ijd,ide,ije->ij", gaps, there.metric[slow], gaps)
+        bottoms[slow] = bottoms[~slow][far.argmin(axis=1)]
+    minima, names = _sorted_minima(mixture, bottoms)
     ends = np.full((len(places), 2), -1, dtype=np.intp)
     ends[index_one] = names[mixture.n_components :].reshape(-1, 2)
     apart = ends[:, 0] != ends[:, 1]
@@ -171,24 +420,11 @@ def _judged(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Label
     return candidates, minima, names[: mixture.n_components].copy()
 
 
-def _settled(mixture: Mixture, bottoms: Points) -> Points:
-    """Return `bottoms` (m, D), those that are still under way in a flat valley moved on to the nearest that is not."""
-    here = mixture.at(bottoms)
-    still = unit_lengths(here) > UNDER_WAY
-    if not still.any() or still.all():
-        return bottoms
-    gaps = bottoms[~still][None] - bottoms[still][:, None]
-    far = np.einsum("ijd,ide,ije->ij", gaps, here.metric[still], gaps)
-    moved = bottoms.copy()
-    moved[still] = bottoms[~still][far.argmin(axis=1)]
-    return moved
-
-
 def _sorted_minima(mixture: Mixture, bottoms: Points) -> tuple[Points, Labels]:
     """Return the distinct minima (L, D), highest density first, and which one each of `bottoms` (m, D) is (m,)."""
     names = distinct(mixture, bottoms)
     _, firsts = np.unique(names, return_index=True)
-    same = _levelled(mixture, bottoms[firsts])
+    same = _same_level(mixture, bottoms[firsts])
     firsts, names = firsts[np.unique(same, return_index=True)[1]], same[names]
     order = np.argsort(-mixture.log_density(bottoms[firsts]), kind="stable")
     rank = np.empty_like(order)
@@ -196,7 +432,7 @@ def _sorted_minima(mixture: Mixture, bottoms: Points) -> tuple[Points, Labels]:
     return bottoms[firsts[order]], np.asarray(rank[names], dtype=np.intp)
 
 
-def _levelled(mixture: Mixture, minima: Points) -> Labels:
+def _same_level(mixture: Mixture, minima: Points) -> Labels:
     """Return which of `minima` (m, D) are one, (m,) numbered from 0 in order of first appearance.
 
     Two that are near each other are one when ln p falls by at most LEVEL between them: numbers cannot tell whether an

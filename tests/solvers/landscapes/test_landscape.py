@@ -17,7 +17,7 @@ from dpviz.solvers import (
     merge_tree,
     transition_points,
 )
-from dpviz.solvers.landscapes import descent, flow, step_rules, walkers
+from dpviz.solvers.landscapes import flow
 from dpviz.solvers.landscapes.flow import settle
 
 CURVED = 0.02  # eigenvalues (in units of the local precision) nearer 0 are degenerate: such mixtures are not judged
@@ -252,9 +252,8 @@ def test_beyond_three_axes_the_rational_step_is_the_flow(seed, monkeypatch):
     minima = critical_points(mixture)
     points = np.random.default_rng(seed).uniform(-1.2, 1.2, (400, 5))
     quick = assign_basins(mixture, points)
-    monkeypatch.setattr(walkers, "FEW_AXES", 99)  # eigenvectors on every step, and steps of a fifth of the length
-    for rules in (walkers, step_rules):
-        monkeypatch.setattr(rules, "LONGEST_REACH", 0.1)
+    monkeypatch.setattr(flow, "FEW_AXES", 99)  # eigenvectors on every step, and steps of a fifth of the length
+    monkeypatch.setattr(flow, "LONGEST_REACH", 0.1)
     exact = assign_basins(mixture, points)
     # Six standard errors above a true share of 1 % of 400 points near a border: 4 + 6 * 2 = 16.
     assert (quick != exact).sum() <= 16
@@ -285,7 +284,7 @@ def test_listing_pairs_tells_the_same_points_apart(seed):
         -7, -2, (90, 1)
     )
     for radius in (1e-4, 0.03, 0.3):
-        listed = descent.distinct(mixture, points, radius=radius)
+        listed = flow.distinct(mixture, points, radius=radius)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(descent, "FEW_AXES", 99)
-            assert np.array_equal(listed, descent.distinct(mixture, points, radius=radius))
+            patch.setattr(flow, "FEW_AXES", 99)
+            assert np.array_equal(listed, flow.distinct(mixture, points, radius=radius))

@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from dpviz.solvers import Mixture, flow_lines, landscape
-from dpviz.solvers.landscapes import climbing, descent, plane
+from dpviz.solvers.landscapes import plane, saddles
 from dpviz.solvers.landscapes.basins import traps
-from dpviz.solvers.landscapes.climbing import FLAT, LONGEST_STEP, LOST
-from dpviz.solvers.landscapes.flow import FLOW_STEPS, flow
-from dpviz.solvers.landscapes.plane_climb import climb_steps
-from dpviz.solvers.landscapes.plane_density import log_density_at
-from dpviz.solvers.landscapes.step_rules import CLOSE, step_rules
+from dpviz.solvers.landscapes.flow import FLOW_STEPS, axes, distinct, flow
+from dpviz.solvers.landscapes.plane import LOST, climb_steps, log_density_at
 
 SEEDS = st.integers(0, 10**6)
 NONE = np.empty(0, dtype=np.intp)
@@ -122,8 +119,8 @@ def test_a_start_in_a_trap_or_among_cells_that_agree_stays(seed):
     np.testing.assert_array_equal(places[caught >= 0], starts[caught >= 0])
     side = 5
     cells = rng.integers(-1, 2, side**2)
-    _, told, _ = plane.flow_down(mixture.plane, starts, np.empty((8, 0)), cells, NONE, 0, step_rules())
-    for (x, y), label in zip(starts, told, strict=True):
+    _, labels, _ = plane.flow_down(mixture.plane, starts, np.empty((8, 0)), cells, NONE, 0)
+    for (x, y), label in zip(starts, labels, strict=True):
         # The corners of the cells around: the nearest corner's four, the outermost standing for what is beyond.
         column, row = (math.floor((at + 1.0) * side / 2.0 + 0.5) for at in (x, y))
         columns, rows = ({min(max(at + off, 0), side - 1) for off in (-1, 0)} for at in (column, row))
@@ -136,9 +133,7 @@ def test_a_cell_speaks_as_soon_as_it_knows():
     peak = landscape(mixture).minima[0]
     cells = np.full(4, -1)
     starts = np.repeat(peak[None], 4, axis=0)
-    _, labels, _ = plane.flow_down(
-        mixture.plane, starts, traps(mixture).rows(), cells, np.arange(4), FLOW_STEPS, step_rules()
-    )
+    _, labels, _ = plane.flow_down(mixture.plane, starts, traps(mixture).rows(), cells, np.arange(4), FLOW_STEPS)
     np.testing.assert_array_equal(labels, 0)
     np.testing.assert_array_equal(cells, 0)
 
@@ -152,17 +147,17 @@ def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
     starts[: len(passes)] = np.reshape(passes, (-1, 2)) + 1e-4
     counted = rng.integers(0, LOST, 60)
     walks, lost, other = np.arange(60), counted.copy(), counted.copy()
-    steps, became = climb_steps(plane.known_at(mixture.plane, starts), lost, walks, FLAT, CLOSE, LONGEST_STEP, LOST)
+    steps, states = climb_steps(plane.known_at(mixture.plane, starts), lost, walks)
     here = with_third_axis(mixture).at(lifted(starts))
-    general, also = climbing._steps(here, other, walks)
-    np.testing.assert_array_equal(became, also)
+    general, also = saddles.general_climb_steps(here, other, walks)
+    np.testing.assert_array_equal(states, also)
     np.testing.assert_array_equal(lost, other)
-    soft = descent.axes(here).curvatures
+    soft = axes(here).curvatures
     told_apart = soft[:, 1] - soft[:, 2] > 1e-3  # else any axis is the softest
     assert told_apart.sum() > 10
-    walking = (became == climbing.WALKING) & told_apart
+    walking = (states == saddles.WALKING) & told_apart
     np.testing.assert_allclose(steps[walking], general[walking, :2], rtol=1e-6, atol=1e-9)
-    assert (steps[became != climbing.WALKING] == 0.0).all()
+    assert (steps[states != saddles.WALKING] == 0.0).all()
 
 
 @pytest.mark.parametrize("starts", [np.empty((0, 2)), np.zeros((1, 2))])
@@ -184,7 +179,7 @@ def test_leaders_are_those_found_one_after_the_other(seed, radius):
         if not near:
             leaders.append(len(names))
         names.append(near[0] if near else len(leaders) - 1)
-    np.testing.assert_array_equal(descent.distinct(mixture, points, radius=radius), names)
+    np.testing.assert_array_equal(distinct(mixture, points, radius=radius), names)
 
 
 @settings(max_examples=50)
@@ -194,11 +189,11 @@ def test_walks_that_go_on_as_one_have_met(seed):
     places = rng.uniform(-0.5, 0.5, (40, 2))[rng.integers(40, size=200)]
     places += 10.0 ** rng.uniform(-7, -2, (200, 1)) * rng.standard_normal((200, 2))
     follows = np.arange(200)
-    leaders = climbing._met(places, mixture.at(places).metric, np.arange(200), follows)
+    leaders = saddles._met(places, mixture.at(places).metric, np.arange(200), follows)
     np.testing.assert_array_equal(leaders, np.unique(follows))
     assert (follows <= np.arange(200)).all()  # the first one leads
     gaps = places - places[follows]
-    assert (np.einsum("ni,nij,nj->n", gaps, mixture.at(places).metric, gaps) <= 1.01 * climbing.MEETING**2).all()
+    assert (np.einsum("ni,nij,nj->n", gaps, mixture.at(places).metric, gaps) <= 1.01 * saddles.MEETING**2).all()
     assert len(leaders) < 200  # the power: some have met
 
 
@@ -206,5 +201,5 @@ def test_walks_far_out_are_told_apart():
     mixture = Mixture([1.0], [[0.0, 0.0]], [np.eye(2)])
     places = np.array([[1e20, 0.0], [1e20, 1e5], [3e20, 0.0], [1e20, 0.0]])
     follows = np.arange(4)
-    climbing._met(places, mixture.at(places).metric, np.arange(4), follows)
+    saddles._met(places, mixture.at(places).metric, np.arange(4), follows)
     np.testing.assert_array_equal(follows, [0, 1, 2, 0])

@@ -88,7 +88,7 @@ def test_a_remembered_packing_is_the_search_again(k, d):
         again = sphere_packing(k, d, rng=rng)
         assert np.array_equal(first, again)
         made = np.random.default_rng(seed).random((k, packing.ATTEMPTS, d))
-        assert np.array_equal(packing._packed(made), first)
+        assert np.array_equal(packing._best_packing(made), first)
         after = np.random.default_rng(seed)
         after.random((k, packing.ATTEMPTS, d))
         assert rng.random() == after.random(), "the generator goes on as after a search"

@@ -48,7 +48,7 @@ from dpviz.methods.convergent_kmeans.algorithm.params import Params
 from dpviz.methods.convergent_kmeans.algorithm.plan import zones_problem
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep, finish, lengths, zone_step
 from dpviz.solvers import Partition, sample_in_zone
-from dpviz.solvers.lloyd_pass import LloydProblem, cell_pass, opening_pass, posed
+from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass, lloyd_problem
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -127,11 +127,11 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
             "held. Use 'repaired', or load the records."
         )
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
-    records = posed(points, box)
+    records = lloyd_problem(points, box)
     centers = _start(records, params, rng=start_rng)
     problem, seeds = zones_problem(records, params, centers, rng=plan_rng)
     centers = centers if seeds is None else seeds.centers
-    clusters = opening_pass(records, centers)
+    clusters = cell_pass(records, centers, opening=True)
     shape, past = centers.shape, problem.orientation == "past"
     drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
     for iteration, chance in enumerate(drawn, start=1):
@@ -156,14 +156,14 @@ def start_centers(points: Points | Chunks, box: Box, params: Params, *, rng: np.
     ValueError for `initial_centers` of another shape, and with start="records" for more clusters than records and for
     records in chunks.
     """
-    return _start(posed(points, box), params, rng=rng)
+    return _start(lloyd_problem(points, box), params, rng=rng)
 
 
 def _start(records: LloydProblem, params: Params, *, rng: np.random.Generator) -> Centers:
     return records.start(
         params.n_clusters,
         start=params.start,
-        given=params.initial_centers,
+        initial=params.initial_centers,
         seed=params.start_seed,
         rng=rng,
     )

@@ -17,8 +17,7 @@ from dpviz.solvers import (
     starts_private,
     su_iterations,
 )
-from dpviz.solvers.lloyd_pass import LloydProblem
-from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
+from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS, LloydProblem
 
 SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
@@ -66,5 +65,5 @@ def _seeded(
         return laplace(records.counted(counts), scale=events[-1].scale, rng=rng)
 
     price, units = SEED_SHARE * epsilon, records.box.widths / records.box.widths.max()
-    seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, moved=1, rng=rng)
+    seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, sensitivity=1, rng=rng)
     return seeds, tuple(events)

@@ -25,7 +25,7 @@ from dpviz.solvers import (
     steadied,
     su_split,
 )
-from dpviz.solvers.lloyd_pass import LloydProblem, cell_pass
+from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass
 
 ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from dpviz.core import Box, Points
 from dpviz.methods.morse.algorithm import Mixture, MorseRelease, Params
-from dpviz.solvers.landscapes.descent import distinct
-from dpviz.solvers.landscapes.flow import settle
+from dpviz.solvers.landscapes.flow import distinct, settle
 from dpviz.stories.worlds import Worlds
 
 

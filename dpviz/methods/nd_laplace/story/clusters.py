@@ -9,8 +9,17 @@ from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_labels, nonprivate_agreement
-from dpviz.solvers.local_clustering import METHODS, ClusterSettings, cluster, standard_scaled
-from dpviz.solvers.parameter_choice import KCurves, k_curves, k_distances, knee_radius, median_preference
+from dpviz.solvers.local_clustering import (
+    METHODS,
+    ClusterSettings,
+    KCurves,
+    cluster,
+    k_curves,
+    k_distances,
+    knee_radius,
+    median_preference,
+    standard_scaled,
+)
 
 # Records that are clustered, spread evenly over the rows: Affinity Propagation keeps n x n matrices (4 s and 200 MB at
 # 2,000), and every job should be done within a second. Ours.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpviz.mechanisms import SecretGenerator, public_rng
 from dpviz.methods.convergent_kmeans.algorithm import lookahead
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import AT_ONCE, chances
-from dpviz.solvers import controller_angle, tosses, zone_law, zone_offset
+from dpviz.solvers import controller_angle, tosses, zone_offset, zones
 
 SEEDS = st.one_of(
     st.integers(0, 2**140),
@@ -57,10 +57,10 @@ def test_a_childs_draws_are_not_its_parents():
 )
 def test_only_what_is_public_is_remembered(rng, kept):
     lookahead._remembered.cache_clear()
-    zone_law.known_angles.cache_clear()
+    zones.cached_angles.cache_clear()
     assert len(list(chances(3, (2, 2), 1.0, past=True, rng=rng))) == 3
     assert lookahead._remembered.cache_info().currsize == kept
-    assert zone_law.known_angles.cache_info().currsize == kept
+    assert zones.cached_angles.cache_info().currsize == kept
 
 
 def test_a_generator_without_a_seed_is_refused():
