@@ -50,7 +50,7 @@ MOST_MOVE_MS = 16.0  # 95th percentile
 @cache
 def measured() -> dict[str, Any]:
     """Measure both ways once, write the figures and return them, for each page."""
-    from dpviz.publishing import kept_beside, publish
+    from dpviz.publishing import cache_of, publish
     from dpviz.publishing.plan import SitePlan, default_plan
 
     names = list(PAGES)[: sized(len(PAGES), 1)]
@@ -61,7 +61,7 @@ def measured() -> dict[str, Any]:
         start = time.process_time()
         n_states = publish(site, plan, say=lambda _: None)
         seconds = time.process_time() - start
-        assert kept_beside(site).is_dir()
+        assert cache_of(site).is_dir()
         with _files(site) as address, browsing() as page:
             for name, figures in pages.items():
                 figures["site"]["disk_mb"] = round(sum(size(each) for each in (site / name).glob("**/*")) / 1e6, 2)

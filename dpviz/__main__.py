@@ -28,9 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return experiments.main(given[1:])
     if given[:1] == ["publish"]:
-        from dpviz.publishing import command
+        from dpviz import publishing
 
-        return command.main(given[1:])
+        return publishing.main(given[1:])
     if given[:1] == ["run"]:
         if problem := _bring(given[1:2]):
             print(f"{problem}\n\n{HELP}", file=sys.stderr)

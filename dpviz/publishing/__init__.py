@@ -1,40 +1,44 @@
-"""The app's pages as a static web site: every state that a plan names, made by the app itself and written as files."""
+"""The command `dpviz publish`: writes the app's pages as a static web site, every state of a plan as files."""
 
+import argparse
 import hashlib
 import json
 import os
 import pickle
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import find_spec
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
-from dpviz.publishing.article import titled, write_article
+from dpviz.publishing.article import article_title, write_article
 from dpviz.publishing.files import ASKED, address, write_common, write_page
-from dpviz.publishing.plan import BUDGET, PagePlan, SitePlan
-from dpviz.publishing.visits import ABOVE, HIDDEN, visit
-from dpviz.publishing.written import Writer, headline
+from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, visit
+from dpviz.publishing.plan import BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.ui.export.states import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import end_with_parent
 
-_LISTED = "files.json"  # what the last run wrote into the site
+EXTRA = ("markdown_it", "latex2mathml")  # packages of the extra `publish`
+MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
+_FILES = "files.json"  # the files of the last run, in the cache
 _PART = 25  # states that a process makes at a time
 
 
 class SiteFolderError(ValueError):
-    """A folder that holds what this command did not write."""
+    """A folder with files that this command did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One state of a page: what it is called in the site, and the link that opens it in the app."""
+    """One state of a page: its name in the site, and its link in the app."""
 
     page: str  # of the app
     folder: str  # of the site
@@ -43,7 +47,7 @@ class Visit:
     link: tuple[tuple[str, str], ...]
 
     def key(self) -> str:
-        """Return what the state follows from: the link, and this version's own source."""
+        """Return a digest of everything that determines the state: its link, and this version's source."""
         return hashlib.sha256(repr((source_digest(), self.page, self.folder, self.tab, self.link)).encode()).hexdigest()
 
 
@@ -57,69 +61,106 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Write a site as the arguments say; return 0, or 2 for wrong arguments."""
+    parser = argparse.ArgumentParser(prog="dpviz publish", description="Write the app's pages as a static web site.")
+    parser.add_argument("folder", type=Path, help="where the site is written; a second run makes only what changed")
+    parser.add_argument("--config", type=Path, help="a TOML file: pages, data, modes, seeds and stops")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    options = parser.parse_args(arguments)
+    if absent := [name for name in EXTRA if find_spec(name) is None]:
+        print(f"{MISSING} ({' and '.join(absent)}: not installed)", file=sys.stderr)
+        return 2
+    try:
+        plan = read_plan(options.config) if options.config else default_plan()
+        n_states = publish(options.folder, plan, jobs=options.jobs)
+    except (PlanError, SiteFolderError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{n_states} states made. Open {options.folder / 'index.html'}, or serve the folder.")
+    return 0
+
+
 def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str], None] = print) -> int:
-    """Write the site of a plan into `folder`; return how many states were made, the others being there already.
+    """Write the site of a plan into `folder`; return how many states were made, the others being cached.
 
-    `jobs` is how many processes work: 1 is this one alone. What is made is kept beside the folder, in one of the same
-    name with `.kept`, so that a run that was ended goes on. Pages that an earlier plan had are removed. Raises
-    SiteFolderError where the folder holds something else.
+    `jobs` is the number of processes: 1 is this one alone. States are cached next to the folder, in one of the same
+    name with `.kept`, so that an interrupted run continues. Pages of an earlier plan are removed. Raises
+    SiteFolderError where the folder holds other files.
     """
-    kept = kept_beside(folder)
-    listed = kept / _LISTED
-    if not listed.exists() and folder.exists() and any(folder.iterdir()):
+    states = cache_of(folder)
+    listing = states / _FILES
+    if not listing.exists() and folder.exists() and any(folder.iterdir()):
         raise SiteFolderError(f"The folder {folder} holds other files. Name a new folder, or empty this one.")
-    kept.mkdir(parents=True, exist_ok=True)
-    earlier = json.loads(listed.read_text("utf-8")) if listed.exists() else []
-    listed.write_text(json.dumps(earlier), "utf-8")
-    plan = replace(plan, article=titled(plan))
+    states.mkdir(parents=True, exist_ok=True)
+    earlier = json.loads(listing.read_text("utf-8")) if listing.exists() else []
+    listing.write_text(json.dumps(earlier), "utf-8")
+    plan = replace(plan, article=article_title(plan))
     visits = {page.folder: list(every_state(page)) for page in plan.pages}
-    missing = [
-        lacking
-        for page in plan.pages
-        for lacking in _parted([each for each in visits[page.folder] if not (kept / each.key()).exists()], page)
-    ]
-    _make(missing, kept, plan.folders, jobs, say)
-    _remove(folder, earlier)
+    parts: list[list[Visit]] = []  # of missing states, each made by one process
     for page in plan.pages:
-        made = {each.name: pickle.loads((kept / each.key()).read_bytes()) for each in visits[page.folder]}
-        write_page(folder, page, made, plan)
-    write_common(folder)
-    if plan.article:
-        write_article(folder, plan, partial(_said, kept, visits))
-    written = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
-    listed.write_text(json.dumps(written), "utf-8")
-    wanted = {each.key() for some in visits.values() for each in some} | {_LISTED}
-    for path in kept.iterdir():
-        if path.name not in wanted:
-            path.unlink()
-    return sum(map(len, missing))
-
-
-def _said(kept: Path, visits: Mapping[str, Sequence[Visit]], folder: str, stop: str) -> str:
-    """Return the headline that a page opens with at a stop of its slider, as plain words."""
-    state = next(each for each in visits[folder] if (BUDGET, stop) in each.link)
-    return headline(pickle.loads((kept / state.key()).read_bytes())[0])
-
-
-def kept_beside(folder: Path) -> Path:
-    """Return where states are kept: beside the site, so that who copies the site copies nothing else."""
-    whole = folder.resolve()
-    return whole.with_name(f"{whole.name}.kept")
-
-
-def _remove(folder: Path, names: Sequence[str]) -> None:
-    """Remove files of an earlier run, and the folders that they leave empty."""
-    for name in names:
+        missing = [each for each in visits[page.folder] if not (states / each.key()).exists()]
+        size = _PART if page.page in CATALOGUE else max(1, len(missing))  # states of other pages share long work
+        parts += [missing[i : i + size] for i in range(0, len(missing), size)]
+    n_missing, n_done = sum(map(len, parts)), 0
+    if jobs <= 1 or not parts:
+        for part in parts:
+            make(part, states, plan.folders)
+            n_done += len(part)
+            say(f"{n_done} of {n_missing} states made")
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_watch_parent) as pool:
+            running = {pool.submit(make, part, states, plan.folders): len(part) for part in parts}
+            for each in as_completed(running):
+                each.result()
+                n_done += running[each]
+                say(f"{n_done} of {n_missing} states made")
+    for name in earlier:
         (folder / name).unlink(missing_ok=True)
     for path in sorted((each for each in folder.rglob("*") if each.is_dir()), reverse=True):
         if not any(path.iterdir()):
             path.rmdir()
+    for page in plan.pages:
+        write_page(
+            folder,
+            page,
+            {each.name: pickle.loads((states / each.key()).read_bytes()) for each in visits[page.folder]},
+            plan,
+        )
+    write_common(folder)
+
+    def headline(page: str, stop: str) -> str:
+        state = next(each for each in visits[page] if (BUDGET, stop) in each.link)
+        text: str = pickle.loads((states / state.key()).read_bytes())[0].headline
+        return text
+
+    if plan.article:
+        write_article(folder, plan, headline)
+    written = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    listing.write_text(json.dumps(written), "utf-8")
+    current = {each.key() for some in visits.values() for each in some} | {_FILES}
+    for path in states.iterdir():
+        if path.name not in current:
+            path.unlink()
+    return n_missing
+
+
+def cache_of(folder: Path) -> Path:
+    """Return the folder of cached states: outside of the site, so that copies of the site do not contain it."""
+    whole = folder.resolve()
+    return whole.with_name(f"{whole.name}.kept")
 
 
 def every_state(page: PagePlan) -> Iterator[Visit]:
     """Yield a page's states; baselines and other modes than the first have the first seed alone."""
-    stops = page.stops or (_stops(page) if page.knob else ("",))
     fixed = {**page.link, "hide": HIDDEN if page.tab else ABOVE}
+    stops = page.stops or ("",)
+    if page.knob and not page.stops:  # all values of the page's slider; its work need not be ready
+        link = {**page.link, "hide": ABOVE, **({page.knob: "1"} if page.asks else {})}
+        slider = Writer(lambda *_: None).write(visit(page.page, link, wait=False)).slider
+        if slider is None:
+            raise KeyError(page.knob)
+        stops = tuple(f"{value:g}" for value in slider["values"])
     if page.asks:
         yield Visit(page.page, page.folder, page.tab, ASKED, tuple(sorted(fixed.items())))
     for (m, mode), (s, seed), (a, audience) in product(
@@ -135,55 +176,19 @@ def every_state(page: PagePlan) -> Iterator[Visit]:
             yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())))
 
 
-def _stops(page: PagePlan) -> tuple[str, ...]:
-    """Return all values of a page's slider; what it shows need not be ready."""
-    opened = {**page.link, "hide": ABOVE, **({page.knob: "1"} if page.asks else {})}
-    slider = Writer(lambda *_: None).write(visit(page.page, opened, wait=False)).slider
-    if slider is None:
-        raise KeyError(page.knob)
-    return tuple(f"{value:g}" for value in slider["values"])
-
-
-def _parted(missing: list[Visit], page: PagePlan) -> Iterator[list[Visit]]:
-    """Yield parts of a page's states that one process makes: all of them where they share long work."""
-    size = _PART if page.page in CATALOGUE else max(1, len(missing))
-    yield from (missing[i : i + size] for i in range(0, len(missing), size))
-
-
-def _make(
-    missing: list[list[Visit]], kept: Path, folders: Sequence[str], jobs: int, say: Callable[[str], None]
-) -> None:
-    """Make states in several processes, each of which opens the app again and again."""
-    if not missing:
-        return
-    done, all_of_them = 0, sum(map(len, missing))
-    if jobs <= 1:
-        for part in missing:
-            make(part, kept, folders)
-            done += len(part)
-            say(f"{done} of {all_of_them} states made")
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
-        running = {pool.submit(make, part, kept, folders): len(part) for part in missing}
-        for each in as_completed(running):
-            each.result()
-            done += running[each]
-            say(f"{done} of {all_of_them} states made")
-
-
-def _end_with_parent() -> None:
+def _watch_parent() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def make(part: Sequence[Visit], kept: Path, folders: Sequence[str]) -> None:
-    """Make states and keep each: all of it or nothing, whenever the run ends."""
+def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
+    """Make states and cache each, atomically: a run can end at any time."""
     try:
-        for wanted in part:
-            writer = Writer(partial(address, wanted.folder, folders=folders), frozenset(dict(wanted.link)))
-            page = writer.write(visit(wanted.page, dict(wanted.link)), wanted.tab)
-            path = kept / wanted.key()
+        for each in part:
+            writer = Writer(partial(address, each.folder, folders=folders), frozenset(dict(each.link)))
+            page = writer.write(visit(each.page, dict(each.link)), each.tab)
+            path = states / each.key()
             whole = path.with_suffix(f".{os.getpid()}")
             whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))
             whole.replace(path)
     finally:
-        background().close()  # a process that has one of its own would wait for it at its end, for ever
+        background().close()  # a process with a background process would wait for it for ever

@@ -1,49 +1,62 @@
-"""The files of a site: pages with their links, and the states that a page loads."""
+"""The files of a site: pages with their links, the states that a page loads, and what all pages share.
+
+A page opens with a small part of its first state: on a slow network a kilobyte takes 5 ms.
+"""
 
 import gzip
 import json
 import math
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import module, site_script, site_sheet
-from dpviz.assets.slim import plain, slim
+from dpviz.assets import module, plain, site_script, site_sheet, slim
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
-from dpviz.publishing.opening import MEANINGS, opening
-from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, right, words_of_modes
-from dpviz.publishing.written import DRAWINGS, WrittenPage
-from dpviz.tools.learn.story import CHAPTER
-from dpviz.ui.export.states import PageState, dense, dense_script, shared, two_byte
+from dpviz.plots import read_header
+from dpviz.publishing.pages import DRAWINGS, WrittenPage
+from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
+from dpviz.tools.learn.story import CHAPTER, CHAPTERS
+from dpviz.ui.export.states import PageState, arrays_of, dense, dense_script, shared, two_byte
 from dpviz.ui.lessons.panel import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
-_POLICY = (  # a blob is the script that packed.js unpacks: nobody but a script can make one
+_POLICY = (  # a blob is the script that packed.js unpacks: only a script can make one
     "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'none'"
 )
+MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open at what a reader points at
+_PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
+_POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
+_SMALL = 512  # bytes: less is not worth an entry of its own
+_CODES = 4095  # of 12 bits, without the one for what is nowhere
+_FINE = 1 / 2000  # of an axis's view, from one code to the next: half a pixel of a picture of 1,000
 
 
 def address(here: str, there: str, query: str, folders: Sequence[str]) -> str | None:
-    """Return the way from one folder of the site to a page of the app, None where the site has no such page.
+    """Return the relative address of a page of the app, from a folder of the site; None where the site lacks the page.
 
-    A chapter, and a word of the glossary, have places of their own.
+    A chapter, and a word of the glossary, have addresses of their own.
     """
-    asked = dict(parse_qsl(query.removeprefix("?")))
+    link = dict(parse_qsl(query.removeprefix("?")))
     folder = "" if there == HOME else there
-    if there == COURSE and (below := f"{COURSE}/{asked.get(CHAPTER.name)}") in folders:
+    if there == COURSE and (below := f"{COURSE}/{link.get(CHAPTER.name)}") in folders:
         folder = below
     if folder not in folders:
         return None
     place = f"{_up(here)}{folder}/index.html" if folder else f"{_up(here)}index.html"
     if there == GLOSSARY:
-        return f"{place}#{quote(asked['term'])}" if "term" in asked else place
+        return f"{place}#{quote(link['term'])}" if "term" in link else place
     return place if there == COURSE else f"{place}{query}"
 
 
@@ -51,31 +64,48 @@ def _up(folder: str) -> str:
     return "../" * len(PurePosixPath(folder).parts)
 
 
-def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPage, PageState]], plan: SitePlan) -> None:
-    """Write a page: its frame with the words that it opens with, and a file for each of its states, `made` by name."""
+def write_page(
+    folder: Path, page: PagePlan, states: Mapping[str, tuple[WrittenPage, PageState]], plan: SitePlan
+) -> None:
+    """Write a page: its frame with the words that it opens with, and a file for each of its states, by name."""
     place = folder / page.folder
     data = place / "data"
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
-    sample = next(written for name, (written, _) in made.items() if name != ASKED)
-    moved = sample.slider if page.knob and len(page.stops) != 1 else None
-    slider = None if moved is None else _slider(moved, page)
+    sample = next(written for name, (written, _) in states.items() if name != ASKED)
+    slider = _slider(sample.slider, page) if sample.slider and page.knob and len(page.stops) != 1 else None
     control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
     opens = slider["index"] if slider else control["index"] if control else 0
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
-    first = made[name_of_first][0]
-    _write_states(data, {name: state for name, (_, state) in made.items()}, name_of_first, len(page.audiences))
-    if drawings := {name: drawn for written, _ in made.values() for name, drawn in written.drawings.items()}:
+    first = states[name_of_first][0]
+    _write_states(data, {name: state for name, (_, state) in states.items()}, name_of_first, len(page.audiences))
+    if drawings := {name: drawing for written, _ in states.values() for name, drawing in written.drawings.items()}:
         (place / DRAWINGS).mkdir(exist_ok=True)
-        for name, drawn in drawings.items():
-            (place / DRAWINGS / name).write_bytes(drawn)
+        for name, drawing in drawings.items():
+            (place / DRAWINGS / name).write_bytes(drawing)
+    question = None
+    if page.asks:
+        asked = CHAPTERS[page.link[CHAPTER.name]].question
+        question = {"right": asked.right(asked.measure()), "words": [RIGHT, WRONG]}
+    # The sets that a method's page can show, each with the address of the page that shows it.
+    query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
+    sets = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}
+    for each in plan.pages:
+        if (
+            each.page == page.page
+            and not each.tab
+            and each.folder != page.folder
+            and "data" in each.link
+            and not page.tab
+        ):
+            sets[each.link["data"]] = f"{_up(page.folder)}{each.folder}/"
     words = words_of_modes(page.page, page.mode)
     index = {
         "first": name_of_first,
         "slider": slider,
         "control": control,
         "stops": page.stops if page.words else (),
-        "question": {"right": right(page), "words": [RIGHT, WRONG]} if page.asks else None,
+        "question": question,
         "knob": page.knob,
         "audiences": page.audiences,
         "seeds": page.seeds,
@@ -83,42 +113,29 @@ def write_page(folder: Path, page: PagePlan, made: Mapping[str, tuple[WrittenPag
         "modes": page.modes,
         "modeWords": [words[each] for each in page.modes],
         "switches": sample.switches,
-        "sets": _sets(page, sample, plan),
+        "sets": sets,
     }
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
     (place / "index.html").write_text(_html(page, plan, name_of_first, first), "utf-8")
 
 
-def _sets(page: PagePlan, sample: WrittenPage, plan: SitePlan) -> dict[str, str]:
-    """Return the sets that a method's page can show, each with the way from this folder to the page that shows it."""
-    query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
-    own = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}
-    others = [each for each in plan.pages if each.page == page.page and not each.tab and each.folder != page.folder]
-    return own | {
-        each.link["data"]: f"{_up(page.folder)}{each.folder}/"
-        for each in others
-        if "data" in each.link and not page.tab
-    }
-
-
 def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_audiences: int) -> None:
-    """Write each state's own blobs; those of many states, and those that all audiences of one state see, are apart.
+    """Write each state's own blobs; those of many states, and those common to all audiences, have files of their own.
 
-    The file of the `first` state, with which the page opens, is all that a page needs to open; what else belongs to
-    that state is in the file `late`.
+    The file of the `first` state is all that the page needs to open; the rest of that state is in the file `late`.
     """
 
-    def write(name: str, directory: Any, blobs: Mapping[str, bytes], **told: Any) -> None:
-        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs, **told))
+    def write(name: str, directory: object, blobs: Mapping[str, bytes], **parts: object) -> None:
+        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs, **parts))
 
     opens = opening(states[first])
-    write(first, states[first].directory, opens.blobs, **opens.told)
+    write(first, states[first].directory, opens.blobs, **opens.parts)
     write("late", None, opens.late)
     known = set(states[first].blobs)
     for a in range(n_audiences):
-        held = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
-        write(f"shared.{a}", None, {key: blob for key, blob in held.items() if key not in known})
-        known |= held.keys()
+        common = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
+        write(f"shared.{a}", None, {key: blob for key, blob in common.items() if key not in known})
+        known |= common.keys()
     for name, state in states.items():
         own = {key: blob for key, blob in state.blobs.items() if key not in known}
         if n_audiences > 1:
@@ -127,21 +144,19 @@ def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_aud
             together = {key: blob for key, blob in own.items() if all(key in each for each in views)}
             own = {key: blob for key, blob in own.items() if key not in together}
             if audience == "0":
-                name_of_all = f"{mode}.{seed}.all.{stop}"
-                write(name_of_all, None, together)
+                write(f"{mode}.{seed}.all.{stop}", None, together)
         if name != first:
             write(name, state.directory, own)
 
 
 def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
-    """Return the app's slider with the stops that the site has."""
+    """Return the app's slider with the stops of the site."""
     values = slider["values"]
-    kept = [i for i, value in enumerate(values) if not page.stops or f"{value:g}" in page.stops]
+    stops = [i for i, value in enumerate(values) if not page.stops or f"{value:g}" in page.stops]
     lists = ("values", "texts", "notes", "spoken")
-    fields = {name: [slider[name][i] for i in kept] if slider[name] else [] for name in lists}
-    wanted = float(page.opens)
-    opens = min(range(len(kept)), key=lambda i: abs(math.log(values[kept[i]] / wanted)))
-    marks = [{**mark, "index": kept.index(mark["index"])} for mark in slider["marks"] if mark["index"] in kept]
+    fields = {name: [slider[name][i] for i in stops] if slider[name] else [] for name in lists}
+    opens = min(range(len(stops)), key=lambda i: abs(math.log(values[stops[i]] / float(page.opens))))
+    marks = [{**mark, "index": stops.index(mark["index"])} for mark in slider["marks"] if mark["index"] in stops]
     return {**slider, **fields, "marks": marks, "index": opens, "move": None}
 
 
@@ -151,9 +166,8 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
     more = more if top and len(more) > 1 else []
     body = first.frame
     for i, leaf in enumerate(first.leaves):
-        if leaf.startswith(MEANINGS):  # which nobody sees before the script is there
-            continue
-        body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
+        if not leaf.startswith(MEANINGS):  # they need the script
+            body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
     below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page.folder, plan)}</nav>' if follows else ""
     below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""
@@ -170,9 +184,9 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
 def document(
     title: str, folder: str, body: str, plan: SitePlan, *, above: str = "", below: str = "", head: str = ""
 ) -> str:
-    """Return a page of the site around its `body`; `head` loads what is its own.
+    """Return a page of the site around its `body`; `head` loads its own scripts.
 
-    The script that is not deferred comes last: it waits for the sheet, and a browser asks for nothing behind it before.
+    The script that is not deferred comes last: it waits for the sheet, and blocks the requests that follow it.
     """
     up = _up(folder)
     main = [each for each in plan.pages if not each.above]
@@ -189,11 +203,11 @@ def document(
     )
 
 
-def _links(shown: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool = False) -> str:
+def _links(pages: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool = False) -> str:
     return "".join(
         f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(here, each.folder, within=within)}>'
         f"{escape(each.title)}</a>"
-        for each in shown
+        for each in pages
     )
 
 
@@ -205,7 +219,7 @@ def _current(here: str, folder: str, *, within: bool = False) -> str:
 
 
 def write_common(folder: Path) -> None:
-    """Write what all pages share: script, style and icon."""
+    """Write the shared files: script, style and icon."""
     script = plain(site_script())
     (folder / "dpviz.js").write_text(script, "utf-8")
     packed = gzip.compress(script.encode(), 9, mtime=0)
@@ -215,3 +229,133 @@ def write_common(folder: Path) -> None:
     (folder / "site.css").write_text(site_sheet(), "utf-8")
     for name in ("alone.js", "icon.png"):
         shutil.copyfile(ASSETS / name, folder / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """Places as codes of 12 bits: code c of a column is low + (c - 1) step, 0 is nowhere."""
+
+    size: int  # of the exact places, bytes
+    low: tuple[float, ...]  # for each column
+    step: tuple[float, ...]
+    codes: NDArray[np.uint16]  # (n, columns)
+    order: NDArray[np.intp] | None = None  # of a layer's points in the file; None: their own
+
+    @property
+    def packed(self) -> bytes:
+        """The codes as bytes: three for two of them, or the steps from each point to the next on Morton's curve."""
+        if self.order is None:
+            return twelve_bits(self.codes)
+        steps = np.diff(_along(self.codes)[self.order], prepend=np.uint32(0))
+        return steps.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].T.tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A state in two parts: the data of the first picture, and the data that replace or complete it later."""
+
+    blobs: Mapping[str, bytes]  # as in `PageState`, or coarse
+    coarse: Mapping[str, Coarse]
+    absent: Mapping[str, int]  # arrays that come later, with their size in bytes
+    late: Mapping[str, bytes]  # the exact arrays of both, and words
+
+    @property
+    def parts(self) -> dict[str, object]:
+        """The description of the blobs in the file of the first part."""
+        coarse = {key: (each.size, each.low, each.step, each.order is not None) for key, each in self.coarse.items()}
+        return {"coarse": coarse, "absent": self.absent}
+
+
+def opening(state: PageState) -> Opening:
+    """Split a state: what the first picture does not show comes late, and so do exact places.
+
+    In a picture of 1,000 CSS pixels a coarse place is at most a quarter of one from the exact one. Points of one layer
+    are sorted along Morton's curve, which takes half the bytes: their order cannot be seen in a picture.
+    """
+    visible: set[str] = set()
+    hidden: set[str] = set()
+    exact: set[str] = set()  # visible, and without codes
+    coarse: dict[str, Coarse] = {}
+    users: Counter[str] = Counter()  # arrays that use a blob
+    points: dict[int, dict[str, str]] = {}  # layer -> the blobs of its arrays, where points can be in any order
+    arrays_in_use = [*_arrays(state)]  # keeps the layers alive, so that no two have one id
+    for layer, name, key, shape, view, frame in arrays_in_use:
+        users[key] += 1
+        arrays, named = layer["arrays"], layer["names"] or layer.get("ids")
+        if layer["kind"] == "points" and not named and set(arrays) == _POINTS and arrays["xy"]["shape"][0] == 1:
+            points.setdefault(id(layer), {})[name] = key
+        if len(state.blobs[key]) < _SMALL:
+            continue
+        if not layer["shown"] or layer["rows"][frame] < 0:
+            hidden.add(key)
+            continue
+        visible.add(key)
+        codes = coded(state.blobs[key], shape, view) if name in _PLACES else None
+        if codes is None:
+            exact.add(key)
+        else:
+            coarse[key] = codes
+    coarse = {key: codes for key, codes in coarse.items() if key not in exact}
+    grouped: dict[str, bytes] = {}  # the groups of sorted points
+    for places, groups in ((each["xy"], each["group"]) for each in points.values()):
+        if places not in coarse or users[places] > 1:
+            continue
+        ordered = in_order(coarse[places])
+        assert ordered.order is not None
+        blob = np.frombuffer(state.blobs[groups], np.uint8)
+        n = len(ordered.order)
+        rows = blob[: len(blob) // n * n].reshape(-1, n)
+        if np.ptp(rows, axis=1).any():  # else all orders are the same
+            if users[groups] > 1:
+                continue
+            grouped[groups] = rows[:, ordered.order].tobytes() + blob[rows.size :].tobytes()
+        coarse[places] = ordered
+    absent = {key: len(state.blobs[key]) for key in hidden - visible}
+    words = {key for key, blob in state.blobs.items() if blob.startswith(MEANINGS.encode())}
+    late = words | absent.keys() | coarse.keys() | grouped.keys()
+    blobs = {key: blob for key, blob in state.blobs.items() if key not in late} | grouped
+    blobs |= {key: each.packed for key, each in coarse.items()}
+    return Opening(blobs, coarse, absent, {key: state.blobs[key] for key in sorted(late)})
+
+
+def in_order(coarse: Coarse) -> Coarse:
+    """Sort places (n, 2) along Morton's curve, so that near ones follow each other."""
+    return replace(coarse, order=np.argsort(_along(coarse.codes), kind="stable"))
+
+
+def _along(codes: NDArray[np.uint16]) -> NDArray[np.uint32]:
+    """Return the positions of places of two codes (n, 2) on Morton's curve: their bits by turns, 24 of them."""
+    bits = np.arange(12, dtype=np.uint32)
+    digits = (codes.astype(np.uint32)[:, :, None] >> bits) & 1  # (n, 2, 12)
+    return np.asarray((digits << (2 * bits + np.arange(2, dtype=np.uint32)[:, None])).sum(axis=(1, 2)), np.uint32)
+
+
+def _arrays(state: PageState) -> Iterator[tuple[dict[str, Any], str, str, list[int], list[list[float]], int]]:
+    """Yield (layer, name, key, shape, the axes' views, first frame) of every array of a state's pictures."""
+    for picture in state.directory["pictures"]:
+        header = read_header(state.blobs[picture["header"]])
+        keys = dict(zip(arrays_of(header), picture["arrays"], strict=True))
+        view = [header[axis]["view"] for axis in "xy"]
+        for layer in header["layers"]:
+            for name, array in layer["arrays"].items():
+                yield layer, name, keys[array["offset"]], array["shape"], view, header["start_frame"]
+
+
+def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | None:
+    """Return places (..., x, y, ...) of float32 as codes, None where these are too few."""
+    values = np.frombuffer(blob, np.float32, int(np.prod(shape))).reshape(-1, shape[-1]).astype(np.float64)
+    finite = np.isfinite(values)
+    if not finite.any(axis=0).all():
+        return None
+    low = np.where(finite, values, np.inf).min(axis=0)
+    step = _FINE * np.resize([high - low for low, high in view], shape[-1])
+    codes = np.where(finite, 1.0 + np.rint((np.where(finite, values, low) - low) / step), 0.0)
+    if np.any(codes > _CODES):
+        return None
+    return Coarse(len(blob), tuple(low.tolist()), tuple(step.tolist()), codes.astype(np.uint16))
+
+
+def twelve_bits(codes: NDArray[np.uint16]) -> bytes:
+    """Pack numbers below 4096, two in three bytes."""
+    bits = np.unpackbits(codes.astype(">u2").reshape(-1, 1).view(np.uint8), axis=1)[:, 4:]
+    return np.packbits(bits).tobytes()

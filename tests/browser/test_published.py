@@ -19,8 +19,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 from dpviz.methods import CATALOGUE
 from dpviz.publishing import every_state, publish
 from dpviz.publishing.files import ASKED
+from dpviz.publishing.pages import visit
 from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
-from dpviz.publishing.visits import visit
 
 pytestmark = pytest.mark.browser
 

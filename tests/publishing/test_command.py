@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dpviz.publishing import command
+from dpviz import publishing
 
 # As where they are not installed: also what loads them before they are asked for would fail.
 WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "
@@ -23,13 +23,13 @@ def test_without_the_extra_it_says_which_to_install_and_its_help_works(tmp_path)
     assert "usage: dpviz publish" in helped.stdout
     refused = published(str(tmp_path / "site"))
     assert refused.returncode == 2
-    assert refused.stderr.startswith(command.MISSING)
+    assert refused.stderr.startswith(publishing.MISSING)
     assert "Traceback" not in refused.stderr
     assert not (tmp_path / "site").exists()
 
 
-@pytest.mark.parametrize("absent", command.NEEDED)
+@pytest.mark.parametrize("absent", publishing.EXTRA)
 def test_each_part_of_the_extra_is_looked_for(monkeypatch, capsys, tmp_path, absent):
     monkeypatch.setitem(sys.modules, absent, None)
-    assert command.main([str(tmp_path / "site")]) == 2
+    assert publishing.main([str(tmp_path / "site")]) == 2
     assert f"({absent}: not installed)" in capsys.readouterr().err

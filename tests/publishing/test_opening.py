@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
 from dpviz.plots.scene import always, rows_at
-from dpviz.publishing.opening import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
+from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
 from dpviz.ui.export.states import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
 
@@ -23,11 +23,11 @@ QUARTER = 0.25 / 1000.0 + 1e-12  # of a pixel of a picture of 1,000, and the rou
 def read(coarse: Coarse) -> np.ndarray:
     """Return what a page makes of codes, from their own digits: in hexadecimal, or in binary along the curve."""
     if coarse.order is None:
-        digits = coarse.held.hex()
+        digits = coarse.packed.hex()
         codes = np.array([int(digits[i : i + 3], 16) for i in range(0, len(digits) // 3 * 3, 3)])
         codes = codes[: len(codes) // len(coarse.low) * len(coarse.low)]
     else:
-        low, middle, high = np.frombuffer(coarse.held, np.uint8).reshape(3, -1).astype(int)
+        low, middle, high = np.frombuffer(coarse.packed, np.uint8).reshape(3, -1).astype(int)
         along = [f"{at:024b}" for at in np.cumsum(low + 256 * middle + 65_536 * high)]
         codes = np.array([[int(bits[1::2], 2), int(bits[::2], 2)] for bits in along])
     rows = codes.reshape(-1, len(coarse.low))
@@ -48,12 +48,12 @@ def test_a_coarse_place_is_within_a_quarter_of_a_pixel(width: int) -> None:
     assert coarse is not None
     assert np.array_equal(np.isnan(read(coarse)), np.isnan(values[0])), "what is nowhere stays so"
     assert np.nanmax(np.abs(read(coarse) - values[0])) <= QUARTER
-    assert len(coarse.held) == 500 * width * 12 // 8
+    assert len(coarse.packed) == 500 * width * 12 // 8
     if width == 2:
         ordered = in_order(coarse)
         assert ordered.order is not None
         assert np.array_equal(read(ordered), read(coarse)[ordered.order], equal_nan=True)
-        assert len(zlib.compress(ordered.held)) < 0.8 * len(zlib.compress(coarse.held))
+        assert len(zlib.compress(ordered.packed)) < 0.8 * len(zlib.compress(coarse.packed))
 
 
 def test_places_far_out_of_view_stay_exact() -> None:
@@ -97,8 +97,8 @@ def test_what_comes_late_makes_the_state_whole() -> None:
     assert set(first.late) == {places, groups, off, before, whole.directory["leaves"][0]}
     assert groups.endswith(".700"), "rows that are much alike are told by what changes"
     coarse = first.coarse[places]
-    assert json.loads(json.dumps(first.told))["coarse"][places] == [5600, [*coarse.low], [*coarse.step], True]
-    assert coarse.held == first.blobs[places]
+    assert json.loads(json.dumps(first.parts))["coarse"][places] == [5600, [*coarse.low], [*coarse.step], True]
+    assert coarse.packed == first.blobs[places]
     points = np.frombuffer(whole.blobs[places], np.float32).reshape(-1, 2)[coarse.order]
     assert np.abs(read(coarse) - points).max() <= QUARTER
     for each in (0, 1):

@@ -19,10 +19,10 @@ import pytest
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
-from dpviz.publishing import SiteFolderError, article, kept_beside, publish, source_digest
-from dpviz.publishing.opening import coded, in_order
+from dpviz.publishing import SiteFolderError, article, cache_of, publish, source_digest
+from dpviz.publishing.files import coded, in_order
+from dpviz.publishing.pages import rendered
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
-from dpviz.publishing.written import rendered
 from dpviz.tools.learn.story import CHAPTERS, END
 from dpviz.tools.learn.story.groups import records
 from tests.publishing.conftest import shown
@@ -67,14 +67,14 @@ def exact(site: Path) -> tuple[int, int, bool, bool]:
     digits = sum(f"{value:.5g}".encode() in held for value in data.points.ravel() if f"{value:.5g}".count(".") == 1)
     secret = b"500 records" in held or b'"audience": "curator"' in held
     coarse = [coded(unit.tobytes(), [1, *unit.shape], view) for view in views(site)]
-    told = [form.held for each in coarse if each is not None for form in (each, in_order(each))]
+    told = [form.packed for each in coarse if each is not None for form in (each, in_order(each))]
     assert told
     return rows, digits, secret, any(each in held for each in told)
 
 
 def views(site: Path) -> list[list[list[float]]]:
     """Return what the axes of a site's pictures show, in each of its states."""
-    states = (pickle.loads(each.read_bytes())[0] for each in kept_beside(site).iterdir() if not each.suffix)
+    states = (pickle.loads(each.read_bytes())[0] for each in cache_of(site).iterdir() if not each.suffix)
     headers = [read_header(each.packed) for state in states for each in state.pictures if each.key == "picture"]
     return [[header[axis]["view"] for axis in "xy"] for header in headers]
 
@@ -90,7 +90,7 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
     before = {path: path.read_bytes() for path in whole.rglob("*.js")}
     assert publish(whole, read_plan(plan)) == 0
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
-    (state, *_) = sorted(each for each in kept_beside(whole).iterdir() if not each.suffix)
+    (state, *_) = sorted(each for each in cache_of(whole).iterdir() if not each.suffix)
     state.unlink()  # as if the run had been ended there
     assert publish(whole, read_plan(plan)) == 1
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
@@ -158,7 +158,7 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
 
 
 def test_every_number_of_the_article_is_computed() -> None:
-    prose = re.sub(r"<[^>]+>|^# .*$", "", article._prose())
+    prose = re.sub(r"<[^>]+>|^# .*$", "", article.prose())
     assert set(re.findall(r"\d[\d,.]*\d|\d", prose)) == {"50", "100", "1", "1,000"}, "a coin, ε, and its radius"
     found = article.numbers(lambda *asked: " at ".join(asked))
     center, total, known, age = (float(found[name]) for name in ("center_age", "total", "known", "age"))
@@ -175,11 +175,11 @@ def test_every_number_of_the_article_is_computed() -> None:
 
 def test_the_article_is_there_where_its_pictures_are() -> None:
     plan = default_plan()
-    assert article.titled(plan) == "Why k-means leaks and what noise does about it"
-    assert article.titled(SitePlan(tuple(shown()))) == article.titled(plan)
-    assert article.titled(SitePlan(tuple(shown()[1:]))) == ""
+    assert article.article_title(plan) == "Why k-means leaks and what noise does about it"
+    assert article.article_title(SitePlan(tuple(shown()))) == article.article_title(plan)
+    assert article.article_title(SitePlan(tuple(shown()[1:]))) == ""
     no_low = [replace(each, stops=("1",)) if each.folder == "convergent_kmeans" else each for each in shown()]
-    assert article.titled(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
+    assert article.article_title(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
 
 
 def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:
@@ -191,19 +191,19 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
         publish(mine, plan)
     copy = tmp_path / "copy"
     shutil.copytree(whole, copy)
-    shutil.copytree(kept_beside(whole), kept_beside(copy))
+    shutil.copytree(cache_of(whole), cache_of(copy))
     (copy / "note.txt").write_text("mine", "utf-8")
     assert publish(copy, SitePlan(plan.pages[:1])) == 0
     assert sorted(each.name for each in (copy / "dpm").iterdir()) == ["data", "drawings", "index.html"], "no `read`"
     assert (copy / "note.txt").exists()
-    assert len(list(kept_beside(copy).iterdir())) < len(list(kept_beside(whole).iterdir()))
+    assert len(list(cache_of(copy).iterdir())) < len(list(cache_of(whole).iterdir()))
 
 
 @pytest.mark.slow  # what is kept is taken up again above
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
     command += ["--config", str(whole.parent / "plan.toml")]
-    kept = kept_beside(tmp_path / "site")
+    kept = cache_of(tmp_path / "site")
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 120
     while not any(not each.suffix for each in kept.glob("*")) and time.monotonic() < end:
@@ -213,7 +213,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     there = [each for each in kept.iterdir() if not each.suffix]
     assert there, "it was killed with some of its states made"
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    n_states = len(list(kept_beside(whole).iterdir())) - 1
+    n_states = len(list(cache_of(whole).iterdir())) - 1
     assert int(re.findall(r"(\d+) states made\. Open", done.stdout)[0]) <= n_states - len(there)
     assert contents(tmp_path / "site") == contents(whole)
 

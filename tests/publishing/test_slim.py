@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from dpviz.assets import FOLDER, PICTURE, site_script, site_sheet, text
-from dpviz.assets.slim import plain, slim, slim_sheet
+from dpviz.assets import FOLDER, PICTURE, plain, site_script, site_sheet, slim, slim_sheet, text
 
 SPOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\w$#]+|[^\s\w]')
 TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)

@@ -1,0 +1,269 @@
+"""Pages of the app as static HTML: opens a page by its link, without server or browser, and writes what is on it.
+
+Words are those of the app; pictures and controls become empty elements that the site's script fills.
+"""
+
+import hashlib
+import json
+import re
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape, unescape
+from typing import Any
+from urllib.parse import unquote
+
+from streamlit.components.v2.component_manager import BidiComponentManager
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block, Column, Element, Tab
+from streamlit.util import calc_hash
+
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.navigation import HOME
+from dpviz.plots.scene import ALIGNMENT
+from dpviz.ui import home, state
+from dpviz.ui.epsilon import wanted_key
+from dpviz.ui.export.states import PackedPicture
+
+_SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
+_SECONDS = 600  # for one page, with its background work
+_EVERY = 0.5  # s
+HIDDEN = "navigation,sidebar,tour,export,share,draw,upload"  # needs a server
+ABOVE = f"{HIDDEN},tabs"  # also hides everything under the picture
+_KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
+_PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
+_MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
+_PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
+_SMALL = re.compile(r":small\[(.*?)\]")
+_COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
+_DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"')
+DRAWINGS = "drawings"  # folder
+_TAG = re.compile(r"<[^>]+>")
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+_HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
+_GUESS = "guess:"  # before the number of an answer to a chapter's question
+SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site also has
+
+
+class VisitError(RuntimeError):
+    """A page of the app that could not be drawn."""
+
+
+def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
+    """Return the main part of a page in the state of its link; `wait` for its background work.
+
+    Raises VisitError where the app fails, or its work takes longer than ten minutes.
+    """
+    app = AppTest.from_file(str(_SCRIPT), default_timeout=_SECONDS)
+    app._bidi_component_manager = _components()
+    if page == HOME:  # a link with a query leads to a story, so that its slider is moved as a preset moves it
+        key = state.widget_key(home.EPSILON.name)
+        app.session_state[wanted_key(key)] = float(link.get(home.EPSILON.name, str(home.EPSILON.default)))
+    else:
+        app.query_params.update(dict(link))
+        app._page_hash = calc_hash(page)  # `switch_page` takes files only, which an installed package does not have
+    end = time.monotonic() + _SECONDS
+    while True:
+        app.run()
+        if app.exception:
+            raise VisitError(f"The page {page} with {dict(link)} could not be drawn: {app.exception[0].message}")
+        waits = (
+            json.loads(node.proto.json)
+            for node in _nodes(app.main)
+            if node.type == "bidi_component" and node.proto.component_name.endswith("wait")
+        )
+        if not wait or not any(each["done"] < each["all"] for each in waits):
+            return app.main
+        if time.monotonic() > end:
+            raise VisitError(f"The work for the page {page} with {dict(link)} took longer than {_SECONDS} s.")
+        time.sleep(_EVERY)
+
+
+@cache
+def _components() -> BidiComponentManager:
+    """Return the registry of the app's components: searching all packages for them takes longer than a state."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
+
+
+def _nodes(block: Block) -> Iterator[Block | Element]:
+    """Yield everything in a block, at any depth."""
+    for node in block.children.values():
+        yield node
+        if isinstance(node, Block):
+            yield from _nodes(node)
+
+
+@dataclass(slots=True)
+class WrittenPage:
+    """A page: its frame, the leaves in it, its pictures, its slider and its choices."""
+
+    frame: str = ""  # HTML with an empty element for each leaf
+    leaves: list[str] = field(default_factory=list)  # HTML
+    pictures: list[PackedPicture] = field(default_factory=list)
+    slider: dict[str, Any] | None = None
+    switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
+    drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> their contents
+
+    @property
+    def headline(self) -> str:
+        """The page's headline as plain words. Raises StopIteration without it."""
+        return unescape(_TAG.sub("", next(each for each in self.leaves if "dpviz-headline" in each))).strip()
+
+
+class Writer:
+    """Writes one page.
+
+    `link` returns the address of another page of the site, from its name and query; None for one that is not there.
+    `knobs` are those of the page's own link.
+    """
+
+    def __init__(self, link: Callable[[str, str], str | None], knobs: frozenset[str] = frozenset()) -> None:
+        """Begin an empty page."""
+        self.link = link
+        self.knobs = knobs
+        self.page = WrittenPage()
+
+    def write(self, main: Block, tab: str = "") -> WrittenPage:
+        """Write the main part of a page of Streamlit's test runner, or one of its tabs. Raises KeyError without it."""
+        block = main
+        if tab:
+            tabs = [each for each in _nodes(main) if isinstance(each, Tab) and each.label == tab]
+            if not tabs:
+                raise KeyError(tab)
+            block = tabs[0]
+        self.page.frame = self._children(block)
+        return self.page
+
+    def _children(self, block: Block) -> str:
+        nodes = (node for _, node in sorted(block.children.items()))
+        return "".join(self._block(node) if isinstance(node, Block) else self._element(node) for node in nodes)
+
+    def _block(self, block: Block) -> str:
+        inside = self._children(block)
+        if not inside:
+            return ""
+        if block.type == "popover" and "data-switch" not in inside:
+            return f'<details class="popover"><summary>{escape(block.proto.popover.label)}</summary>{inside}</details>'
+        if block.type == "expander":
+            return f"<details><summary>{escape(block.proto.expandable.label)}</summary>{inside}</details>"
+        classes = ["flow"]
+        if isinstance(block, Column):
+            classes = ["column", f"w{round(100 * block.weight)}"]
+        elif block.proto is not None and block.type == "flex_container":
+            classes += ["row"] if block.proto.flex_container.direction == 2 else []
+            key = _key(block.proto)
+            classes += [f"st-key-{key}"] if re.fullmatch(r"[\w-]+", key) else []
+        return f'<div class="{" ".join(classes)}">{inside}</div>'
+
+    def _element(self, element: Element) -> str:
+        kind, proto = element.type, element.proto
+        match kind:
+            case "html":
+                return self._leaf(self.linked(_STYLE.sub("", proto.body)))
+            case "caption" | "markdown":
+                return self._leaf(f'<div class="{kind}">{self.linked(rendered(proto.body))}</div>')
+            case "title" | "header" | "subheader":
+                return self._leaf(f"<{_HEADINGS[kind]}>{escape(proto.body)}</{_HEADINGS[kind]}>")
+            case "code":
+                return self._leaf(f'<pre tabindex="0"><code>{escape(proto.code_text)}</code></pre>')
+            case "dataframe" | "table":
+                return self._leaf(table(element.value))
+            case "page_link":
+                address = self.link(proto.page, "")
+                words = _markdown().renderInline(proto.label)
+                return (
+                    "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
+                )
+            case "bidi_component":
+                return self._component(proto)
+            case "button_group" | "selectbox" | "slider":
+                name = _key(proto).removeprefix("knob:")
+                if name not in SWITCHES:
+                    return '<div class="range" data-range></div>' if name in self.knobs else ""
+                choices = [getattr(each, "content", each) for each in proto.options]
+                self.page.switches[name] = {"label": proto.label, "words": choices}
+                return f'<div class="switch" data-switch="{name}"></div>'
+            case "button" if proto.label == "New noise":
+                return '<button type="button" class="button" data-again></button>'
+            case "button" if (key := _key(proto)).startswith(_GUESS):
+                guess, label = escape(key.removeprefix(_GUESS)), escape(proto.label)
+                return f'<button type="button" class="button" data-guess="{guess}">{label}</button>'
+        return ""  # needs a server
+
+    def _leaf(self, html: str) -> str:
+        if not html.strip():
+            return ""
+        self.page.leaves.append(_DRAWING.sub(self._drawing, html))
+        return f'<div class="leaf" data-leaf="{len(self.page.leaves) - 1}"></div>'
+
+    def _drawing(self, match: re.Match[str]) -> str:
+        """Move an inline drawing to a file of its own."""
+        data = b64decode(match[1]) if match[1] else unquote(unescape(match[2])).encode()
+        name = f"{hashlib.sha256(data).hexdigest()[:16]}.svg"
+        self.page.drawings[name] = data
+        return f'src="{DRAWINGS}/{name}" loading="lazy"'
+
+    def linked(self, html: str) -> str:
+        """Point links between the app's pages to the site's; links to absent pages become words."""
+
+        def link(match: re.Match[str]) -> str:
+            address = self.link(match[1], unescape(match[2] or ""))
+            return 'class="absent"' if address is None else f'href="{escape(address)}"'
+
+        return _PAGE_LINK.sub(link, html).replace('href="?term=', 'href="#')
+
+    def _component(self, proto: Any) -> str:
+        kind = re.split(r"[._]", proto.component_name)[-1]
+        if kind == "epsilon":
+            self.page.slider = json.loads(proto.json)
+            return '<div class="slider" data-slider></div>'
+        if kind != "live":
+            return ""
+        length = int.from_bytes(proto.bytes[:4], "little")
+        options = json.loads(proto.bytes[4 : 4 + length])
+        assert length % ALIGNMENT == ALIGNMENT - 4  # the scene begins aligned
+        key = _key(proto) or proto.id
+        self.page.pictures.append(PackedPicture(key, options, bytes(proto.bytes[4 + length :])))
+        return f'<div class="live" data-picture="{escape(key)}"></div>'
+
+
+def _key(proto: Any) -> str:
+    """Return the key that the app gave to a node, "" without one."""
+    match = _KEY.match(proto.id)
+    return match[1] if match else ""
+
+
+@cache
+def _markdown() -> Any:
+    """Return the renderer of Streamlit's markdown: of the extra `publish`, which `dpviz publish --help` can lack."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("js-default", {"html": False})
+
+
+def rendered(text: str) -> str:
+    """Return Streamlit's markdown as HTML: formulas as MathML, small words, and colors by their names."""
+    from latex2mathml.converter import convert as mathml
+
+    formulas: list[str] = []
+
+    def formula(match: re.Match[str]) -> str:
+        display = "block" if match[1] is not None else "inline"
+        formulas.append(mathml((match[1] or match[2]).strip(), display=display))
+        return f"\ue000{len(formulas) - 1}\ue001"
+
+    html: str = _markdown().render(_MATH.sub(formula, text))
+    html = _SMALL.sub(r"<small>\1</small>", html)
+    html = _COLOR.sub(r'<span class="\1">\2</span>', html)
+    return _PLACE.sub(lambda match: formulas[int(match[1])], html)
+
+
+def table(frame: Any) -> str:
+    """Return a data frame as an HTML table, numbers as Python writes them."""
+    head = "".join(f'<th scope="col">{escape(str(each))}</th>' for each in frame.columns)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(str(each))}</td>' for each in row)}</tr>" for row in frame.to_numpy())
+    return f'<div class="table" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
