@@ -19,7 +19,7 @@ from pathlib import Path
 from joblib.externals.loky import get_reusable_executor
 
 from benchmarks.sweeps import CORES, EPSILONS, METHODS, N_SEEDS, STUDY_S
-from dpviz.experiments.progress import Bar
+from dpviz.experiments.tables import Bar
 from dpviz.tools.sweep.grids import Grid, grid_of
 from dpviz.tools.sweep.sweeping import run_grid
 

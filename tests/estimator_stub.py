@@ -9,7 +9,7 @@ from pathlib import Path
 from dpviz import estimators
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm
-from dpviz.estimators.making import parameters
+from dpviz.estimators.base import parameters
 from dpviz.methods import CATALOGUE
 
 STUB = Path(estimators.__file__).with_suffix(".pyi")

@@ -9,7 +9,21 @@ from dpviz.accounting.closed_forms import (
     zcdp_epsilon,
     zcdp_rho_for,
 )
-from dpviz.accounting.composition import gaussian_mu, pure_epsilon, pure_part, under_replace, zcdp_rho
+from dpviz.accounting.composition import (
+    Sum,
+    delta_of,
+    epsilon_of,
+    epsilon_share,
+    gaussian_mu,
+    overspent,
+    privacy_loss_distribution,
+    pure_epsilon,
+    pure_part,
+    spent_epsilon,
+    sums,
+    under_replace,
+    zcdp_rho,
+)
 from dpviz.accounting.events import (
     GaussianEvent,
     LaplaceEvent,
@@ -19,8 +33,6 @@ from dpviz.accounting.events import (
     SequenceEvent,
     cell_event,
 )
-from dpviz.accounting.pld import delta_of, epsilon_of, privacy_loss_distribution
-from dpviz.accounting.spending import Sum, epsilon_share, overspent, spent_epsilon, sums
 
 __all__ = [
     "GaussianEvent",

@@ -1,4 +1,4 @@
-"""A budget that is open for a while: every release made meanwhile is added up, and refused before it exceeds it."""
+"""Open budgets: every release made meanwhile is added up, and refused before it exceeds the budget."""
 
 import math
 import multiprocessing
@@ -16,16 +16,14 @@ from typing import Any
 import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
-from dpviz.accounting.composition import pure_epsilon, under_replace
-from dpviz.accounting.spending import overspent
+from dpviz.accounting.composition import overspent, pure_epsilon, under_replace
 from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, charged
 from dpviz.core.limits import ROUNDING
+from dpviz.core.method import AnyFit
 
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
 _LOCK = Lock()
-
-
 ELSEWHERE = (
     "A budget is open in the process that started this one, which does not see what is released here. {title} was not "
     "run. Use n_jobs=1, or threads: joblib.parallel_config(backend='threading')."
@@ -38,7 +36,7 @@ class BudgetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One release in a budget: whose, and what is proved of it, under the budget's neighbors."""
+    """One release in a budget: its title, and the claim that is proved of it under the budget's neighbors."""
 
     title: str
     claim: Claim
@@ -66,7 +64,8 @@ class OpenBudget:
     @property
     def rho_spent(self) -> float:
         """Sum of rho; a pure epsilon counts as epsilon^2/2 (Bun & Steinke 2016, proposition 1.4 and lemma 1.7)."""
-        return math.fsum(_rho(each) for each in self.releases)
+        claims = [each.claim for each in self.releases]
+        return math.fsum(each.epsilon**2 / 2 if each.rho is None else each.rho for each in claims)
 
     @property
     def delta_spent(self) -> float:
@@ -81,7 +80,7 @@ class OpenBudget:
         return zcdp_epsilon(self.rho_spent, self.delta)
 
     def __enter__(self) -> "OpenBudget":
-        """Add up from here on; a budget opened within another one is part of it."""
+        """Open the budget; one opened within another one is part of it."""
         self._process = os.getpid()
         with _LOCK:
             _OPEN.append(self)
@@ -92,7 +91,7 @@ class OpenBudget:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop adding up; what was spent stays to be read."""
+        """Close the budget; its sums remain."""
         with _LOCK:
             _OPEN.remove(self)
             if not any(each._process == os.getpid() for each in _OPEN):
@@ -152,7 +151,7 @@ class OpenBudget:
 def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -> None:
     """Add a release that is about to be made to all budgets that are open in this process.
 
-    `price` says what the release will cost, from public inputs alone; it is asked only where a budget is open. Raises
+    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. Raises
     BudgetError, with nothing added anywhere, where one of them does not allow it.
     """
     if is_open_elsewhere():
@@ -171,24 +170,20 @@ def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -
             raise
 
 
-def _rho(spent: Spent) -> float:
-    return spent.claim.epsilon**2 / 2 if spent.claim.rho is None else spent.claim.rho
-
-
-def _beyond(name: str, found: float, allowed: float) -> str:
-    if found <= allowed * (1.0 + ROUNDING):
+def _beyond(name: str, total: float, allowed: float) -> str:
+    if total <= allowed * (1.0 + ROUNDING):
         return ""
-    digits = next(n for n in range(6, 18) if f"{found:.{n}g}" != f"{allowed:.{n}g}")
-    return f"{name} = {found:.{digits}g}, but {allowed:.{digits}g} is the budget"
+    digits = next(n for n in range(6, 18) if f"{total:.{n}g}" != f"{allowed:.{n}g}")
+    return f"{name} = {total:.{digits}g}, but {allowed:.{digits}g} is the budget"
 
 
-def price_of(fit: Callable[..., Any], box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
-    """Return what a run will cost: what one on no records costs, since a guarantee is the same for all records.
+def price_of(fit: AnyFit, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
+    """Return a run's cost, which is that of one on no records, since a guarantee is the same for all records.
 
     A run that starts from records has public places in their stead.
     """
-    n_needed = params.n_clusters if getattr(params, "start", None) == "records" else 0
-    places = box.from_unit(np.random.default_rng(0).random((n_needed, box.d)))
+    n_places = params.n_clusters if getattr(params, "start", None) == "records" else 0
+    places = box.from_unit(np.random.default_rng(0).random((n_places, box.d)))
     with charged():
         run = fit(places, box, params, rng=np.random.default_rng(0))
     return run.guarantee, run.events
@@ -200,9 +195,9 @@ def is_open() -> bool:
 
 
 def is_open_elsewhere() -> bool:
-    """Whether a budget is open in the process that started this one, where releases of this one are not seen.
+    """Whether a budget is open in the process that started this one, which does not count releases of this one.
 
-    A copied process (fork) has the budgets of the other one; any other finds the file that marks them.
+    A copied process (fork) has the budgets of the other one; any other reads the file that marks them.
     """
     here, parent = os.getpid(), multiprocessing.parent_process()
     if any(each._process != here for each in _OPEN):
@@ -212,11 +207,11 @@ def is_open_elsewhere() -> bool:
 
 
 def _mark(process: int) -> Path:
-    """Return the file that is there while a process has an open budget."""
+    """Return the file that exists while a process has an open budget."""
     return Path(tempfile.gettempdir()) / f"dpviz-budget-{process}"
 
 
-def _charge_run(fit: Callable[..., Any], box: Box, params: Any) -> None:
+def _charge_run(fit: AnyFit, box: Box, params: object) -> None:
     title = getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__)
     charge(title, lambda: price_of(fit, box, params))
 

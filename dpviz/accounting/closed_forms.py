@@ -15,7 +15,7 @@ from dpviz.core import Budget
 # Below this mu the difference of two Mills ratios is taken as a derivative (error mu^2/24), above it directly. Ours.
 SMALL_MU = 1e-5
 RELATIVE_TOLERANCE = 1e-14  # of the root finder; ours
-KEPT = 1024  # roots that are remembered: every run of one setting asks for the same ones; ours
+CACHED_ROOTS = 1024  # every run of one setting needs the same ones; ours
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -27,7 +27,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     return math.exp(_log_gdp_delta(_non_negative("mu", mu), _non_negative("epsilon", epsilon)))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_ROOTS)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """Return the least epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP: the inverse of `gdp_delta`.
 
@@ -50,7 +50,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     )
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_ROOTS)
 def gdp_mu(budget: Budget) -> float:
     """Return the largest mu whose mu-GDP mechanisms keep `budget`; infinite for an infinite epsilon.
 
@@ -127,17 +127,14 @@ def _log_gdp_delta(mu: float, epsilon: float) -> float:
         log_first = float(log_ndtr(-u))
         log_second = log_density + math.log(float(erfcx(v / math.sqrt(2))))
         return log_first + math.log(-math.expm1(log_second - log_first))
-    difference = _mills_difference(u, v, mu)
-    return log_density + math.log(difference) if difference > 0 else -math.inf
-
-
-def _mills_difference(u: float, v: float, mu: float) -> float:
-    """Return erfcx(u / sqrt 2) - erfcx(v / sqrt 2) for v - u = mu."""
+    # The difference of Mills ratios, erfcx(u / sqrt 2) - erfcx(v / sqrt 2) for v - u = mu.
     if mu >= SMALL_MU:
-        return float(erfcx(u / math.sqrt(2)) - erfcx(v / math.sqrt(2)))
-    middle = (u + v) / math.sqrt(8)
-    slope = 2 * middle * float(erfcx(middle)) - 2 / math.sqrt(math.pi)  # derivative of erfcx
-    return -slope * mu / math.sqrt(2)
+        difference = float(erfcx(u / math.sqrt(2)) - erfcx(v / math.sqrt(2)))
+    else:
+        middle = (u + v) / math.sqrt(8)
+        slope = 2 * middle * float(erfcx(middle)) - 2 / math.sqrt(math.pi)  # derivative of erfcx
+        difference = -slope * mu / math.sqrt(2)
+    return log_density + math.log(difference) if difference > 0 else -math.inf
 
 
 def _non_negative(name: str, value: float) -> float:

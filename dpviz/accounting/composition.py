@@ -1,23 +1,44 @@
-"""Sums of events: pure epsilon and zCDP's rho, in sequence and in parallel, under either adjacency."""
+"""Sums of events: pure epsilon, zCDP's rho and privacy loss distributions, beside the claim that they have to keep.
+
+Events compose in sequence and in parallel, under either adjacency. Privacy loss distributions are the sharp account,
+with Google's dp-accounting, off the slider's path: importing it takes most of a second, so it happens inside the
+functions. Each step's distribution is built from our own sensitivity and composed; adjacency is settled here first,
+never by dp-accounting. Distributions are pessimistic: every figure is an upper bound, tight to about the
+discretization, with a floor of about 1e-15 in delta.
+"""
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from itertools import zip_longest
+from typing import Protocol
 
+import numpy as np
+
+from dpviz.accounting.closed_forms import gdp_delta, gdp_epsilon, zcdp_epsilon
 from dpviz.accounting.events import (
     GaussianEvent,
     LaplaceEvent,
     Leaf,
     ParallelEvent,
     PureEvent,
+    Purpose,
     SequenceEvent,
     group_size,
     unknown,
 )
-from dpviz.core import Adjacency, Claim, Event
+from dpviz.core import Account, Adjacency, Claim, Event, functions
+from dpviz.core.limits import ROUNDING
 
 Cost = Callable[[Leaf, int], float]  # (leaf, how many times over its sensitivity moves) -> its price
+N_INTERVALS = 3e4  # across the whole loss: epsilon 0.01 is as sharp, and 1000 as quick, as 1; ours
+FINEST_INTERVAL = 1e-8  # of privacy loss, so that no loss at all still has one; ours
+CACHED_DISTRIBUTIONS = 32  # each a megabyte or two: a page needs several figures of one; ours
+LARGEST_STEP = 500.0  # epsilon of one step; e^epsilon overflows in dp-accounting soon after; ours
+DELTA_ROUNDING = 1e-9  # relative, of a Gaussian's delta: the closed form is off by less than 1e-10; ours, measured
 
 
 def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
@@ -38,7 +59,7 @@ def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
 
     Raises ValueError when a leaf calibrated for REPLACE meets ADD_REMOVE, TypeError for an event of no known kind.
     """
-    return _in_sequence(events, adjacency, _pure_cost)
+    return _in_sequence(events, adjacency, lambda leaf, times: times * leaf.epsilon)
 
 
 def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
@@ -49,7 +70,7 @@ def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
     moves between parts costs rho_i + rho_j and one that stays up to 4 rho_i. Raises as `pure_epsilon` does.
     Source: Bun & Steinke 2016, lemma 1.7 and propositions 1.4, 1.6 and 1.9; Cesar & Rogers 2021 for bounded range.
     """
-    return _in_sequence(events, adjacency, _rho_cost)
+    return _in_sequence(events, adjacency, lambda leaf, times: times**2 * leaf.rho)
 
 
 def gaussian_mu(events: Iterable[Event], adjacency: Adjacency) -> float:
@@ -59,12 +80,18 @@ def gaussian_mu(events: Iterable[Event], adjacency: Adjacency) -> float:
     `zcdp_rho`: a record that moves between parts costs mu_i^2 + mu_j^2, one that stays up to 4 mu_i^2. Raises as
     `pure_epsilon` does.
     """
-    return math.sqrt(_in_sequence(events, adjacency, _squared_mu))
+    return math.sqrt(
+        _in_sequence(
+            events, adjacency, lambda leaf, times: (times * leaf.mu) ** 2 if isinstance(leaf, GaussianEvent) else 0.0
+        )
+    )
 
 
 def pure_part(events: Iterable[Event], adjacency: Adjacency) -> float:
     """Add up the pure epsilon of `events` as `pure_epsilon` does; Gaussian noise counts as nothing."""
-    return _in_sequence(events, adjacency, _pure_part)
+    return _in_sequence(
+        events, adjacency, lambda leaf, times: 0.0 if isinstance(leaf, GaussianEvent) else times * leaf.epsilon
+    )
 
 
 def under_replace(claim: Claim) -> Claim:
@@ -93,22 +120,6 @@ def under_replace(claim: Claim) -> Claim:
     )
 
 
-def _pure_cost(leaf: Leaf, times: int) -> float:
-    return times * leaf.epsilon
-
-
-def _rho_cost(leaf: Leaf, times: int) -> float:
-    return times**2 * leaf.rho
-
-
-def _squared_mu(leaf: Leaf, times: int) -> float:
-    return (times * leaf.mu) ** 2 if isinstance(leaf, GaussianEvent) else 0.0
-
-
-def _pure_part(leaf: Leaf, times: int) -> float:
-    return 0.0 if isinstance(leaf, GaussianEvent) else times * leaf.epsilon
-
-
 def _in_sequence(events: Iterable[Event], adjacency: Adjacency, cost: Cost) -> float:
     # fsum: a hundred shares of a budget add up to the budget.
     return math.fsum(_total(event, adjacency, cost) for event in events)
@@ -121,16 +132,304 @@ def _total(event: Event, adjacency: Adjacency, cost: Cost) -> float:
         case SequenceEvent():
             return _in_sequence(event.events, adjacency, cost)
         case ParallelEvent():
-            return _in_parallel(event, adjacency, cost)
+            one_sided = [_total(part, Adjacency.ADD_REMOVE, cost) for part in event.parts]
+            if adjacency is Adjacency.ADD_REMOVE:
+                return max(one_sided, default=0.0)
+            moves = math.fsum(heapq.nlargest(2, one_sided))
+            if event.membership_only:
+                return moves
+            stays = max((_total(part, Adjacency.REPLACE, cost) for part in event.parts), default=0.0)
+            return max(moves, stays)
     raise unknown(event)
 
 
-def _in_parallel(event: ParallelEvent, adjacency: Adjacency, cost: Cost) -> float:
-    one_sided = [_total(part, Adjacency.ADD_REMOVE, cost) for part in event.parts]
-    if adjacency is Adjacency.ADD_REMOVE:
-        return max(one_sided, default=0.0)
-    moves = math.fsum(heapq.nlargest(2, one_sided))
-    if event.membership_only:
-        return moves
-    stays = max((_total(part, Adjacency.REPLACE, cost) for part in event.parts), default=0.0)
-    return max(moves, stays)
+class Distribution(Protocol):
+    """`PrivacyLossDistribution` of dp-accounting, which is untyped and loaded late."""
+
+    def self_compose(self, num_times: int) -> "Distribution":
+        """Compose it with itself."""
+
+    def compose(self, other: "Distribution") -> "Distribution":
+        """Compose it with another one."""
+
+    def get_delta_for_epsilon(self, epsilon: float | list[float]) -> float:
+        """Return delta; a list of them for a list."""
+
+    def get_epsilon_for_delta(self, delta: float) -> float:
+        """Return epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Losses:
+    """The dominating pairs of some events, whose order is immaterial."""
+
+    laplace: tuple[float, ...] = ()  # sensitivity / scale of each coordinate, descending, positive
+    pure: tuple[float, ...] = ()  # epsilon of each pure step, descending, positive
+    ranged: tuple[float, ...] = ()  # epsilon of each pure step of bounded range, descending, positive
+    mu: float = 0.0  # all Gaussians together: sqrt(sum of mu^2)
+
+    @property
+    def pure_part(self) -> float:
+        return math.fsum((*self.laplace, *self.pure, *self.ranged))
+
+    @property
+    def is_within_reach(self) -> bool:
+        return max((*self.laplace, *self.pure, *self.ranged, self.mu), default=0.0) <= LARGEST_STEP
+
+    def dominates(self, other: "_Losses") -> bool:
+        """Say whether these cost at least as much as the others, step by step."""
+        pairs = (
+            *zip_longest(self.laplace, other.laplace, fillvalue=0.0),
+            *zip_longest(self.pure, other.pure, fillvalue=0.0),
+            *zip_longest(self.ranged, other.ranged, fillvalue=0.0),
+            (self.mu, other.mu),
+        )
+        return all(ours >= theirs for ours, theirs in pairs)
+
+
+def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> Distribution:
+    """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
+
+    A Laplace event of n coordinates is n self-compositions; a pure step is randomised response of its epsilon, the
+    worst of its kind, and one of bounded range the worst of that (`_bounded_range`); under REPLACE the sensitivity of a
+    leaf calibrated for ADD_REMOVE doubles.
+
+    In parallel under ADD_REMOVE: identical parts are one part; a part that costs at least as much as every other, step
+    by step, stands for all; otherwise one Gaussian of the largest mu and one pure step of the largest epsilon do.
+    Each dominates every part. Under REPLACE that one part is taken with its sensitivities doubled. This covers a record
+    that stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighboring
+    steps of one ADD_REMOVE mechanism; two such steps are exactly a doubled shift for noise of log-concave density
+    (its trade-off functions are a semigroup in the shift), and at most 2 epsilon, in loss or in range, for a pure step.
+    With
+    `membership_only` nothing stays, and two copies of the part are composed.
+
+    Scales that follow from earlier releases are outside: the distribution of what a run happened to do is not a bound,
+    even where its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
+
+    Raises ValueError for a step with no noise or an epsilon beyond LARGEST_STEP, and as `pure_epsilon` does.
+    Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
+    """
+    losses = _sequence(events, adjacency)
+    if not losses.is_within_reach:
+        raise ValueError(
+            f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would hold nothing but that. "
+            "Use pure_epsilon, or add noise."
+        )
+    return _distribution(losses)
+
+
+def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> float:
+    """Return an upper bound on the delta of `events` at `epsilon` >= 0; 0 from their pure epsilon on.
+
+    Where a step is beyond the reach of `privacy_loss_distribution` (no noise, say) the answer is the delta of the
+    Gaussians alone after the pure steps have taken their epsilon.
+    Raises ValueError for a negative epsilon.
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0.")
+    facts = tuple(events)
+    if epsilon >= pure_epsilon(facts, adjacency):
+        return 0.0
+    losses = _sequence(facts, adjacency)
+    if not losses.is_within_reach:
+        rest = epsilon - losses.pure_part
+        return gdp_delta(losses.mu, rest) if rest >= 0 else 1.0
+    return min(1.0, float(_distribution(losses).get_delta_for_epsilon(epsilon)))
+
+
+def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> float:
+    """Return an upper bound on the epsilon of `events` at `delta` in [0, 1), never above their pure epsilon.
+
+    delta = 0 is answered by `pure_epsilon`, which a discretized distribution cannot do; a step beyond the reach of
+    `privacy_loss_distribution` by the Gaussians' closed form plus the pure epsilons. Raises ValueError for another
+    delta.
+    """
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
+    facts = tuple(events)
+    pure = pure_epsilon(facts, adjacency)
+    losses = _sequence(facts, adjacency)
+    if delta == 0:
+        return pure
+    if not losses.is_within_reach:
+        return min(pure, losses.pure_part + gdp_epsilon(losses.mu, delta))
+    return min(pure, float(_distribution(losses).get_epsilon_for_delta(delta)))
+
+
+@lru_cache(maxsize=CACHED_DISTRIBUTIONS)
+def _distribution(losses: _Losses) -> Distribution:
+    # Untyped, and most of a second to import: only the sharp account needs it.
+    from dp_accounting.pld import common  # type: ignore[import-untyped]
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    interval = max((losses.pure_part + losses.mu**2 / 2 + 10 * losses.mu) / N_INTERVALS, FINEST_INTERVAL)
+    steps: list[Distribution] = []
+    for ratio, times in Counter(losses.laplace).items():
+        one = pld.from_laplace_mechanism(1.0, sensitivity=ratio, value_discretization_interval=interval)
+        steps.append(one.self_compose(times))
+    for epsilon, times in Counter(losses.pure).items():
+        parameters = common.DifferentialPrivacyParameters(epsilon, 0.0)
+        one = pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
+        steps.append(one.self_compose(times))
+    for epsilon, times in Counter(losses.ranged).items():
+        steps.append(_bounded_range(epsilon, interval).self_compose(times))
+    if losses.mu > 0:
+        steps.append(pld.from_gaussian_mechanism(1 / losses.mu, value_discretization_interval=interval))
+    return reduce(lambda one, other: one.compose(other), steps) if steps else pld.identity(interval)
+
+
+def _bounded_range(epsilon: float, interval: float) -> Distribution:
+    """Return the distribution that dominates all of bounded range `epsilon`, on multiples of `interval`.
+
+    For two neighbors the loss lies between t - epsilon and t for some t in [0, epsilon]. The worst such pair is
+    generalized randomized response, with hockey-stick divergence at x
+    (1 - e^(t - epsilon) - e^(x - t) + e^(x - epsilon)) / (1 - e^-epsilon). Its maximum over t is
+    (1 - e^((x - epsilon)/2))^2 / (1 - e^-epsilon), at t = (x + epsilon) / 2. A maximum of such curves is the curve of a
+    dominating pair, so it composes, whichever t each step has. Sources: Dong, Durfee & Rogers 2020 (generalized
+    randomized response); Zhu, Dong & Wang 2022, proposition 8 and theorem 10; Doroshenko et al. 2022 (from the curve to
+    multiples of `interval`).
+    """
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    multiples = np.arange(-math.ceil(epsilon / interval), math.ceil(epsilon / interval) + 1)
+    at = multiples * interval
+    curve = functions.expm1(np.minimum(at - epsilon, 0.0) / 2.0) ** 2 / -math.expm1(-epsilon)
+    curve = np.where(at <= -epsilon, -functions.expm1(at), curve)
+    mass = pld_pmf.create_pmf_pessimistic_connect_dots(interval, multiples, curve)
+    distribution: Distribution = pld.PrivacyLossDistribution(mass)
+    return distribution
+
+
+def _sequence(events: Iterable[Event], adjacency: Adjacency) -> _Losses:
+    return _joined(_losses(event, adjacency) for event in events)
+
+
+def _losses(event: Event, adjacency: Adjacency) -> _Losses:
+    match event:
+        case LaplaceEvent():
+            ratio = group_size(event, adjacency) * event.epsilon_per_coordinate
+            return _Losses(laplace=(ratio,) * event.n_coordinates if ratio > 0 else ())
+        case PureEvent():
+            epsilon = group_size(event, adjacency) * event.epsilon
+            steps = (epsilon,) if epsilon > 0 else ()
+            return _Losses(ranged=steps) if event.bounded_range else _Losses(pure=steps)
+        case GaussianEvent():
+            return _Losses(mu=group_size(event, adjacency) * event.mu)
+        case SequenceEvent():
+            return _sequence(event.events, adjacency)
+        case ParallelEvent():
+            # Losses that dominate those of each part: one part's where possible.
+            parts = {_losses(part, Adjacency.ADD_REMOVE) for part in event.parts}
+            worst = max(parts, key=lambda part: (part.mu, part.pure_part), default=_Losses())
+            if not all(worst.dominates(part) for part in parts):
+                most = max(part.pure_part for part in parts)
+                worst = _Losses(pure=(most,) if most > 0 else (), mu=worst.mu)
+            if adjacency is Adjacency.ADD_REMOVE:
+                return worst
+            if event.membership_only:
+                return _joined((worst, worst)) if len(event.parts) > 1 else worst
+            laplace, pure, ranged = (
+                tuple(2 * each for each in kind) for kind in (worst.laplace, worst.pure, worst.ranged)
+            )
+            return _Losses(laplace, pure, ranged, 2 * worst.mu)
+    raise unknown(event)
+
+
+def _joined(losses: Iterable[_Losses]) -> _Losses:
+    all_losses = tuple(losses)
+    laplace = sorted((ratio for one in all_losses for ratio in one.laplace), reverse=True)
+    pure = sorted((epsilon for one in all_losses for epsilon in one.pure), reverse=True)
+    ranged = sorted((epsilon for one in all_losses for epsilon in one.ranged), reverse=True)
+    return _Losses(tuple(laplace), tuple(pure), tuple(ranged), math.hypot(*(one.mu for one in all_losses)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The total of some events, beside the one that a claim states."""
+
+    symbol: str  # "ε" or "ρ"
+    total: float
+    stated: float
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the total exceeds the stated one by more than the rounding of a sum of doubles."""
+        return self.total > self.stated * (1.0 + ROUNDING)
+
+
+def spent_epsilon(
+    events: Sequence[Event], adjacency: Adjacency, delta: float = 0.0, account: Account = Account.BASIC
+) -> float:
+    """Return the epsilon of events on the same records under `adjacency` at `delta`, by `account`.
+
+    - BASIC: pure epsilons added up, and Gaussian noise, of one mu, at all of `delta` (Dwork & Roth 2014, theorem 3.16;
+      Dong, Roth & Su 2022, corollary 3.3). Infinite with Gaussian noise at delta = 0.
+    - ZCDP: rho added up, then converted (Bun & Steinke 2016, proposition 1.3).
+    - PLD: privacy loss distributions (`epsilon_of`), or BASIC where that is less: distributions say nothing of budgets
+      below about 1e-7.
+
+    For the last two a noisy number of records (`Purpose.SIZE`, outermost) counts with its pure epsilon: the noise of
+    the rest may follow it, and composes so for each number that comes out. Raises as `pure_epsilon` does.
+    """
+    if account is Account.BASIC:
+        mu = gaussian_mu(events, adjacency)
+        return pure_part(events, adjacency) + (gdp_epsilon(mu, delta) if mu > 0 else 0.0)
+    size, rest = _split(events)
+    if account is Account.ZCDP:
+        return pure_epsilon(size, adjacency) + zcdp_epsilon(zcdp_rho(rest, adjacency), delta)
+    sharp, basic = epsilon_of(rest, delta, adjacency), spent_epsilon(rest, adjacency, delta)
+    return pure_epsilon(size, adjacency) + min(sharp, basic)
+
+
+def epsilon_share(
+    part: Sequence[Event],
+    events: Sequence[Event],
+    adjacency: Adjacency,
+    delta: float = 0.0,
+    account: Account = Account.BASIC,
+) -> float:
+    """Return what `part` adds to `spent_epsilon` of all `events`, of which it is a part: shares add up to the whole.
+
+    Events without an epsilon of their own share that of all their kind: Gaussian noise as mu^2, and the steps of an
+    account that is no sum of epsilons as rho.
+    """
+    if account is Account.BASIC:
+        mu, whole = gaussian_mu(part, adjacency), gaussian_mu(events, adjacency)
+        if mu == 0:
+            return pure_part(part, adjacency)
+        ratio = 1.0 if mu == whole else (mu / whole) ** 2
+        return pure_part(part, adjacency) + gdp_epsilon(whole, delta) * ratio
+    (size, rest), (_, all_rest) = _split(part), _split(events)
+    rho, all_rho = zcdp_rho(rest, adjacency), zcdp_rho(all_rest, adjacency)
+    if rho == 0:
+        return pure_epsilon(size, adjacency)
+    ratio = 1.0 if rho == all_rho else rho / all_rho
+    return pure_epsilon(size, adjacency) + spent_epsilon(all_rest, adjacency, delta, account) * ratio
+
+
+def sums(events: Sequence[Event], claim: Claim) -> tuple[Sum, ...]:
+    """Return the totals of events beside the stated ones: epsilon, and rho for a claim of zCDP.
+
+    Epsilon is that at the delta which this run's noise is made for. Raises as `pure_epsilon` does.
+    """
+    epsilon = spent_epsilon(events, claim.adjacency, claim.calibrated_delta, claim.account)
+    if epsilon > claim.epsilon:
+        # At small epsilon delta is the exact figure: one that is off by 1e-14 of itself is another epsilon. The claim
+        # holds where the Gaussian noise keeps delta at the epsilon that pure steps leave it.
+        mu, rest = gaussian_mu(events, claim.adjacency), claim.epsilon - pure_part(events, claim.adjacency)
+        if mu > 0 and rest >= 0 and gdp_delta(mu, rest) <= claim.calibrated_delta * (1.0 + DELTA_ROUNDING):
+            epsilon = claim.epsilon
+    totals = (Sum("ε", epsilon, claim.epsilon),)
+    return totals if claim.rho is None else (*totals, Sum("ρ", zcdp_rho(events, claim.adjacency), claim.rho))
+
+
+def overspent(events: Sequence[Event], claim: Claim) -> bool:
+    """Return whether the events add up to more than is stated."""
+    return any(each.is_over for each in sums(events, claim))
+
+
+def _split(events: Sequence[Event]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+    """Return the noisy numbers of records, and the rest."""
+    size = tuple(event for event in events if isinstance(event, LaplaceEvent) and event.purpose is Purpose.SIZE)
+    return size, tuple(event for event in events if event not in size)

@@ -1,4 +1,4 @@
-"""Facts about noise that was added. An event says what was done; the rest of `dpviz.accounting` adds it up.
+"""Facts about noise that was added: events, which the rest of `dpviz.accounting` adds up.
 
 Sensitivities and epsilons belong to one adjacency. By convention it is ADD_REMOVE; a leaf event whose sensitivity was
 derived for REPLACE says so with `calibrated_for=Adjacency.REPLACE`. A sensitivity for ADD_REMOVE counts at most double
@@ -6,7 +6,7 @@ under REPLACE (one record out, one in: the triangle inequality). Nothing follows
 
 Scales and the number of steps must be public. They may follow from earlier releases only where the total, of pure
 epsilon or of rho, is fixed beforehand (Rogers et al. 2016; Feldman & Zrnic 2021): what a run happened to spend is not
-a guarantee. The distributions of `pld` need scales that follow from nothing private at all.
+a guarantee. Privacy loss distributions need scales that follow from nothing private at all.
 """
 
 import math
@@ -59,7 +59,7 @@ class LaplaceEvent(Event):
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a fact that cannot be."""
+        """Validate the fields."""
         _check_noise("sensitivity", self.sensitivity, "scale", self.scale)
         if self.n_coordinates < 1 or self.n_coordinates != int(self.n_coordinates):
             raise ValueError(f"n_coordinates was {self.n_coordinates}, but it must be a whole number >= 1.")
@@ -93,7 +93,7 @@ class GaussianEvent(Event):
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a fact that cannot be."""
+        """Validate the fields."""
         _check_noise("l2_sensitivity", self.l2_sensitivity, "sigma", self.sigma)
 
     @property
@@ -128,7 +128,7 @@ class PureEvent(Event):
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a fact that cannot be."""
+        """Validate the fields."""
         if not self.epsilon >= 0:
             raise ValueError(f"epsilon was {self.epsilon}, but it must be >= 0. Use math.inf for no privacy.")
 
@@ -175,9 +175,9 @@ def cell_event(
 
     One record is in one cell of each; a changed one leaves that cell and enters another.
     """
-    moved = grids * (2 if adjacency is Adjacency.REPLACE else 1)
+    n_cells = grids * (2 if adjacency is Adjacency.REPLACE else 1)  # that one record changes
     return LaplaceEvent(
-        label, 1.0, moved / epsilon, n_coordinates=moved, calibrated_for=adjacency, purpose=purpose, step=step
+        label, 1.0, n_cells / epsilon, n_coordinates=n_cells, calibrated_for=adjacency, purpose=purpose, step=step
     )
 
 

@@ -1,29 +1,13 @@
 """Attacks: take what was published and guess what was not. None takes a trace, none knows an algorithm.
 
 - `differencing`: the one record that is missing, from the centers of all and every other record.
-- `bayes`: a place from its releases, given a public prior.
-- `roc`: ROC curves, their bounds under a budget, confidence bands.
-- `two_points`: which of two places; the best possible success.
-- `two_worlds`: with or without one record; a rule chosen on half of many runs, scored on the other half.
-- `membership`, `label_only`: was this record in, or another in its place.
-- `reconstruction`: a record from several releases of it.
+- `location`: a place from its releases, given a public prior; which of two places; a record from several releases.
+- `membership`: was this record in, or another in its place, by distances or by a classifier's labels alone.
+- `roc`: ROC curves, their bounds under a budget, confidence bands; a rule chosen on half of many runs, scored on the
+  other half.
 - `play`: rounds of a game with a public part and a secret, and scores against the best adversary.
 """
 
-from dpviz.attacks.bayes import (
-    LOSSES,
-    LocationAdversary,
-    Loss,
-    Prior,
-    best_guess,
-    empirical_prior,
-    error_of,
-    expected_error,
-    location_adversary,
-    posterior,
-    posterior_bound,
-    uniform_prior,
-)
 from dpviz.attacks.differencing import (
     PartitionSums,
     Segment,
@@ -34,12 +18,37 @@ from dpviz.attacks.differencing import (
     ray_segment,
     zone_record,
 )
-from dpviz.attacks.label_only import ClassifierRelease, boundary_distances, label_only_scores, tree_release
+from dpviz.attacks.location import (
+    LOSSES,
+    LocationAdversary,
+    Loss,
+    Prior,
+    best_guess,
+    empirical_prior,
+    error_of,
+    expected_error,
+    laplace_total_variation,
+    location_adversary,
+    mean_error,
+    median_error,
+    nearer_scores,
+    posterior,
+    posterior_bound,
+    reconstruct_mean,
+    reconstruct_median,
+    spent,
+    two_point_success,
+    uniform_prior,
+)
 from dpviz.attacks.membership import (
+    ClassifierRelease,
     GameScores,
+    boundary_distances,
     center_fit_scores,
+    label_only_scores,
     membership_game,
     row_fit_scores,
+    tree_release,
     yeom_guesses,
 )
 from dpviz.attacks.play import (
@@ -57,28 +66,23 @@ from dpviz.attacks.play import (
     tally_locations,
     tally_memberships,
 )
-from dpviz.attacks.reconstruction import (
-    mean_error,
-    median_error,
-    reconstruct_mean,
-    reconstruct_median,
-    spent,
-)
 from dpviz.attacks.roc import (
+    HeldOutScore,
     RateBand,
     Roc,
     RocBand,
     advantage_bound,
     auc_bound,
+    center_statistics,
+    chosen_rule,
     clopper_pearson,
     empirical_roc,
     exceeds,
+    held_out_score,
     replacement_budget,
     roc_band,
     roc_bound,
 )
-from dpviz.attacks.two_points import laplace_total_variation, nearer_scores, two_point_success
-from dpviz.attacks.two_worlds import HeldOutScore, center_statistics, chosen_rule, held_out_score
 
 __all__ = [
     "LOSSES",

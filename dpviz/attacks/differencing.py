@@ -1,4 +1,4 @@
-"""One record from the centers of all: what an attacker computes who has every other record (Lu & Shen, figure 1).
+"""One record from the centers of all, for an attacker who has every other record (Lu & Shen, figure 1).
 
 Everything in box units, [0, 1]^d. The attacker knows the n - 1 other records and the partition that a release was made
 on, so also the others' exact counts n'_i and sums s'_i: they are passed as `nonprivate_known_*`, the attacker's own.
@@ -6,7 +6,7 @@ on, so also the others' exact counts n'_i and sums s'_i: they are passed as `non
 - `exact_record`: from exact centers S_i and counts n_i, x = sum_i (n_i S_i - s'_i). Only floating point is in the way.
 - `likeliest_record`: from noisy counts and sums, the place of greatest likelihood among those that single clusters
   point at.
-- `expected_record`: the same, averaged over what is believed before: better where noise hides nearly everything.
+- `expected_record`: the same, averaged over a prior: better where noise hides nearly everything.
 - `ray_segment`: from centers that lie on the rays of their sums, c_i = s_i / (noisy count): s_i = tau c_i for some
   unknown tau, so x lies on the line tau c_i - s'_i, exactly (errata of the specification on theorem 5).
 - `zone_record`: and from a published sampling zone (P, r) around an exact mean S = (s' + x) / (n' + 1), which lies on
@@ -136,7 +136,15 @@ def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment
     if d == 1:
         return Segment(0, np.array([[0.0], [1.0]]))
     free = ((centers > ON_WALL) & (centers < 1.0 - ON_WALL)).all(axis=1)
-    off = np.where(free, _sines(centers, known), 0.0)
+    # The sine of the angle between center and sum, 1 where one is 0: precise for small angles.
+    lengths = np.linalg.norm(centers, axis=1), np.linalg.norm(known, axis=1)
+    one, other = (
+        rows / np.where(length > 0, length, 1.0)[:, None]
+        for rows, length in zip((centers, known), lengths, strict=True)
+    )
+    across = one - np.einsum("ij,ij->i", one, other)[:, None] * other
+    sines = np.where((lengths[0] > 0) & (lengths[1] > 0), np.linalg.norm(across, axis=1), 1.0)
+    off = np.where(free, sines, 0.0)
     cluster = int(off.argmax())
     if off[cluster] < OFF_RAY:
         return None
@@ -184,7 +192,7 @@ def _likelihood(
 
 
 def _misfit(places: Points, release: ZonePath, counts: FloatArray, sums: FloatArray) -> FloatArray:
-    """Return how far off the zones places (m, d) are, (m,)."""
+    """Return the misfit (m,) of places (m, d) to the zones."""
     clusters = np.stack([assign(places, partition) for partition in release.previous], axis=1)  # (m, T)
     turns = np.arange(len(release.previous))
     n = counts[turns, clusters] + 1.0
@@ -193,13 +201,3 @@ def _misfit(places: Points, release: ZonePath, counts: FloatArray, sums: FloatAr
     off = np.linalg.norm(mean - before, axis=-1) - np.linalg.norm(mean - zone, axis=-1)
     off -= release.zone_radii[turns, clusters]
     return np.asarray(np.sqrt(np.mean((n * off) ** 2, axis=1)))
-
-
-def _sines(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the sine of the angle between rows (k, d), 1 where one row is 0: precise for small angles."""
-    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1)
-    one, other = (
-        rows / np.where(length > 0, length, 1.0)[:, None] for rows, length in zip((first, second), lengths, strict=True)
-    )
-    across = one - np.einsum("ij,ij->i", one, other)[:, None] * other
-    return np.where((lengths[0] > 0) & (lengths[1] > 0), np.linalg.norm(across, axis=1), 1.0)

@@ -1,9 +1,9 @@
 """Play the attacker: rounds to guess in, and a score against the best possible adversary.
 
 A round is two objects of two types. The public part is a `Release` and is all that a player, a page or an attack gets;
-the secret is a `Step`, like everything that only the curator may see, so that the type checker refuses it wherever a
-release is asked for. Scoring takes both, after the guess. Records are invented here, drawn from the public prior or
-placed by the caller: a game on real records would be one more release of them in each round.
+the secret is a `Step`, like everything that only the curator may see, so that the type checker refuses it in place of a
+release. Scoring takes both, after the guess. Records are invented here, drawn from the public prior or placed by the
+caller: a game on real records would be one more release of them in each round.
 """
 
 import math
@@ -13,9 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.attacks.bayes import LocationAdversary, Loss, best_guess, error_of, expected_error, posterior
+from dpviz.attacks.location import (
+    LocationAdversary,
+    Loss,
+    best_guess,
+    error_of,
+    expected_error,
+    posterior,
+    two_point_success,
+)
 from dpviz.attacks.roc import clopper_pearson
-from dpviz.attacks.two_points import two_point_success
 from dpviz.core import FloatArray, Points, PointsRelease, Release, Step, as_points, frozen
 
 Mechanism = Callable[[Points, np.random.Generator], PointsRelease]  # records (m, n) -> one released row for each

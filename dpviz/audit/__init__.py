@@ -1,23 +1,24 @@
-"""Audit: how much privacy do runs themselves show to be lost? Knows neither algorithms nor attacks, only a `run`.
+"""Audit: how much privacy do runs themselves show to be lost? It takes a `run`, and no algorithm or attack.
 
 - `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighboring data sets.
-- `Family`: the statistics that are tried on whatever is published.
-- `trade_off`: what no attack can exceed, from a mechanism's privacy profile.
+- `Family`: the statistics of whatever is published.
+- `trade_off`: the bound on all attacks, from a mechanism's privacy profile.
 """
 
 from dpviz.audit.bound import (
     CONFIDENCE,
     N_EVENTS,
     VERDICT_CONFIDENCE,
+    AuditEvent,
+    BoundOptions,
     ChosenEvents,
     EpsilonBound,
-    bound_from,
+    chances,
     chosen_events,
     epsilon_lower_bound,
 )
-from dpviz.audit.events import AuditEvent, chances
-from dpviz.audit.family import Family
 from dpviz.audit.outcomes import AuditStoppedError, Batch, Outcomes, Progress, gather, joined
+from dpviz.audit.statistics import Family
 from dpviz.audit.theory import (
     Profile,
     events_profile,
@@ -34,13 +35,13 @@ __all__ = [
     "AuditEvent",
     "AuditStoppedError",
     "Batch",
+    "BoundOptions",
     "ChosenEvents",
     "EpsilonBound",
     "Family",
     "Outcomes",
     "Profile",
     "Progress",
-    "bound_from",
     "chances",
     "chosen_events",
     "epsilon_lower_bound",

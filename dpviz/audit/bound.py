@@ -11,60 +11,121 @@ Sources: Jagielski, Ullman & Oprea 2020 (the bound); Nasr et al. 2023 (audits wi
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
-from dpviz.audit.events import AuditEvent, chances, choose, counted, log_ratio, strength
-from dpviz.audit.family import Family, Learned, informative, learn
 from dpviz.audit.outcomes import Batch, Outcomes, Progress, Run, Statistic, gather, joined
+from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
 from dpviz.core import Adjacency, FloatArray, Points, as_points, frozen
 
 N_EVENTS = 8  # K; ours
 CONFIDENCE = 0.95  # of the bound; specification
 VERDICT_CONFIDENCE = 0.9999  # of "violation"; specification
 FEWEST_RUNS = 20  # per data set; ours
+CACHED_ENDS = 16  # numbers of runs, each at one level; ours
+MOST_OF_ONE = 2  # events of a statistic, where there are enough statistics; ours
+BLOCKS = 4  # of a statistic's thresholds, each with a candidate of its own: neighbors say the same. Ours
+SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48  # places among sorted values where a threshold may stand; ours
+
+Chances = tuple[FloatArray, FloatArray]  # (m + 1,) each: low and high end for 0..m hits
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """One event, "statistic above a threshold" or below it, fixed by the choosing half and counted in the other."""
+
+    statistic: str
+    threshold: float
+    above: bool  # the event is statistic > threshold, else statistic < threshold
+    first_is_likely: bool  # whether it was more frequent in the world of `points`
+    hits: int  # in the likely world
+    other_hits: int  # in the other one
+    epsilon_lower: float  # from this event, at the audit's confidence; may be negative
+
+    @property
+    def words(self) -> str:
+        """The event as a formula."""
+        return f"{self.statistic} {self.side}"
+
+    @property
+    def side(self) -> str:
+        """The side of the threshold that the event is."""
+        return f"{'>' if self.above else '<'} {self.threshold:.4g}"
+
+
+@lru_cache(maxsize=CACHED_ENDS)
+def chances(n_runs: int, beta: float) -> Chances:
+    """Return the exact one-sided ends (n_runs + 1,) of a chance with 0, 1, ..., n_runs hits, each at level `beta`.
+
+    The low end p solves P(hits or more | p) = beta, the high end P(hits or fewer | p) = beta: quantiles of Beta laws.
+    """
+    hits = np.arange(n_runs + 1, dtype=np.float64)
+    low, high = np.zeros(n_runs + 1), np.ones(n_runs + 1)
+    low[1:] = betaincinv(hits[1:], n_runs - hits[1:] + 1.0, beta)
+    high[:-1] = betaincinv(hits[:-1] + 1.0, n_runs - hits[:-1], 1.0 - beta)
+    return frozen(low), frozen(high)
+
+
+def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
+    """Return ln((low - delta) / high), minus infinity where the numerator is not positive."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high))
+
+
+def strength(event: AuditEvent) -> tuple[float, bool]:
+    """Return the key that puts the strongest event first; of equals the one that is easier to understand."""
+    return -event.epsilon_lower, event.statistic.startswith("learned")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOptions:
+    """The options of a bound, fixed before the first run."""
+
+    delta: float = 0.0
+    confidence: float = CONFIDENCE
+    n_events: int = N_EVENTS  # K
+    n_looks: int = 1
+
+    def level(self, confidence: float | None = None) -> float:
+        """Return the error allowed at one end of one event: beta / (2 K), and a share of it for each look."""
+        sure = self.confidence if confidence is None else confidence
+        return (1.0 - sure) / (2.0 * self.n_events * self.n_looks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonBound:
-    """What an audit found. Curator only where `points` are real records: it is not a release."""
+    """The result of an audit. Curator only where `points` are real records: it is not a release."""
 
-    epsilon_lower: float  # >= 0, at `confidence`
+    epsilon_lower: float  # >= 0, at the options' confidence
     events: tuple[AuditEvent, ...]  # at most `n_events`, the strongest first
-    n_runs: int  # made per data set
+    n_runs: int  # per data set
     n_estimating: int  # of them, those that estimate
-    delta: float
-    confidence: float
-    n_events: int  # K, fixed beforehand
-    n_looks: int  # fixed beforehand
+    options: BoundOptions
     scores: FloatArray  # (n_estimating,) the strongest event's statistic, in the world of `points`
     other_scores: FloatArray  # (n_estimating,) in the world of the neighbor
 
     @property
-    def level(self) -> float:
-        """The error allowed at one end of one event, at `confidence`."""
-        return _beta(self.confidence, self.n_events, self.n_looks)
-
-    @property
     def ceiling(self) -> float:
         """The most that so many runs can show: an event that always happens in one world and never in the other."""
-        return self.ceiling_at(self.confidence)
+        return self.ceiling_at(self.options.confidence)
 
     @property
     def at_ceiling(self) -> bool:
-        """Whether the worlds were told apart without a mistake: epsilon may be any larger, also infinite."""
+        """Whether an event separates the worlds without a mistake: epsilon may be any larger, also infinite."""
         return self.epsilon_lower >= self.ceiling - 1e-9
 
     def lower_at(self, confidence: float, counts: Sequence[tuple[int, int]] | None = None) -> float:
         """Return the bound at another `confidence`: the events were chosen on other runs, so it is as sound."""
         pairs = [(event.hits, event.other_hits) for event in self.events] if counts is None else list(counts)
-        beta = _beta(confidence, self.n_events, self.n_looks)
-        low, high = chances(self.n_estimating, beta)
-        return max([0.0, *(float(log_ratio(low[a], high[b], self.delta)) for a, b in pairs)])
+        low, high = chances(self.n_estimating, self.options.level(confidence))
+        return max([0.0, *(float(log_ratio(low[a], high[b], self.options.delta)) for a, b in pairs)])
 
     def ceiling_at(self, confidence: float) -> float:
         """The most that so many runs can show at a `confidence`."""
@@ -101,10 +162,9 @@ def epsilon_lower_bound(
     `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
     `neighbour` (n', d) differ by one record, in whatever order they have them: one is in only one of them, or another
     in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are a `Family`, or
-    numbers of
-    what a run returns by name; by default the family of everything. `n_runs` per data set are made, in `jobs`
-    processes. `looks`, numbers of runs per data set fixed beforehand and ending at `n_runs`, are where it may stop
-    early, as soon as the bound is above `stop_above`: each has its share of beta.
+    functions of what a run returns, by name; by default the family of everything. There are `n_runs` per data set, in
+    `jobs` processes. `looks`, numbers of runs per data set fixed beforehand and ending at `n_runs`, are where it may
+    stop early, as soon as the bound is above `stop_above`: each has its share of beta.
 
     Raises ValueError for data sets that are no neighbors, fewer than FEWEST_RUNS runs at any look, a delta outside
     [0, 1), a confidence outside (0, 1) and looks that do not rise to n_runs; AuditStoppedError when `progress` returns
@@ -113,28 +173,37 @@ def epsilon_lower_bound(
     records = as_points(points)
     others = as_points(neighbour, n_features=records.shape[1], name="neighbour")
     _check_neighbors(records, others, adjacency)
-    marks = _checked_looks(looks, n_runs, delta, confidence, n_events)
-    family = statistics if isinstance(statistics, Family) else Family()
+    marks = (n_runs,) if looks is None else tuple(int(mark) for mark in looks)
+    for name, value, fits, allowed in (
+        ("n_runs", n_runs, n_runs >= FEWEST_RUNS, f"at least {FEWEST_RUNS} per data set"),
+        ("delta", delta, 0 <= delta < 1, "in [0, 1)"),
+        ("confidence", confidence, 0 < confidence < 1, "in (0, 1), such as 0.95"),
+        ("n_events", n_events, n_events >= 1, "at least 1"),
+    ):
+        if not fits:
+            raise ValueError(f"{name} was {value}, but it must be {allowed}.")
+    rising = all(early < late for early, late in pairwise(marks))
+    if not marks or not rising or marks[0] < FEWEST_RUNS or marks[-1] != n_runs:
+        raise ValueError(
+            f"looks were {marks}, but they must rise from at least {FEWEST_RUNS} to n_runs={n_runs}, all fixed "
+            "before the first run."
+        )
     named = statistics if isinstance(statistics, Mapping) else None
-    worlds = rng.spawn(2)
-    found: tuple[list[Outcomes], list[Outcomes]] = ([], [])
+    family = statistics if isinstance(statistics, Family) else Family()
+    if named is not None:
+        family = Family(ratios=False, differences=False)
+    options = BoundOptions(delta, confidence, n_events, len(marks))
+    generators = rng.spawn(2)
+    worlds: tuple[list[Outcomes], list[Outcomes]] = ([], [])
     before = 0
     for mark in marks:
         for world, rows in enumerate((records, others)):
             done = 2 * before + world * (mark - before)
-            told = None if progress is None else _shifted(progress, done, 2 * n_runs)
-            found[world].append(
-                gather(run, rows, mark - before, statistics=named, jobs=jobs, progress=told, rng=worlds[world])
+            shifted = None if progress is None else _shifted(progress, done, 2 * n_runs)
+            worlds[world].append(
+                gather(run, rows, mark - before, statistics=named, jobs=jobs, progress=shifted, rng=generators[world])
             )
-        bound = bound_from(
-            joined(found[0]),
-            joined(found[1]),
-            family=Family(ratios=False, differences=False) if named is not None else family,
-            delta=delta,
-            confidence=confidence,
-            n_events=n_events,
-            n_looks=len(marks),
-        )
+        bound = chosen_events(joined(worlds[0]), joined(worlds[1]), family=family, options=options).counted()
         if bound.epsilon_lower > stop_above:
             break
         before = mark
@@ -145,47 +214,42 @@ def epsilon_lower_bound(
 class ChosenEvents:
     """The events that every second run of two worlds chose, to be counted in the others."""
 
-    promise: float  # the bound on the runs that chose: larger than what it is, as they chose; 0 where there is none
+    promise: float  # the bound on the runs that chose, too large for that reason; 0 without events
     events: tuple[AuditEvent, ...]
     learned: Learned
     first: Outcomes
     other: Outcomes
-    delta: float
-    confidence: float
-    n_events: int
-    n_looks: int
+    options: BoundOptions
 
     def counted(self) -> EpsilonBound:
         """Bound epsilon from the runs that chose nothing."""
-        wanted = frozenset(event.statistic for event in self.events)
-        held, theirs = (self.learned.of(world.part(1, 2), wanted) for world in (self.first, self.other))
-        n_estimating = self.first.n_runs // 2
-        low, high = chances(n_estimating, _beta(self.confidence, self.n_events, self.n_looks))
-        found = sorted((counted(event, held, theirs, low, high, self.delta) for event in self.events), key=strength)
-        strongest = found[0].statistic if found else ""
+        names = frozenset(event.statistic for event in self.events)
+        ours, theirs = (self.learned.of(world.part(1, 2), names) for world in (self.first, self.other))
+        n_estimating, delta = self.first.n_runs // 2, self.options.delta
+        low, high = chances(n_estimating, self.options.level())
+        events = []
+        for event in self.events:
+            name, threshold = event.statistic, event.threshold
+            hits, others = (
+                int((values > threshold if event.above else values < threshold).sum())
+                for values in ((ours[name], theirs[name]) if event.first_is_likely else (theirs[name], ours[name]))
+            )
+            bound = float(log_ratio(low[hits], high[others], delta))
+            events.append(replace(event, hits=hits, other_hits=others, epsilon_lower=bound))
+        events.sort(key=strength)
         return EpsilonBound(
-            epsilon_lower=max([0.0, *(event.epsilon_lower for event in found)]),
-            events=tuple(found),
+            epsilon_lower=max([0.0, *(event.epsilon_lower for event in events)]),
+            events=tuple(events),
             n_runs=self.first.n_runs,
             n_estimating=n_estimating,
-            delta=self.delta,
-            confidence=self.confidence,
-            n_events=self.n_events,
-            n_looks=self.n_looks,
-            scores=frozen(held[strongest].copy() if found else np.zeros(n_estimating)),
-            other_scores=frozen(theirs[strongest].copy() if found else np.zeros(n_estimating)),
+            options=self.options,
+            scores=frozen(ours[events[0].statistic].copy() if events else np.zeros(n_estimating)),
+            other_scores=frozen(theirs[events[0].statistic].copy() if events else np.zeros(n_estimating)),
         )
 
 
 def chosen_events(
-    first: Outcomes,
-    other: Outcomes,
-    *,
-    family: Family | None = None,
-    delta: float = 0.0,
-    confidence: float = CONFIDENCE,
-    n_events: int = N_EVENTS,
-    n_looks: int = 1,
+    first: Outcomes, other: Outcomes, *, family: Family | None = None, options: BoundOptions | None = None
 ) -> ChosenEvents:
     """Choose events by every second run of both worlds, equally many in each.
 
@@ -198,38 +262,23 @@ def chosen_events(
             f"There were {first.n_runs} and {other.n_runs} runs, but both worlds need the same number, at least "
             f"{FEWEST_RUNS}. Raise n_runs."
         )
-    chosen, left = first.part(0, 2), other.part(0, 2)
-    learned = learn(chosen, left, family or Family())
-    here, there = learned.of(chosen), learned.of(left)
-    ends = chances(chosen.n_runs, _beta(confidence, n_events, n_looks))
-    events = tuple(choose(here, there, informative(here, there), ends, delta, n_events))
-    promise = max([0.0, *(event.epsilon_lower for event in events)])
-    return ChosenEvents(promise, events, learned, first, other, delta, confidence, n_events, n_looks)
-
-
-def bound_from(
-    first: Outcomes,
-    other: Outcomes,
-    *,
-    family: Family | None = None,
-    delta: float = 0.0,
-    confidence: float = CONFIDENCE,
-    n_events: int = N_EVENTS,
-    n_looks: int = 1,
-) -> EpsilonBound:
-    """Bound epsilon from runs that were made, equally many in both worlds.
-
-    Every second run chooses, the others estimate. Raises ValueError for too few or unequal runs.
-    """
-    chosen = chosen_events(
-        first, other, family=family, delta=delta, confidence=confidence, n_events=n_events, n_looks=n_looks
-    )
-    return chosen.counted()
-
-
-def _beta(confidence: float, n_events: int, n_looks: int) -> float:
-    """Return the level of one end: beta / (2 K), and a share of it for each look."""
-    return (1.0 - confidence) / (2.0 * n_events * n_looks)
+    fixed = options or BoundOptions()
+    halves = first.part(0, 2), other.part(0, 2)
+    learned = learn(*halves, family or Family())
+    here, there = (learned.of(half) for half in halves)
+    ends = chances(halves[0].n_runs, fixed.level())
+    # A statistic has at most a few events: the promise of a direction learned by accident must not crowd out the rest.
+    names = [name for name in here if varies(here[name], there[name])][:MOST_STATISTICS]
+    most = max(MOST_OF_ONE, -(-fixed.n_events // max(len(names), 1)))
+    candidates = [event for name in names for event in _candidates(name, here[name], there[name], ends, fixed.delta)]
+    chosen: list[AuditEvent] = []
+    per_statistic: Counter[str] = Counter()
+    for event in sorted(candidates, key=strength):
+        if per_statistic[event.statistic] < most and len(chosen) < fixed.n_events:
+            per_statistic[event.statistic] += 1
+            chosen.append(event)
+    promise = max([0.0, *(event.epsilon_lower for event in chosen)])
+    return ChosenEvents(promise, tuple(chosen), learned, first, other, fixed)
 
 
 def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | None) -> None:
@@ -238,38 +287,61 @@ def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | Non
     kinds, n_kinds = kinds.reshape(-1), int(kinds.max(initial=-1)) + 1
     more = np.bincount(kinds[: len(records)], minlength=n_kinds) - np.bincount(kinds[len(records) :], minlength=n_kinds)
     n_gone, n_come = int(more[more > 0].sum()), int(-more[more < 0].sum())
-    found = {1: Adjacency.ADD_REMOVE, 2: Adjacency.REPLACE}.get(n_gone + n_come)
-    if found is None or max(n_gone, n_come) > 1 or adjacency not in (None, found):
-        wanted = "one record added or removed, or one replaced"
+    actual = {1: Adjacency.ADD_REMOVE, 2: Adjacency.REPLACE}.get(n_gone + n_come)
+    if actual is None or max(n_gone, n_come) > 1 or adjacency not in (None, actual):
+        difference = "one record added or removed, or one replaced"
         if adjacency is not None:
-            wanted = "one record added or removed" if adjacency is Adjacency.ADD_REMOVE else "one record replaced"
+            difference = "one record added or removed" if adjacency is Adjacency.ADD_REMOVE else "one record replaced"
         raise ValueError(
             f"points and neighbour were no neighbors: {n_gone} of {len(records)} records of points are not in "
-            f"neighbour, and {n_come} of {len(others)} of neighbour are not in points. They must differ by {wanted}. "
-            "Take one data set twice, and change that in one of them."
+            f"neighbour, and {n_come} of {len(others)} of neighbour are not in points. They must differ by "
+            f"{difference}. Take one data set twice, and change that in one of them."
         )
-
-
-def _checked_looks(
-    looks: Sequence[int] | None, n_runs: int, delta: float, confidence: float, n_events: int
-) -> tuple[int, ...]:
-    marks = (n_runs,) if looks is None else tuple(int(mark) for mark in looks)
-    for name, value, fits, allowed in (
-        ("n_runs", n_runs, n_runs >= FEWEST_RUNS, f"at least {FEWEST_RUNS} per data set"),
-        ("delta", delta, 0 <= delta < 1, "in [0, 1)"),
-        ("confidence", confidence, 0 < confidence < 1, "in (0, 1), such as 0.95"),
-        ("n_events", n_events, n_events >= 1, "at least 1"),
-    ):
-        if not fits:
-            raise ValueError(f"{name} was {value}, but it must be {allowed}.")
-    rising = all(left < right for left, right in pairwise(marks))
-    if not marks or not rising or marks[0] < FEWEST_RUNS or marks[-1] != n_runs:
-        raise ValueError(
-            f"looks were {marks}, but they must rise from at least {FEWEST_RUNS} to n_runs={n_runs}, all fixed "
-            "before the first run."
-        )
-    return marks
 
 
 def _shifted(progress: Progress, done: int, total: int) -> Progress:
     return lambda part, _: progress(done + part, total)
+
+
+def _candidates(name: str, one: FloatArray, two: FloatArray, ends: Chances, delta: float) -> Iterator[AuditEvent]:
+    """Yield the best events of one statistic: in each block of thresholds, above or below, either world likely."""
+    first, second = np.sort(one), np.sort(two)
+    thresholds = _thresholds(np.sort(np.concatenate([first, second])))
+    if not len(thresholds):
+        return
+    above = [len(values) - np.searchsorted(values, thresholds, side="right") for values in (first, second)]
+    below = [np.searchsorted(values, thresholds, side="left") for values in (first, second)]
+    low, high = ends
+    for is_above, (a, b) in ((True, above), (False, below)):
+        for first_is_likely, (hits, others) in ((True, (a, b)), (False, (b, a))):
+            scores = log_ratio(low[hits], high[others], delta)
+            for block in np.array_split(np.arange(len(thresholds)), min(BLOCKS, len(thresholds))):
+                best = block[int(np.argmax(scores[block]))]
+                yield AuditEvent(
+                    name,
+                    float(thresholds[best]),
+                    is_above,
+                    first_is_likely,
+                    int(hits[best]),
+                    int(others[best]),
+                    float(scores[best]),
+                )
+
+
+def _thresholds(values: FloatArray) -> FloatArray:
+    """Return places between sorted finite values: evenly many values apart, dense at both ends, and in all wide gaps.
+
+    A gap's middle is as far from both sides as can be, so that rounding in the last digit moves no value across.
+    """
+    finite = np.unique(values[np.isfinite(values)])
+    if len(finite) < 2:
+        # Only "is it finite" can differ.
+        return finite - 1.0 if len(finite) and len(finite) < len(values) and values[0] < finite[0] else np.empty(0)
+    n = len(finite) - 1
+    tail = np.unique(np.geomspace(1, n, 64).astype(np.intp))
+    widest = np.argsort(-np.diff(finite), kind="stable")[:WIDEST_GAPS]
+    places = np.concatenate([np.linspace(0, n - 1, SPREAD_THRESHOLDS).astype(np.intp), tail - 1, n - tail, widest])
+    below = np.unique(places)
+    middles = finite[below] + (finite[below + 1] - finite[below]) / 2.0
+    lowest = finite[:1] - 1.0 if values[0] < finite[0] else finite[:0]
+    return np.asarray(np.concatenate([lowest, middles]))

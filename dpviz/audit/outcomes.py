@@ -1,6 +1,6 @@
-"""Many runs of one mechanism, read as plain arrays. What a run is of, the audit does not know.
+"""Many runs of one mechanism as plain arrays, whatever the mechanism is.
 
-everything in a release is published, so everything is read: arrays and numbers of its dataclasses, by path.
+Everything in a release is published, so everything counts: arrays and numbers of its dataclasses, by path.
 """
 
 import dataclasses
@@ -14,16 +14,21 @@ from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib s
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, Release
+from dpviz.core.arrays import DType
 
 Run = Callable[[Points, np.random.Generator], Release | ArrayLike]  # (points, rng) -> what is published
 Statistic = Callable[[Any], float]  # what one run published -> a number
 Progress = Callable[[int, int], bool | None]  # (runs done, runs in all) -> False to stop
-CHUNKS = 50  # pieces that a process takes at a time, so that progress moves; ours
+CHUNKS = 50  # of the runs, one at a time to a process, so that progress moves; ours
 PLAIN = "value"  # the path of a run that returns an array
 
 
+Values = NDArray[np.generic] | tuple[NDArray[np.generic], ...]  # one array a run: stacked where all have one shape
+Published = dict[str, NDArray[np.generic]]  # path -> an array or number of what one run published
+
+
 class AuditStoppedError(Exception):
-    """Somebody asked the audit to stop; there is no answer."""
+    """The audit was stopped by its caller; there is no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """What `n_runs` runs published, by path. A path holds one array a run: stacked where all have one shape."""
+    """What `n_runs` runs published, by path."""
 
     n_runs: int
-    arrays: Mapping[str, NDArray[Any] | tuple[NDArray[Any], ...]]
+    arrays: Mapping[str, Values]
 
     def part(self, start: int, step: int) -> "Outcomes":
         """Return every `step`-th run from `start` on: two such halves share no run."""
@@ -59,7 +64,7 @@ def gather(
     progress: Progress | None = None,
     rng: np.random.Generator,
 ) -> Outcomes:
-    """Run `n_runs` times on `points` (n, d) and keep what is published, or only the numbers `statistics` of it.
+    """Run `n_runs` times on `points` (n, d) and return what is published, or only the numbers `statistics` of it.
 
     Every run has a generator of its own, so the outcomes do not depend on `jobs`, the number of processes (a `Batch`
     has one for all). Raises AuditStoppedError when `progress` returns False.
@@ -75,12 +80,14 @@ def gather(
     generators = rng.spawn(n_runs)
     size = max(1, -(-n_runs // CHUNKS))
     chunks = [generators[i : i + size] for i in range(0, n_runs, size)]
-    work = partial(_chunk, run, points, statistics)
-    found: list[dict[str, NDArray[Any]]] = []
-    for part in _worked(work, chunks, jobs):
-        found += part
-        _tell(progress, len(found), n_runs)
-    return stacked(found)
+    work = partial(_run_chunk, run, points, statistics)
+    workers = Parallel(n_jobs=jobs, return_as="generator")
+    runs: list[Published] = []
+    # In order, as they are done; the end of the loop closes the generator, which cancels the rest.
+    for part in map(work, chunks) if jobs == 1 else workers(map(delayed(work), chunks)):
+        runs += part
+        _tell(progress, len(runs), n_runs)
+    return stacked(runs)
 
 
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
@@ -94,44 +101,37 @@ def joined(parts: Sequence[Outcomes]) -> Outcomes:
     return Outcomes(n_runs, arrays)
 
 
-def stacked(runs: Sequence[Mapping[str, NDArray[Any]]]) -> Outcomes:
+def stacked(runs: Sequence[Published]) -> Outcomes:
     """Collect what single runs published; a path that a run lacks is an empty array there."""
     paths = dict.fromkeys(path for run in runs for path in run)
     empty = np.empty(0)
     return Outcomes(len(runs), {path: _stack([run.get(path, empty) for run in runs]) for path in paths})
 
 
-def read(published: Release | ArrayLike) -> dict[str, NDArray[Any]]:
+def arrays_of(published: Release | ArrayLike) -> Published:
     """Return every array and number of what one run published, by path.
 
     Raises ValueError for something that holds none.
     """
-    found = dict(_walk(published, ""))
-    if not found:
+    arrays = dict(_walk(published, ""))
+    if not arrays:
         raise ValueError(f"A run returned {type(published).__name__}, but an audit needs a Release or an array.")
-    return found
+    return arrays
 
 
-def measured(published: Any, statistics: Mapping[str, Statistic]) -> dict[str, NDArray[Any]]:
+def measured(published: object, statistics: Mapping[str, Statistic]) -> Published:
     """Return the numbers that `statistics` makes of what one run published; NaN counts as minus infinity."""
     return {name: np.asarray(float(statistic(published))) for name, statistic in statistics.items()}
 
 
-def _chunk(
+def _run_chunk(
     run: Run,
     points: Points,
     statistics: Mapping[str, Statistic] | None,
     generators: Sequence[np.random.Generator],
-) -> list[dict[str, NDArray[Any]]]:
+) -> list[Published]:
     outputs = (run(points, generator) for generator in generators)
-    return [read(output) if statistics is None else measured(output, statistics) for output in outputs]
-
-
-def _worked(work: Callable[[Any], Any], chunks: Sequence[Any], jobs: int) -> Iterator[Any]:
-    if jobs == 1:
-        yield from map(work, chunks)
-    else:  # in order, as they are done; closing the generator cancels the rest
-        yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(chunk) for chunk in chunks)
+    return [arrays_of(output) if statistics is None else measured(output, statistics) for output in outputs]
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:
@@ -139,14 +139,14 @@ def _tell(progress: Progress | None, done: int, total: int) -> None:
         raise AuditStoppedError(f"The audit was stopped after {done} of {total} runs.")
 
 
-def _walk(value: Any, path: str) -> Iterator[tuple[str, NDArray[Any]]]:
+def _walk(value: object, path: str) -> Iterator[tuple[str, NDArray[np.generic]]]:
     if isinstance(value, np.ndarray | np.generic | float | int):
         array = np.asarray(value)
         if array.dtype.kind in "fiub":
             yield path or PLAIN, array
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
-            if not field.name.startswith("_"):  # a record's own: what it keeps beside what it says
+            if not field.name.startswith("_"):  # a record's own state, such as a cache
                 yield from _walk(getattr(value, field.name), f"{path}.{field.name}" if path else field.name)
     elif isinstance(value, tuple | list):
         try:
@@ -158,26 +158,24 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, NDArray[Any]]]:
             yield path or PLAIN, flat
 
 
-def _stack(rows: Sequence[NDArray[Any]]) -> NDArray[Any] | tuple[NDArray[Any], ...]:
+def _stack(rows: Sequence[NDArray[np.generic]]) -> Values:
     return np.stack(rows) if len({row.shape for row in rows}) == 1 else tuple(rows)
 
 
-def canvas(values: NDArray[Any] | tuple[NDArray[Any], ...], rows: int, columns: int) -> FloatArray:
-    """Return one path as floats (n_runs, rows, columns): what is beyond is left out, what is missing is NaN."""
+def canvas(values: Values, rows: int, columns: int) -> FloatArray:
+    """Return one path as floats (n_runs, rows, columns): entries beyond are dropped, missing ones are NaN."""
+    table = np.full((len(values), rows, columns), np.nan)
     if isinstance(values, np.ndarray):
-        flat = flattened(values)
-        made = np.full((len(flat), rows, columns), np.nan)
-        kept = flat[:, :rows, :columns]
-        made[:, : kept.shape[1], : kept.shape[2]] = kept
-        return made
-    made = np.full((len(values), rows, columns), np.nan)
-    for page, value in zip(made, values, strict=True):
-        kept = flattened(value[None])[0, :rows, :columns]
-        page[: kept.shape[0], : kept.shape[1]] = kept
-    return made
+        entries = flattened(values)[:, :rows, :columns]
+        table[:, : entries.shape[1], : entries.shape[2]] = entries
+        return table
+    for page, value in zip(table, values, strict=True):
+        entries = flattened(value[None])[0, :rows, :columns]
+        page[: entries.shape[0], : entries.shape[1]] = entries
+    return table
 
 
-def flattened(values: NDArray[Any]) -> NDArray[Any]:
+def flattened(values: NDArray[DType]) -> NDArray[DType]:
     """Return stacked arrays (n_runs, ...) as tables (n_runs, rows, columns): the first axis of each is its rows."""
     n_runs, *shape = values.shape
     rows = shape[0] if shape else 1

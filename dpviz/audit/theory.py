@@ -1,4 +1,4 @@
-"""What the best attack could show: trade-off curves from a mechanism's privacy profile.
+"""The limit of every attack: trade-off curves from a mechanism's privacy profile.
 
 A profile is delta(epsilon), the least delta of a mechanism at each epsilon >= 0. Where both orders of two neighbors
 have the same profile, the largest right alarms at false alarms a are min over epsilon >= 0 of e^epsilon a +
@@ -65,7 +65,7 @@ def gaussian_profile(mu: float) -> Profile:
 
 
 def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:
-    """Return an upper bound on the profile of what was done, composed by dp-accounting.
+    """Return an upper bound on the profile of `events`, composed by dp-accounting.
 
     Valid where no scale follows from an earlier release, see `dpviz.accounting.privacy_loss_distribution`.
     """
@@ -74,7 +74,7 @@ def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:
     losses = privacy_loss_distribution(facts, adjacency)
 
     def profile(at: FloatArray) -> FloatArray:
-        found = np.asarray(losses.get_delta_for_epsilon(list(at)), dtype=np.float64)
-        return np.asarray(np.where(at >= pure, 0.0, np.minimum(found, 1.0)))
+        deltas = np.asarray(losses.get_delta_for_epsilon(list(at)), dtype=np.float64)
+        return np.asarray(np.where(at >= pure, 0.0, np.minimum(deltas, 1.0)))
 
     return profile

@@ -62,19 +62,19 @@ def _row(
     )
 
 
-_ONE_PASS = AuditPlan(given={"n_iterations": 1}, borders=({"n_clusters": 20},))
+_ONE_PASS = AuditPlan(settings={"n_iterations": 1}, borders=({"n_clusters": 20},))
 _GRIDS = (
     Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
     Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),
 )
 
 
-def _brief(idle: frozenset[str] = frozenset(), **given: int) -> AuditPlan:
-    return AuditPlan(given=given, idle=idle, borders=({"n_clusters": 2},))
+def _brief(idle: frozenset[str] = frozenset(), **settings: int) -> AuditPlan:
+    return AuditPlan(settings=settings, idle=idle, borders=({"n_clusters": 2},))
 
 
 _ALL = (
-    _row(lloyd, "Lloyd", AuditPlan(given={"n_iterations": 1})),
+    _row(lloyd, "Lloyd", AuditPlan(settings={"n_iterations": 1})),
     _row(blum, "BLUM", _ONE_PASS, "BLUM (SuLQ)"),
     _row(dwork, "DWORK", _ONE_PASS, "DWORK (halving)"),
     _row(su, "DPLloyd", _ONE_PASS, "DPLloyd (SU)", on=True),

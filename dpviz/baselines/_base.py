@@ -25,7 +25,7 @@ from dpviz.accounting import (
     gdp_epsilon,
     gdp_mu,
 )
-from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, given, knob
+from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, knob, quoted
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
@@ -88,7 +88,7 @@ def check_wholes(params: Any) -> None:
         value, least = getattr(params, field.name), field.metadata["least"]
         is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         if value is not None and not (is_whole and value >= least):
-            raise ValueError(f"{field.name} was {given(value)}, but it must be a whole number >= {least}, or None.")
+            raise ValueError(f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}, or None.")
 
 
 def adjacency_of(name: str) -> Adjacency:

@@ -1,19 +1,50 @@
-"""The words every other floor speaks: arrays, chunks, box and ball, privacy claims, runs and knobs."""
+"""What all other packages share: arrays, box and ball, privacy claims, methods and their runs, knobs."""
 
 from dpviz.core import algebra, functions
-from dpviz.core.arguments import charge_run, charge_with, charged, check_arguments
-from dpviz.core.arrays import Centers, Counts, FloatArray, Labels, Points, as_points, fingerprint, frozen
-from dpviz.core.ball import Ball, unit_projected
-from dpviz.core.box import FEWEST_STEPS, Box, unit_records
-from dpviz.core.chunks import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
+from dpviz.core.algebra import projections, public_axes, squared_distances, squared_norms
+from dpviz.core.arrays import (
+    BLOCK_ROWS,
+    ArrayChunks,
+    Centers,
+    Chunks,
+    Counts,
+    FloatArray,
+    Labels,
+    Points,
+    as_chunks,
+    as_points,
+    fingerprint,
+    frozen,
+    trusting,
+)
+from dpviz.core.box import FEWEST_STEPS, Ball, Box, unit_projected, unit_records
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
-from dpviz.core.knobs import Knob, KnobError, check_params, friendly, given, knob, knobs
+from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs, quoted
 from dpviz.core.limits import ceiled, floored, number
-from dpviz.core.method import Algorithm, AnyAlgorithm, AuditPlan, Choices, Entry, FoundClusters, Targets, Varied
+from dpviz.core.method import (
+    Algorithm,
+    AnyAlgorithm,
+    AuditPlan,
+    CentersRelease,
+    Choices,
+    Confidential,
+    Entry,
+    Event,
+    FoundClusters,
+    MovedCenters,
+    PointsRelease,
+    Release,
+    Result,
+    Step,
+    Targets,
+    Varied,
+    charge_run,
+    charge_with,
+    charged,
+    check_arguments,
+)
 from dpviz.core.privacy import Account, Adjacency, Budget, Claim, Guarantee, attacker_odds
-from dpviz.core.rows import projections, public_axes, squared_distances, squared_norms
-from dpviz.core.run import CentersRelease, Confidential, Event, MovedCenters, PointsRelease, Release, Result, Step
 
 __all__ = [
     "BLOCK_ROWS",
@@ -66,12 +97,12 @@ __all__ = [
     "friendly",
     "frozen",
     "functions",
-    "given",
     "knob",
     "knobs",
     "number",
     "projections",
     "public_axes",
+    "quoted",
     "squared_distances",
     "squared_norms",
     "trusting",

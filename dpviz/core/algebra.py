@@ -2,14 +2,19 @@
 
 A matrix library picks its kernels by the processor, and cuts a product into as many parts as it has threads: the order
 of its sums, and with it the last bits, differ from machine to machine. Here every entry is added up in one order, so
-that the same seed gives the same release anywhere. All functions take stacks (..., rows, columns) as NumPy's do.
+that the same seed gives the same release anywhere. All functions of matrices take stacks (..., rows, columns) as
+NumPy's do.
+
+`squared_norms`, `projections` and `squared_distances` follow from one record alone, feature by feature in their order.
+A matrix library or `einsum` may round the same record in another way when there are more records, or when they lie in
+another order in memory; where a record belongs, or what it adds, must not depend on that.
 """
 
 import math
 
 import numpy as np
 
-from dpviz.core.arrays import FloatArray
+from dpviz.core.arrays import FloatArray, Points
 from dpviz.core.compiled import compiled
 
 TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
@@ -22,43 +27,43 @@ def length(vector: FloatArray) -> float:
     return math.sqrt(float((vector * vector).sum()))
 
 
-def product(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return left @ right, (..., m, n), for (..., m, p) and (..., p, n): each entry is summed over p from 0 up."""
-    stack = _stack(left, right)
-    one, other = _stacked(left, stack), _stacked(right, stack)
-    found = np.zeros((math.prod(stack), one.shape[1], other.shape[2]))
-    _product(one, other, found)
-    return found.reshape(*stack, *found.shape[1:])
+def product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a @ b, (..., m, n), for (..., m, p) and (..., p, n): each entry is summed over p from 0 up."""
+    stack = _stack(a, b)
+    one, other = _stacked(a, stack), _stacked(b, stack)
+    entries = np.zeros((math.prod(stack), one.shape[1], other.shape[2]))
+    _product(one, other, entries)
+    return entries.reshape(*stack, *entries.shape[1:])
 
 
 def solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
     """Return M^-1 right (..., m, n) for `matrices` (..., m, m), by elimination; not finite where one is singular."""
     stack = _stack(matrices, right)
     rows = np.array(np.broadcast_to(matrices, stack + matrices.shape[-2:]), dtype=np.float64, order="C")
-    found = np.array(np.broadcast_to(right, stack + right.shape[-2:]), dtype=np.float64, order="C")
-    _solve(_row(rows), _row(found))
-    return found
+    solution = np.array(np.broadcast_to(right, stack + right.shape[-2:]), dtype=np.float64, order="C")
+    _solve(_row(rows), _row(solution))
+    return solution
 
 
 def cholesky(matrices: FloatArray) -> FloatArray:
     """Return lower L (..., m, m) with L L' the symmetric `matrices`; NaN where one is not positive definite."""
-    found = np.array(matrices, dtype=np.float64, order="C")
-    _cholesky(_row(found))
-    return found
+    lower = np.array(matrices, dtype=np.float64, order="C")
+    _cholesky(_row(lower))
+    return lower
 
 
 def inverse_lower(lower: FloatArray) -> FloatArray:
     """Return L^-1 (..., m, m) of lower triangular L, lower triangular itself."""
-    found = np.zeros(lower.shape)
-    _inverse_lower(_stacked(lower, lower.shape[:-2]), _row(found))
-    return found
+    inverse = np.zeros(lower.shape)
+    _inverse_lower(_stacked(lower, lower.shape[:-2]), _row(inverse))
+    return inverse
 
 
 def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues (..., m), ascending, and eigenvectors (..., m, m) in columns, of symmetric `matrices`.
 
-    Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is turned on its own: what it gives does
-    not depend on the others.
+    Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is turned on its own: its result does not
+    depend on the others.
     """
     rows = np.array(matrices, dtype=np.float64, order="C")
     vectors, values = np.empty_like(rows), np.empty(rows.shape[:-1])
@@ -78,16 +83,16 @@ def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
-    """Return the shape that stacks of matrices have in common."""
+    """Return the common shape of two stacks of matrices."""
     if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:  # quicker than to ask NumPy
         return other.shape[:-2]
     return np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
 
 
 def _stacked(matrices: FloatArray, stack: tuple[int, ...]) -> FloatArray:
-    """Return matrices (s, rows, columns) in order of memory and writable, one for all of them where they are one.
+    """Return matrices (s, rows, columns) in order of memory and writable; one matrix stands for a whole stack.
 
-    Always of one type: each other one, such as of arrays that cannot be written to, would be compiled anew.
+    Always of one type: the kernels would be compiled again for any other, such as read-only arrays.
     """
     if matrices.ndim > 2 and matrices.shape[:-2] != stack:
         matrices = np.broadcast_to(matrices, stack + matrices.shape[-2:])
@@ -95,21 +100,21 @@ def _stacked(matrices: FloatArray, stack: tuple[int, ...]) -> FloatArray:
 
 
 def _row(matrices: FloatArray) -> FloatArray:
-    """Return matrices (s, rows, columns) of a stack of any shape; there may be none of them, or nothing in them."""
+    """Return the matrices (s, rows, columns) of a stack of any shape, which may be empty."""
     return matrices.reshape(math.prod(matrices.shape[:-2]), *matrices.shape[-2:])
 
 
 @compiled
-def _product(left: FloatArray, right: FloatArray, found: FloatArray) -> None:
-    n_found, m, n = found.shape
-    p = left.shape[2]
+def _product(ones: FloatArray, others: FloatArray, out: FloatArray) -> None:
+    n_products, m, n = out.shape
+    p = ones.shape[2]
     rows = max(1, TILE // max(n, 1))
-    for s in range(n_found):
-        one, other, total = left[s if len(left) > 1 else 0], right[s if len(right) > 1 else 0], found[s]
+    for s in range(n_products):
+        one, other, total = ones[s if len(ones) > 1 else 0], others[s if len(others) > 1 else 0], out[s]
         for first in range(0, m, rows):
             last = min(first + rows, m)
             f = 0
-            while f + 4 <= p:  # four at a time, in their order: less is read and written
+            while f + 4 <= p:  # four at a time, in their order: less memory traffic
                 a, b, c, d = other[f], other[f + 1], other[f + 2], other[f + 3]
                 for i in range(first, last):
                     x, y, z, w, row = one[i, f], one[i, f + 1], one[i, f + 2], one[i, f + 3], total[i]
@@ -175,11 +180,11 @@ def _cholesky(matrices: FloatArray) -> None:
 
 
 @compiled
-def _inverse_lower(lower: FloatArray, found: FloatArray) -> None:
-    """Write the inverses into `found` (s, m, m), which holds zeros."""
+def _inverse_lower(lower: FloatArray, out: FloatArray) -> None:
+    """Write the inverses into `out` (s, m, m), which holds zeros."""
     m = lower.shape[1]
     for s in range(len(lower)):
-        a, inverse = lower[s], found[s]
+        a, inverse = lower[s], out[s]
         for j in range(m):
             inverse[j, j] = 1.0 / a[j, j]
             for i in range(j + 1, m):
@@ -229,7 +234,7 @@ def _eigen(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> Non
                         rows[p, i], rows[q, i] = c * x - d * y, d * x + c * y
             if not turned:
                 break
-        for place in range(m):  # the least that is left
+        for place in range(m):  # the least of the remaining ones
             least = -1
             for i in range(m):
                 if not np.isnan(rows[i, 0]) and (least < 0 or a[i, i] < a[least, least]):
@@ -282,3 +287,45 @@ def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
                 a[i, j] = 0.0
             for i in range(j + 1, m):
                 a[i, j] *= -shares[j]
+
+
+@compiled
+def squared_norms(rows: Points) -> FloatArray:
+    """Return |x|^2 (n,) of each row x of `rows` (n, d)."""
+    squares = np.zeros(len(rows))
+    for i in range(len(rows)):
+        for f in range(rows.shape[1]):
+            squares[i] += rows[i, f] * rows[i, f]
+    return squares
+
+
+@compiled
+def projections(rows: Points, axes: FloatArray) -> FloatArray:
+    """Return x . a (n, p) of each row x of `rows` (n, d) and a of `axes` (p, d)."""
+    lengths = np.zeros((len(rows), len(axes)))
+    for i in range(len(rows)):
+        for j in range(len(axes)):
+            for f in range(rows.shape[1]):
+                lengths[i, j] += rows[i, f] * axes[j, f]
+    return lengths
+
+
+def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
+    """Return min(d, n_axes) orthonormal rows (p, d): uniform random ones, or the box's own where there are so few."""
+    if d <= n_axes:
+        return np.eye(d)
+    basis, diagonal = orthonormal(rng.standard_normal((d, n_axes)))
+    return np.ascontiguousarray((basis * np.sign(diagonal)).T)
+
+
+@compiled
+def squared_distances(rows: Points, places: Points) -> FloatArray:
+    """Return |x - c|^2 (n, m) of each row x of `rows` (n, d) and c of `places` (m, d)."""
+    table, columns = np.zeros((len(rows), len(places))), np.ascontiguousarray(places.T)
+    for i in range(len(rows)):
+        squares = table[i]
+        for f in range(len(columns)):
+            x, column = rows[i, f], columns[f]
+            for j in range(len(column)):
+                squares[j] += (x - column[j]) * (x - column[j])
+    return table

@@ -1,4 +1,7 @@
-"""The public box: bounds that come from the user or from metadata, never from the records."""
+"""The public box and the public ball: bounds from the user or from metadata, never from the records.
+
+Records are moved into one of them, and the box's widths or the ball's diameter are the unit of every sensitivity there.
+"""
 
 from dataclasses import dataclass
 
@@ -6,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import algebra
-from dpviz.core.arrays import FloatArray, Points, as_points, frozen
-from dpviz.core.remembered import remembering
+from dpviz.core.algebra import squared_norms
+from dpviz.core.arrays import FloatArray, Points, array_cache, as_points, frozen
 
-REMEMBERED = 4  # sets of records in box units
+CACHED_RECORDS = 4  # sets of records in box units
 # Doubles across an axis at least. Sensitivities leave no room for a record's place being rounded by more than that.
 FEWEST_STEPS = 2.0**33
 
@@ -44,7 +47,13 @@ class Box:
         apart = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))
         if ((upper - lower) / apart < FEWEST_STEPS).any():
             axis = int(np.argmin((upper - lower) / apart))
-            raise ValueError(_too_narrow(axis, float(lower[axis]), float(upper[axis]), float(apart[axis])))
+            start, end, step = float(lower[axis]), float(upper[axis]), float(apart[axis])
+            raise ValueError(
+                f"Box axis {axis} ran from {start!r} to {end!r}, but numbers there are stored {step!r} apart, so that "
+                f"it must be {FEWEST_STEPS * step!r} wide or wider: rounding would move records by more than the noise "
+                f"is made for. Subtract one number, for example {start!r}, from the column and from its bounds, or "
+                "widen the bounds."
+            )
         # Adding 0 turns -0.0 into 0.0: the two are equal, so they must hash alike.
         object.__setattr__(self, "low", frozen(lower + 0.0))
         object.__setattr__(self, "high", frozen(upper + 0.0))
@@ -92,15 +101,7 @@ class Box:
         return hash((self.low.tobytes(), self.high.tobytes()))
 
 
-def _too_narrow(axis: int, low: float, high: float, apart: float) -> str:
-    return (
-        f"Box axis {axis} ran from {low!r} to {high!r}, but numbers there are stored {apart!r} apart, so that it must "
-        f"be {FEWEST_STEPS * apart!r} wide or wider: rounding would move records by more than the noise is made for. "
-        f"Subtract one number, for example {low!r}, from the column and from its bounds, or widen the bounds."
-    )
-
-
-@remembering(REMEMBERED)
+@array_cache(CACHED_RECORDS)
 def unit_records(points: Points, box: Box) -> Points:
     """Return the records (n, d), data units, clipped into the box and scaled to [0, 1]^d, read-only.
 
@@ -109,3 +110,60 @@ def unit_records(points: Points, box: Box) -> Points:
     # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
     scaled = box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
     return frozen(np.ascontiguousarray(scaled))
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Ball:
+    """A Euclidean ball, public: chosen by the user or made from a public box, never from the records."""
+
+    center: FloatArray  # (d,) data units
+    radius: float  # data units
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        """Take a center (d,) and a radius; raises ValueError unless all are finite, d >= 1 and radius > 0."""
+        middle = np.atleast_1d(np.array(center, dtype=np.float64))
+        if middle.ndim != 1 or middle.size == 0 or not np.isfinite(middle).all():
+            raise ValueError(f"A ball's center had shape {middle.shape}, but it must be (d,) finite numbers, d >= 1.")
+        if not 0 < radius < np.inf:
+            raise ValueError(f"A ball's radius was {radius}, but it must be finite and > 0.")
+        object.__setattr__(self, "center", frozen(middle + 0.0))
+        object.__setattr__(self, "radius", float(radius))
+
+    @classmethod
+    def around(cls, box: Box) -> "Ball":
+        """Return the smallest ball that holds `box`: the same middle, half the diagonal."""
+        return cls(box.low + box.widths / 2.0, box.diagonal / 2.0)
+
+    @property
+    def d(self) -> int:
+        """Number of axes."""
+        return int(self.center.size)
+
+    def project(self, points: Points) -> Points:
+        """Move every record outside to its nearest place on the sphere: post-processing of each record alone."""
+        return self.from_unit(unit_projected(self.to_unit(points)))
+
+    def to_unit(self, points: Points) -> Points:
+        """Map data units to multiples of the diameter from the center: the ball becomes |x| <= 1/2."""
+        return (points - self.center) / (2.0 * self.radius)
+
+    def from_unit(self, points: Points) -> Points:
+        """Map multiples of the diameter back to data units."""
+        return self.center + points * (2.0 * self.radius)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare center and radius, to the bit."""
+        if not isinstance(other, Ball):
+            return NotImplemented
+        return np.array_equal(self.center, other.center) and self.radius == other.radius
+
+    def __hash__(self) -> int:
+        """Hash the bytes, so that equal balls share a cache entry."""
+        return hash((self.center.tobytes(), self.radius))
+
+
+def unit_projected(points: Points) -> Points:
+    """Return `points` (n, d) with every row longer than 1/2 shortened to 1/2: the ball of diameter 1."""
+    norms = np.sqrt(squared_norms(points))
+    shrink = np.minimum(1.0, 0.5 / np.maximum(norms, 0.5))
+    return np.asarray(points * shrink[:, None])

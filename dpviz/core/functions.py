@@ -18,13 +18,13 @@ from dpviz.core.arrays import FloatArray
 from dpviz.core.compiled import compiled
 
 BLOCK = 256  # numbers at a time: what is between two passes stays in the cache; ours
-MAGIC = 1.5 * 2.0**52  # added and taken away again it rounds to whole numbers, which are its lowest bits meanwhile
+MAGIC = 1.5 * 2.0**52  # added and subtracted again it rounds to whole numbers, which are its lowest bits meanwhile
 MAGIC_BITS = 0x4338 << 48
 ONE_BITS, FRACTION_BITS = 1023 << 52, (1 << 52) - 1
 ROOT_HALF_BITS = 0x3FE6A09E << 32  # of sqrt(1/2), down to 32 bits
 LN2_HIGH, LN2_LOW, PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700e00
 HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33 bits, 33, the rest
-FAR = 2.0**20  # angles beyond it are taken to their remainder first
+FAR = 2.0**20  # larger angles are reduced to their remainder first
 
 
 def exp(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
@@ -95,25 +95,25 @@ def arccos(values: ArrayLike) -> FloatArray:
 def arctan2(y: ArrayLike, x: ArrayLike) -> FloatArray:
     """Return the angle in [-pi, pi] of every (x, y)."""
     one, other = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64))
-    found, beside = np.array(one, order="C"), np.array(other, order="C")
-    _arctan2(found.reshape(-1), beside.reshape(-1))
-    return found[()]
+    angle, beside = np.array(one, order="C"), np.array(other, order="C")
+    _arctan2(angle.reshape(-1), beside.reshape(-1))
+    return angle[()]
 
 
 def power(base: ArrayLike, exponent: ArrayLike) -> FloatArray:
-    """Return base^exponent of every pair, as the C library has it: for few numbers, whose last digit counts."""
+    """Return base^exponent of every pair, by the C library: for few numbers, whose last digit counts."""
     one, other = np.broadcast_arrays(np.asarray(base, dtype=np.float64), np.asarray(exponent, dtype=np.float64))
     return np.array([math.pow(*pair) for pair in zip(one.flat, other.flat, strict=True)]).reshape(one.shape)[()]
 
 
 def _each(function: Callable[[FloatArray], None], values: ArrayLike, out: FloatArray | None = None) -> FloatArray:
-    """Return what a function of one row, which it overwrites, makes of `values` of any shape."""
+    """Apply a function that overwrites one row to `values` of any shape."""
     if out is None or out is not values or not out.flags.c_contiguous:
-        found = np.array(values, dtype=np.float64, order="C")
-        function(found.reshape(-1))
+        result = np.array(values, dtype=np.float64, order="C")
+        function(result.reshape(-1))
         if out is None:
-            return found[()]
-        out[...] = found
+            return result[()]
+        out[...] = result
         return out
     function(out.reshape(-1))
     return out
@@ -121,7 +121,7 @@ def _each(function: Callable[[FloatArray], None], values: ArrayLike, out: FloatA
 
 @compiled
 def _exp(x: FloatArray) -> None:
-    """x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n e^r. The power is made of two, so that it may be below normal."""
+    """x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n e^r. 2^n is a product of two, so that it may be below normal."""
     rounded = np.empty(BLOCK)
     whole = rounded.view(np.int64)
     low, high = np.empty(BLOCK), np.empty(BLOCK)
@@ -170,9 +170,9 @@ def _log(x: FloatArray) -> None:
             mantissa[i] = part[i] * 18014398509481984.0 if small else part[i]  # 2^54
             shift[i] = 54.0 if small else 0.0
         for i in range(len(part)):
-            moved = bits[i] + (ONE_BITS - ROOT_HALF_BITS)
-            power_bits[i] = (moved >> 52) + (MAGIC_BITS - 1023)
-            bits[i] = (moved & FRACTION_BITS) + ROOT_HALF_BITS
+            shifted = bits[i] + (ONE_BITS - ROOT_HALF_BITS)
+            power_bits[i] = (shifted >> 52) + (MAGIC_BITS - 1023)
+            bits[i] = (shifted & FRACTION_BITS) + ROOT_HALF_BITS
         for i in range(len(part)):
             y = part[i]
             k = powers[i] - MAGIC - shift[i]
@@ -186,18 +186,18 @@ def _log(x: FloatArray) -> None:
                 6.666666666666735130e-01
                 + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860510165545e-01))
             )
-            found = k * LN2_HIGH - ((half_square - (s * (half_square + (odd + even)) + k * LN2_LOW)) - f)
-            found = -np.inf if y == 0.0 else found
-            found = np.nan if y < 0.0 else found
-            part[i] = found if y < np.inf else y  # infinity and NaN stay
+            result = k * LN2_HIGH - ((half_square - (s * (half_square + (odd + even)) + k * LN2_LOW)) - f)
+            result = -np.inf if y == 0.0 else result
+            result = np.nan if y < 0.0 else result
+            part[i] = result if y < np.inf else y  # infinity and NaN stay
 
 
 @compiled
 def _is_near(x: FloatArray) -> bool:
-    found = True
+    near = True
     for i in range(len(x)):
-        found &= abs(x[i]) <= FAR
-    return found
+        near &= abs(x[i]) <= FAR
+    return near
 
 
 @compiled
@@ -209,9 +209,9 @@ def _expm1(x: FloatArray) -> None:
     _log(logs)
     for i in range(len(x)):
         less = power[i] - 1.0
-        found = less * (x[i] / logs[i])
-        found = less if less == -1.0 or power[i] == np.inf else found
-        x[i] = x[i] if less == 0.0 else found
+        result = less * (x[i] / logs[i])
+        result = less if less == -1.0 or power[i] == np.inf else result
+        x[i] = x[i] if less == 0.0 else result
 
 
 @compiled
@@ -221,9 +221,9 @@ def _log1p(x: FloatArray) -> None:
     _log(logs)
     for i in range(len(x)):
         more = (1.0 + x[i]) - 1.0
-        found = logs[i] * (x[i] / more)
-        found = logs[i] if more <= -1.0 or more == np.inf else found
-        x[i] = x[i] if more == 0.0 else found
+        result = logs[i] * (x[i] / more)
+        result = logs[i] if more <= -1.0 or more == np.inf else result
+        x[i] = x[i] if more == 0.0 else result
 
 
 @compiled
@@ -313,8 +313,8 @@ def _arcsin(x: FloatArray) -> None:
         )
         s = np.sqrt(z) if far else size
         s = s + s * (p / q)
-        found = (1.57079632679489655800e00 - (2.0 * s - 6.12323399573676603587e-17)) if far else s
-        x[i] = -found if x[i] < 0.0 else found
+        result = (1.57079632679489655800e00 - (2.0 * s - 6.12323399573676603587e-17)) if far else s
+        x[i] = -result if x[i] < 0.0 else result
 
 
 @compiled

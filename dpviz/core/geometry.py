@@ -1,9 +1,8 @@
-"""Plane geometry for pictures."""
+"""Plane geometry for pictures, and the colors of clusters."""
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import Voronoi
 
 from dpviz.core.arrays import FloatArray
@@ -12,6 +11,9 @@ from dpviz.core.compiled import compiled
 FEW_CENTERS = 64  # up to here cutting borders out of lines beats a diagram, by seven times; ours
 SHORTEST = 1e-9  # of the square: a shorter border is one of four centers on a circle, where borders only touch
 WALL_GAP = 1e-6  # of the square: a center on a wall would coincide with its own mirror image; below a pixel
+# In order; none is taken for the color of a role, and each stands out from its background.
+CLUSTERS_LIGHT = ("#bf4da8", "#255b68", "#907bf8", "#a17003", "#4d6905", "#9f0c54", "#6f4992")
+CLUSTERS_DARK = ("#f592fe", "#218196", "#8964df", "#e9d401", "#819808", "#c23870", "#d6907d")
 
 
 def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)) -> FloatArray:
@@ -23,40 +25,40 @@ def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)
     centers behind each wall close every cell exactly at the wall.
     """
     lengths = np.array(sides)
-    moved = np.clip(centers, WALL_GAP, 1.0 - WALL_GAP) * lengths
+    inside = np.clip(centers, WALL_GAP, 1.0 - WALL_GAP) * lengths
     if centers.shape[1] <= FEW_CENTERS:
-        return _cut_borders(moved, lengths)
-    found = [_borders(picture, lengths) for picture in moved]
-    most = max((len(borders) for borders in found), default=0)
-    padded = np.full((len(centers), most, 4), np.nan)
-    for row, borders in zip(padded, found, strict=True):
+        return _cut_borders(inside, lengths)
+    pictures = []
+    for places in inside:
+        west, south = places * np.array([-1.0, 1.0]), places * np.array([1.0, -1.0])
+        east, north = west + 2.0 * lengths * [1.0, 0.0], south + 2.0 * lengths * [0.0, 1.0]
+        diagram = Voronoi(np.concatenate([places, west, east, south, north]))
+        between = np.flatnonzero((diagram.ridge_points < len(places)).all(axis=1))
+        ends = np.array([diagram.ridge_vertices[ridge] for ridge in between], dtype=np.intp).reshape(-1, 2)
+        pictures.append((diagram.vertices[ends] / lengths).reshape(-1, 4))
+    padded = np.full((len(centers), max(map(len, pictures), default=0), 4), np.nan)
+    for row, borders in zip(padded, pictures, strict=True):
         row[: len(borders)] = borders
     return padded
-
-
-def _borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
-    """Return the borders (m, 4) in the unit square of `centers` (k, 2) in a rectangle."""
-    left, down = centers * np.array([-1.0, 1.0]), centers * np.array([1.0, -1.0])
-    diagram = Voronoi(
-        np.concatenate([centers, left, left + 2.0 * sides * [1.0, 0.0], down, down + 2.0 * sides * [0.0, 1.0]])
-    )
-    between = np.flatnonzero((diagram.ridge_points < len(centers)).all(axis=1))
-    ends = np.array([diagram.ridge_vertices[ridge] for ridge in between], dtype=np.intp).reshape(-1, 2)
-    return np.asarray((diagram.vertices[ends] / sides).reshape(-1, 4))
 
 
 @compiled
 def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
     """Return what `voronoi_borders` does for few centers (T, k, 2) in a rectangle.
 
-    Every two centers have a line of places as far from one as from the other. Their border is what is left of it within
-    the walls after each other center has cut off the part that is nearer to it.
+    Every two centers have a line of places as far from one as from the other. Their border is the rest of it within the
+    walls after each other center has cut off the part that is nearer to it.
     """
     n_pictures, k = centers.shape[:2]
-    made, most = np.full((n_pictures, k * (k - 1) // 2, 4), np.nan), 0
+    borders, most = np.full((n_pictures, k * (k - 1) // 2, 4), np.nan), 0
     for picture in range(n_pictures):
         places, n_borders = centers[picture], 0
-        alone, squares = _first_of_their_place(places), places[:, 0] ** 2 + places[:, 1] ** 2
+        squares = places[:, 0] ** 2 + places[:, 1] ** 2
+        alone = np.ones(k, dtype=np.bool_)  # one center stands for all on its spot: the first
+        for i in range(k):
+            for j in range(i):
+                if places[i, 0] == places[j, 0] and places[i, 1] == places[j, 1]:
+                    alone[i] = False
         for i in range(k):
             for j in range(i + 1, k):
                 if not (alone[i] and alone[j]):
@@ -65,44 +67,33 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
                 along_x, along_y = places[i, 1] - places[j, 1], places[j, 0] - places[i, 0]
                 # A place middle + s along is on this side of a line where rate s <= room: of each wall, then of each
                 # other center.
-                left = _cut(along_x, sides[0] - x, -np.inf, np.inf)
-                left = _cut(-along_x, x, *left)
-                left = _cut(along_y, sides[1] - y, *left)
-                left = _cut(-along_y, y, *left)
+                part = _cut(along_x, sides[0] - x, -np.inf, np.inf)
+                part = _cut(-along_x, x, *part)
+                part = _cut(along_y, sides[1] - y, *part)
+                part = _cut(-along_y, y, *part)
                 for other in range(k):
-                    if not left[0] < left[1]:
+                    if not part[0] < part[1]:
                         break
                     if alone[other] and other not in (i, j):
                         apart_x = 2.0 * (places[other, 0] - places[i, 0])
                         apart_y = 2.0 * (places[other, 1] - places[i, 1])
                         room = squares[other] - squares[i] - (apart_x * x + apart_y * y)
-                        left = _cut(apart_x * along_x + apart_y * along_y, room, *left)
-                low, high = left
+                        part = _cut(apart_x * along_x + apart_y * along_y, room, *part)
+                low, high = part
                 if (high - low) * math.hypot(along_x, along_y) > SHORTEST * sides.min():
                     ends = (x + low * along_x, y + low * along_y, x + high * along_x, y + high * along_y)
                     for end in range(4):
-                        made[picture, n_borders, end] = ends[end] / sides[end % 2]
+                        borders[picture, n_borders, end] = ends[end] / sides[end % 2]
                     n_borders += 1
         most = max(most, n_borders)
-    return made[:, :most].copy()
+    return borders[:, :most].copy()
 
 
 @compiled
 def _cut(rate: float, room: float, low: float, high: float) -> tuple[float, float]:
-    """Return what is left of s from `low` to `high` where rate s <= room; nothing is left where high <= low."""
+    """Return the part of s from `low` to `high` where rate s <= room; it is empty where high <= low."""
     if rate > 0.0:
         return low, min(high, room / rate)
     if rate < 0.0:
         return max(low, room / rate), high
     return (low, high) if room >= 0.0 else (low, low)
-
-
-@compiled
-def _first_of_their_place(places: FloatArray) -> NDArray[np.bool_]:
-    """Return which of the centers (k, 2) stand for all on their spot."""
-    alone = np.ones(len(places), dtype=np.bool_)
-    for i in range(len(places)):
-        for j in range(i):
-            if places[i, 0] == places[j, 0] and places[i, 1] == places[j, 1]:
-                alone[i] = False
-    return alone

@@ -1,7 +1,7 @@
 """Knobs: a parameter with its range, scale, label and help, written once beside its default.
 
-Sidebars, command lines and the URL are made from knobs. A value has two ranges: `low..high` is what a slider
-offers, `minimum..maximum` is what the mathematics allows; code may use the second, a page stays in the first.
+Sidebars, command lines and links follow from knobs. A value has two ranges: `low..high` of the slider, and
+`minimum..maximum` that the mathematics allows; code may use the second, a page stays in the first.
 """
 
 import dataclasses
@@ -14,17 +14,17 @@ Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
 
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
-KEPT = 128  # classes whose knobs are remembered: every run checks its parameters; ours
-MOST_GIVEN = 40  # characters of a wrong value in a message
+CACHED_CLASSES = 128  # whose knobs are cached: every run checks its parameters; ours
+LONGEST_VALUE = 40  # characters of a wrong value in a message
 
 
 class KnobError(ValueError):
-    """A knob was given a value it cannot take; the message says what was given, what is allowed, the way out."""
+    """A knob cannot take a value; the message says which value, what is allowed, the way out."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Knob:
-    """One parameter that a person can move."""
+    """One parameter that a person can change."""
 
     name: str
     kind: Kind
@@ -39,10 +39,12 @@ class Knob:
     unit: str = ""
     choices: tuple[tuple[str, str], ...] = ()  # (value, label)
 
-    def check(self, value: Any) -> Value:
+    def check(self, value: object) -> Value:
         """Return `value` as this knob's type; raise KnobError when it is of another type or not allowed."""
         if self.kind == "bool":
-            return self._check_bool(value)
+            if not isinstance(value, bool):
+                raise KnobError(f"{self.name} was {quoted(value)}, but it must be True or False.")
+            return value
         if self.kind == "choice":
             return self._check_choice(value)
         return self._check_number(value)
@@ -58,11 +60,12 @@ class Knob:
         try:
             number: float = int(text) if self.kind == "int" else float(text)
         except ValueError:
-            wanted = "a whole number" if self.kind == "int" else "a number"
-            raise KnobError(f"{self.name} was {text!r}, but it must be {wanted} {self._range()}.") from None
+            raise KnobError(
+                f"{self.name} was {text!r}, but it must be {self._number_words} from {self.low:g} to {self.high:g}."
+            ) from None
         if not self.low <= number <= self.high:
             # Around a number there may be any kind of blank, also such as would break a message's line.
-            raise KnobError(f"{self.name} was {text.strip()}, but it must be {self._range()}.")
+            raise KnobError(f"{self.name} was {text.strip()}, but it must be from {self.low:g} to {self.high:g}.")
         return self._check_number(number)
 
     def format(self, value: Value) -> str:
@@ -72,18 +75,14 @@ class Knob:
         # float(): NumPy writes its own floats as np.float64(...).
         return repr(float(value)) if isinstance(value, float) else str(value)
 
-    def _range(self) -> str:
-        return f"from {self.low:g} to {self.high:g}"
+    @property
+    def _number_words(self) -> str:
+        return "a whole number" if self.kind == "int" else "a number"
 
-    def _check_bool(self, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise KnobError(f"{self.name} was {given(value)}, but it must be True or False.")
-        return value
-
-    def _check_choice(self, value: Any) -> str:
+    def _check_choice(self, value: object) -> str:
         allowed = [choice for choice, _ in self.choices]
         if not isinstance(value, str) or value not in allowed:
-            raise KnobError(f"{self.name} was {given(value)}, but it must be one of {', '.join(allowed)}.")
+            raise KnobError(f"{self.name} was {quoted(value)}, but it must be one of {', '.join(allowed)}.")
         return str(value)
 
     def _check_number(self, value: Any) -> float | int:
@@ -91,20 +90,19 @@ class Knob:
         is_integer = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         is_number = is_integer or isinstance(value, float)
         if not is_number or (self.kind == "int" and not is_integer):
-            wanted = "a whole number" if self.kind == "int" else "a number"
-            raise KnobError(f"{self.name} was {given(value)}, but it must be {wanted}.")
+            raise KnobError(f"{self.name} was {quoted(value)}, but it must be {self._number_words}.")
         # NaN fails every comparison and so lands here too.
         if not self.minimum <= value <= self.maximum:
             raise KnobError(f"{self.name} was {value}, but it must be from {self.minimum:g} to {self.maximum:g}.")
         return int(value) if self.kind == "int" else float(value)
 
 
-def given(value: object) -> str:
-    """Write what was given in place of a parameter, for a message: of arrays, which may be records, the type alone."""
+def quoted(value: object) -> str:
+    """Return a wrong value as text for a message: of arrays, which may be records, the type alone."""
     if not isinstance(value, str | int | float | None):
         return f"of type {type(value).__name__}"
     text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= MOST_GIVEN else f"{text[: MOST_GIVEN - 1]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def knob(default: Value, label: str, help: str, **options: Any) -> Any:
@@ -122,27 +120,30 @@ def knob(default: Value, label: str, help: str, **options: Any) -> Any:
         kind = "int"
     else:
         kind = "float"
-    made = Knob(name="", kind=kind, default=default, label=label, help=help, **options)
-    return dataclasses.field(default=default, metadata={"knob": made})
+    return dataclasses.field(
+        default=default,
+        metadata={"knob": Knob(name="", kind=kind, default=default, label=label, help=help, **options)},
+    )
 
 
-def knobs(params: Any) -> tuple[Knob, ...]:
+def knobs(params: object) -> tuple[Knob, ...]:
     """Return the knobs of a dataclass (class or instance) in the order of its fields."""
-    return _knobs_of(params if isinstance(params, type) else type(params))
+    return _class_knobs(params if isinstance(params, type) else type(params))
 
 
-@lru_cache(maxsize=KEPT)
-def _knobs_of(params: type) -> tuple[Knob, ...]:
-    fields = dataclasses.fields(params)
-    made = ((field.name, field.metadata.get("knob")) for field in fields)
-    return tuple(dataclasses.replace(each, name=name) for name, each in made if isinstance(each, Knob))
+@lru_cache(maxsize=CACHED_CLASSES)
+def _class_knobs(params: type) -> tuple[Knob, ...]:
+    return tuple(
+        dataclasses.replace(field.metadata["knob"], name=field.name)
+        for field in dataclasses.fields(params)
+        if isinstance(field.metadata.get("knob"), Knob)
+    )
 
 
-def check_params(params: Any) -> None:
+def check_params(params: object) -> None:
     """Check every knob of a dataclass instance; call it from `__post_init__`. Raises KnobError."""
-    for made in knobs(params):
-        value = made.check(getattr(params, made.name))
-        object.__setattr__(params, made.name, value)
+    for each in knobs(params):
+        object.__setattr__(params, each.name, each.check(getattr(params, each.name)))
 
 
 def friendly(low: float, high: float, *, digits: Sequence[float] = FRIENDLY) -> tuple[float, ...]:

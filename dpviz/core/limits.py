@@ -1,7 +1,6 @@
 """Numbers in print: rounded to the nearest, and limits, which are rounded to the safe side only.
 
-Limits are rounded as decimals: what is written is compared with the shortest decimal that is the double, so that 0.1 is
-written 0.1 and not 0.101.
+Limits are rounded as decimals, from the shortest decimal that is the double, so that 0.1 is written 0.1 and not 0.101.
 """
 
 import math

@@ -1,14 +1,83 @@
-"""A clustering method as one record: what everything above it runs, by the same names for all of them."""
+"""A clustering method: what a run takes, what it returns, and the record that the catalogue has of it.
+
+Nominal base classes draw the privacy boundary of a run: a Step is never a Release.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from dpviz.core.arrays import Centers, Labels, Points
+from dpviz.core.arrays import Centers, Counts, Labels, Points
 from dpviz.core.box import Box
-from dpviz.core.run import Confidential, Release, Result, Step
+from dpviz.core.privacy import Guarantee
+
+Choices: TypeAlias = Mapping[str, Any]  # fields of a method's Params
+
+
+class Confidential:
+    """Base of everything that holds exact values, or records: its repr names the fields and shows no value.
+
+    A repr is saved with a notebook, logged, and quoted in messages.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Give a subclass this repr before `dataclass` writes one of all values; one of its own stays."""
+        super().__init_subclass__(**kwargs)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Confidential.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Name the type and its fields."""
+        names = ", ".join(field.name for field in fields(self)) if is_dataclass(self) else ""
+        return f"<{type(self).__qualname__}, for the curator only; its values are not shown: {names}>"
+
+
+class Release:
+    """Base of everything that may be published. An attack or an audit takes this and nothing else."""
+
+    __slots__ = ()
+
+
+class Step(Confidential):
+    """Base of one step of a trace, for the curator only, whatever its fields are called."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedCenters(Step):
+    """A step that any method may yield whose centers move: the picture of a method without its own draws it."""
+
+    centers: Centers  # (k, d) data units, with their noise
+    nonprivate_centers: Centers | None = None  # (k, d) data units, the same before their noise
+
+
+class Event:
+    """Base of one fact about noise that was added; `dpviz.accounting` adds facts up."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CentersRelease(Release):
+    """Published cluster centers."""
+
+    centers: Centers  # (k, d) data units
+    noisy_counts: Counts | None = None  # (k,), None where publishing them would leak
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsRelease(Release):
+    """Published records, each perturbed by its owner."""
+
+    points: Points  # (n, d) data units
+
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
@@ -17,7 +86,15 @@ R_co = TypeVar("R_co", bound=Release, covariant=True)
 S = TypeVar("S", bound=Step)
 S_co = TypeVar("S_co", bound=Step, covariant=True)
 
-Choices: TypeAlias = Mapping[str, Any]  # fields of a method's Params
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result(Confidential, Generic[R_co, S_co]):
+    """One run: what the world sees, what only the curator sees, what was spent, and what is promised."""
+
+    release: R_co
+    trace: tuple[S_co, ...]
+    events: tuple[Event, ...]
+    guarantee: Guarantee
 
 
 class Fit(Protocol[P_contra, R_co, S_co]):
@@ -34,22 +111,22 @@ class Steps(Protocol[P_contra, S_co]):
         """Yield each step, for the curator only."""
 
 
-def _nowhere(_choices: Choices, _box: Box) -> Choices:
-    return {}
+AnyFit: TypeAlias = Callable[..., Result[Release, Step]]
+Charge: TypeAlias = Callable[[AnyFit, Box, object], None]  # called with a run's fit, box and parameters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditPlan:
     """How the audit runs a method: briefly, in every mode; all of it is public."""
 
-    given: Choices = field(default_factory=dict)  # what keeps a run short, so that runs show more
+    settings: Choices = field(default_factory=dict)  # what keeps a run short, so that runs show more
     more: tuple[Choices, ...] = ()  # modes beside the defaults with one choice changed
     idle: frozenset[str] = frozenset()  # choices that add no release
     by_record: bool = False  # whether each record is released by itself, so that one row alone tells
     gaps: bool = False  # whether places are compared along an axis: also on neighbors whose gaps alternate
     borders: tuple[Choices, ...] = ()  # of proved modes, where records on borders could be sent to either side
     first: str = ""  # mode that its page opens with, as in "mode=published": something to see; "" for the defaults
-    placed: Callable[[Choices, Box], Choices] = _nowhere  # what depends on the mode and the box
+    placed: Callable[[Choices, Box], Choices] = lambda _choices, _box: {}  # what depends on the mode and the box
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +199,64 @@ class Algorithm(Generic[P, R, S]):
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of all parameters, in order."""
-        made: Any = self.Params  # a type variable cannot say that it is a dataclass
-        return tuple(each.name for each in fields(made))
+        params: Any = self.Params  # a type variable cannot say that it is a dataclass
+        return tuple(each.name for each in fields(params))
 
 
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]  # of a catalogue, where methods of all kinds stand side by side
+
+
+def check_arguments(box: Box, params: object, kind: type, rng: np.random.Generator, fit: AnyFit | None = None) -> None:
+    """Validate the arguments that all `fit` functions share: a `Box`, parameters of the method's `kind`, a Generator.
+
+    Raises TypeError otherwise: a call from a notebook is seldom type-checked, and a `None` would fail deep inside.
+    `fit` is the function that is called: its run is charged to the open budgets. Raises what `charge_run` does.
+    """
+    if not isinstance(box, Box):
+        raise TypeError(
+            f"box was {_given(box)}, but it must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)). "
+            "Choose bounds that are known without the records: taken from them, they give the outermost away."
+        )
+    if not isinstance(params, kind):
+        raise TypeError(
+            f"params was {_given(params)}, but it must be the {kind.__name__} of {kind.__module__}. "
+            f"Without changes: {kind.__name__}()."
+        )
+    if not isinstance(rng, np.random.Generator):
+        seed = rng if isinstance(rng, int) else "seed"
+        raise TypeError(
+            f"rng was {_given(rng)}, but it must be a numpy.random.Generator. "
+            f"Pass rng=np.random.default_rng({seed}); whoever knows the seed can take the noise away."
+        )
+    if fit is not None:
+        charge_run(fit, box, params)
+
+
+def _given(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}" + (f", {value!r}" if isinstance(value, int) else "")
+
+
+_CHARGES: list[Charge] = []
+_CHARGED: ContextVar[bool] = ContextVar("charged", default=False)  # whether the runs of this thread are charged already
+
+
+def charge_with(charge: Charge) -> None:
+    """Register `charge`, to be called before every run; an exception of it stops the run."""
+    _CHARGES.append(charge)
+
+
+def charge_run(fit: AnyFit, box: Box, params: object) -> None:
+    """Charge a run of `fit` to the open budgets, once; raises BudgetError where one does not allow it."""
+    if not _CHARGED.get():
+        for charge in _CHARGES:
+            charge(fit, box, params)
+
+
+@contextmanager
+def charged() -> Iterator[None]:
+    """Do not charge the runs of this block: they are charged already, or release nothing."""
+    token = _CHARGED.set(True)
+    try:
+        yield
+    finally:
+        _CHARGED.reset(token)

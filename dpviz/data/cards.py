@@ -13,7 +13,7 @@ import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import FloatArray
-from dpviz.core.palette import CLUSTERS_DARK, CLUSTERS_LIGHT
+from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 

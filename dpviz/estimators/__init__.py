@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpviz.accounting.budgets import BudgetError
-from dpviz.estimators.base import PrivacyLeakWarning, PrivateClusterer, PrivateEstimator, PrivateTransformer
-from dpviz.estimators.making import make
+from dpviz.estimators.base import PrivacyLeakWarning, PrivateClusterer, PrivateEstimator, PrivateTransformer, make
 from dpviz.methods import ALGORITHMS
 
 ESTIMATORS: Mapping[str, type[PrivateEstimator]] = MappingProxyType(

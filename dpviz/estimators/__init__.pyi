@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-import dpviz.core.ball
+import dpviz.core.box
 import dpviz.methods.dpm.algorithm.plan
 from dpviz.accounting.budgets import BudgetError as BudgetError
 from dpviz.core import FloatArray
@@ -108,7 +108,7 @@ class SourceTargetClustering(PrivateClusterer):
         t: int = 150,
         coreset_radius: float = 0.05,
         solver: Literal["fasterpam", "akm", "greedy"] = "fasterpam",
-        ball: dpviz.core.ball.Ball | None = None,
+        ball: dpviz.core.box.Ball | None = None,
         bounds: Bounds,
         random_state: RandomState = None,
     ) -> None: ...

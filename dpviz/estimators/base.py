@@ -1,9 +1,18 @@
-"""What all estimators share: from a scikit-learn call to one run of a method, and from its release to predictions."""
+"""Estimator classes for scikit-learn: from a call to one run of a method, and from its release to predictions.
 
+`make` builds one class for each method's record, with the method's parameters as its own. `__init__` is one function
+with a signature from the parameters, as scikit-learn, `help` and editors read it: scikit-learn uses
+`inspect.signature`, so that `get_params`, `set_params` and `clone` need nothing else. Type checkers read the same
+signatures from `__init__.pyi`, which `python -m tests.estimator_stub` writes.
+"""
+
+import dataclasses
+import inspect
 import math
 import sys
+import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -31,13 +40,16 @@ from dpviz.core import (
     Event,
     FloatArray,
     Guarantee,
+    Knob,
     Labels,
     Points,
     PointsRelease,
     Release,
     Result,
+    Step,
     charged,
-    given,
+    knobs,
+    quoted,
     squared_distances,
 )
 from dpviz.data.bounds import rounded_outward
@@ -55,6 +67,14 @@ SEARCHED = (
     "fit spend privacy that guarantee_ does not count. Search on public data, or within dpviz.budget() and state its "
     "sum."
 )
+WIDTH = 116  # of a docstring's lines
+OWN = {
+    "bounds": "Public bounds of the data, ((low, ...), (high, ...)), (low, high) for all features, or a Box. Records "
+    'outside are moved onto the wall. "data" takes them from the records, which is not private: it warns, and '
+    "nothing is proved then.",
+    "random_state": "None: secret noise from the operating system, never the same again. An int or a Generator "
+    "repeats a run, and whoever knows or guesses it can take the noise away: for teaching and tests.",
+}
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -75,14 +95,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     guarantee_: Guarantee
     epsilon_spent_: float
 
-    def _released(self, points: Points, box: Box) -> Result[Any, Any]:
-        """Run the method once on `points` (n, d), charged to the open budgets first; say what is known of the run."""
+    def _released(self, points: Points, box: Box) -> Result[Any, Step]:
+        """Run the method once on `points` (n, d), charged to the open budgets first."""
         params = self._params(box)
         charge(type(self).__name__, lambda: self._price(box, params))
         if not is_open() and _is_searched():
             warnings.warn(SEARCHED, PrivacyLeakWarning, stacklevel=3)
+        rng: np.random.Generator = SecretGenerator()  # the operating system's noise, secret and never the same again
+        if isinstance(self.random_state, int | np.integer | np.random.Generator):
+            rng = np.random.default_rng(self.random_state)
+        elif self.random_state is not None:
+            seeds = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint64)
+            rng = np.random.default_rng(seeds)
         with charged():
-            result: Result[Any, Any] = self.algorithm.fit(points, box, params, rng=_generator(self.random_state))
+            result: Result[Any, Step] = self.algorithm.fit(points, box, params, rng=rng)
         return replace(result, guarantee=self._honest(result.guarantee))
 
     def _params(self, box: Box) -> Any:
@@ -91,23 +117,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return self.algorithm.Params(**{name: getattr(self, name) for name in self.algorithm.parameters})
 
     def _honest(self, guarantee: Guarantee) -> Guarantee:
-        """Add what the method cannot know: where bounds and noise came from."""
+        """Add the origin of bounds and noise, which the method does not know."""
         if self.random_state is not None:
             guarantee = replace(guarantee, caveats=(SEEDED, *guarantee.caveats))
         if isinstance(self.bounds, str):
             guarantee = replace(guarantee, proved=None, caveats=(FROM_DATA, *guarantee.caveats))
         return guarantee
 
-    def _price(self, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
-        """Return what a run will cost, and what the method cannot know of it."""
+    def _price(self, box: Box, params: object) -> tuple[Guarantee, Sequence[Event]]:
+        """Return the cost of a run, with the origin of bounds and noise."""
         guarantee, events = price_of(self.algorithm.fit, box, params)
         return self._honest(guarantee), events
 
-    def _records(self, X: Any, *, reset: bool) -> Points:
+    def _records(self, X: ArrayLike, *, reset: bool) -> Points:
         checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         return checked
 
-    def _fit(self, X: Any) -> tuple[Points, Result[Any, Any]]:
+    def _fit(self, X: ArrayLike) -> tuple[Points, Result[Any, Step]]:
         points = self._records(X, reset=True)
         box = box_of(self.bounds, points)
         result = self._released(points, box)
@@ -134,10 +160,10 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         return self._nonprivate_labels
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle holds: parameters and what follows from the release, nothing exact."""
+        """Return the state of a copy or a pickle: parameters and what follows from the release, nothing exact."""
         return {name: value for name, value in super().__getstate__().items() if name != "_nonprivate_labels"}
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release once from the records `X` (n, d). `y` is not used.
 
         Raises ValueError for records, bounds or parameters that are not allowed, BudgetError where a budget is open
@@ -149,12 +175,12 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         self._nonprivate_labels = self._labels(points)
         return self
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: ArrayLike) -> Labels:
         """Return which released cluster each row of `X` (n, d) belongs to, (n,): it follows from the release and X."""
         check_is_fitted(self)
         return self._labels(self._records(X, reset=False))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean squared distance to the nearest center: exact about `X`, for the curator. No `y`."""
         del y
         check_is_fitted(self)
@@ -182,7 +208,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
 class PrivateCentersClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateClusterer):  # type: ignore[misc]
     """A method whose clusters are those of its centers: the distances to them are new features."""
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: ArrayLike) -> FloatArray:
         """Return the distance (n, k) of each row of `X` (n, d) to each released center, data units."""
         check_is_fitted(self)
         return np.asarray(np.sqrt(squared_distances(self._records(X, reset=False), self.cluster_centers_)))
@@ -197,17 +223,17 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
 
     release_: PointsRelease
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the records `X` (n, d) once, as `release_`. No `y`. Raises as a clusterer's `fit` does."""
         del y
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
+    def fit_transform(self, X: ArrayLike, y: object = None, **_: object) -> Any:
         """Release the records `X` (n, d) and return them moved (n, d): one release, where fit and transform are two."""
         return np.array(self.fit(X, y).release_.points)
 
-    def transform(self, X: Any) -> Points:
+    def transform(self, X: ArrayLike) -> Points:
         """Release the rows of `X` (n, d), moved by noise of their own: every call is one more release."""
         check_is_fitted(self)
         return np.array(self._released(self._records(X, reset=False), self.box_).release.points)
@@ -221,7 +247,7 @@ def box_of(bounds: Bounds, points: Points) -> Box:
     d = points.shape[1]
     if isinstance(bounds, str):
         if bounds != "data":
-            raise ValueError(f'bounds was {given(bounds)}, but it must be (low, high), a Box, or "data".')
+            raise ValueError(f'bounds was {quoted(bounds)}, but it must be (low, high), a Box, or "data".')
         warnings.warn(FROM_DATA, PrivacyLeakWarning, stacklevel=4)
         ends = [rounded_outward(float(column.min()), float(column.max())) for column in points.T]
         return Box([each.low for each in ends], [each.high for each in ends])
@@ -230,7 +256,7 @@ def box_of(bounds: Bounds, points: Points) -> Box:
             low, high = (np.broadcast_to(np.asarray(each, dtype=np.float64), (d,)) for each in bounds)
         except (TypeError, ValueError):
             raise ValueError(
-                f"bounds was {given(bounds)}, but it must be (low, high): public numbers, one for all {d} features or "
+                f"bounds was {quoted(bounds)}, but it must be (low, high): public numbers, one for all {d} features or "
                 'one for each; or a Box, or "data", which is not private.'
             ) from None
         return Box(low, high)
@@ -239,20 +265,90 @@ def box_of(bounds: Bounds, points: Points) -> Box:
     return bounds
 
 
-def _generator(random_state: RandomState) -> np.random.Generator:
-    """Return where noise comes from: None is the operating system's, secret and never the same again."""
-    if random_state is None:
-        return SecretGenerator()
-    if isinstance(random_state, int | np.integer | np.random.Generator):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**32, size=4, dtype=np.uint64))
-
-
 def _is_searched() -> bool:
-    """Whether scikit-learn's model selection is who calls."""
+    """Whether scikit-learn's model selection is among the callers."""
     frame = sys._getframe()
     while (above := frame.f_back) is not None:
         frame = above
         if str(frame.f_globals.get("__name__", "")).startswith("sklearn.model_selection"):
             return True
     return False
+
+
+ATTRIBUTES = {
+    PrivateEstimator: {
+        "release_": "what may be published",
+        "guarantee_": "what is claimed, what is proved, and its caveats",
+        "epsilon_spent_": "proved epsilon of the release; inf where nothing is proved",
+        "box_": "the public box",
+        "n_features_in_": "number of features",
+        "feature_names_in_": "their names, where X had names",
+    },
+    PrivateClusterer: {
+        "cluster_centers_": "(k, d), from the release",
+        "labels_": "(n,) clusters of the records of `fit`: exact, for the curator. Publish `release_`. "
+        "A pickle leaves them out: `predict` finds them again.",
+    },
+}
+
+
+def make(algorithm: AnyAlgorithm) -> type[PrivateEstimator]:
+    """Return the estimator of a method."""
+    # A method that releases each record by itself releases moved records; all others release clusters.
+    kind: type[PrivateEstimator] = PrivateCentersClusterer
+    if algorithm.audit.by_record:
+        kind = PrivateTransformer
+    elif algorithm.clustered is not None or algorithm.targets is not None:
+        kind = PrivateClusterer
+    own = tuple(parameters(algorithm))
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([itself, *own], return_annotation=None)
+
+    def keep(*arguments: object, **named: object) -> None:
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        itself, *values = bound.arguments.items()
+        for name, value in values:
+            setattr(itself[1], name, value)
+
+    keep.__name__ = "__init__"
+    keep.__doc__ = "Keep the parameters; they are checked by `fit`."
+    keep.__signature__ = signature  # type: ignore[attr-defined]  # for `inspect`
+    words = {knob.name: " ".join((f"{knob.label}.", knob.help)) for knob in knobs(algorithm.Params)} | OWN
+    doc = [f"{algorithm.title} as a scikit-learn estimator.", "", "Parameters", "----------"]
+    for each in own:
+        doc += [each.name, *_indented(words.get(each.name, f"See `{algorithm.place}.Params`."))]
+    doc += ["", "Attributes", "----------"]
+    for base, attributes in ATTRIBUTES.items():
+        if issubclass(kind, base):
+            doc += [line for name, text in attributes.items() for line in (name, *_indented(text))]
+    name = algorithm.estimator or "".join(part.capitalize() for part in algorithm.name.split("_"))
+    body = {
+        "algorithm": algorithm,
+        "__init__": keep,
+        "__doc__": "\n".join(doc) + "\n",
+        "__module__": "dpviz.estimators",
+    }
+    return type(name, (kind,), body)
+
+
+def parameters(algorithm: AnyAlgorithm) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a method's estimator: its own by name, `n_clusters` also by its place, and `bounds`."""
+    own = sorted(dataclasses.fields(algorithm.Params), key=lambda each: each.name != "n_clusters")
+    for field in own:
+        by_place = field.name == "n_clusters"
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if by_place else inspect.Parameter.KEYWORD_ONLY
+        default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+        # The type as a person would write it, and as it stands in the stub.
+        annotation = inspect.formatannotation(field.type).replace(inspect.formatannotation(FloatArray), "FloatArray")
+        knob = field.metadata.get("knob")
+        if isinstance(knob, Knob) and knob.kind == "choice":
+            annotation = f"Literal{[value for value, _ in knob.choices]}"
+        yield inspect.Parameter(field.name, kind, default=default, annotation=annotation)
+    only = inspect.Parameter.KEYWORD_ONLY
+    yield inspect.Parameter("bounds", only, annotation="Bounds")
+    yield inspect.Parameter("random_state", only, default=None, annotation="RandomState")
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")

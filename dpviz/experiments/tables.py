@@ -1,20 +1,29 @@
-"""Reports: tables with their words and origin, as one JSON file that the command line writes and the app reads."""
+"""Reports: tables with their words and origin, as one JSON file that the command line writes and the app reads.
+
+`Bar` shows the progress of the runs on the error stream, so that a program's own output stays clean.
+"""
 
 import json
 import math
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TextIO, TypeVar
 
 Cell = str | int | float | None  # None: there is no such figure, and a note says why
 
 MAX_BYTES = 20_000_000  # ours; far above any report, below what would fill the memory
+BAR_WIDTH = 30  # characters of the bar
+PAUSE = 0.1  # s between two drawings
+LINES = 10  # drawings in all where the stream is no terminal
+
 T = TypeVar("T")
 
 
 class TablesError(ValueError):
-    """A file is no report; the message says what was found, what is needed, and the way out."""
+    """A file is no report; the message says what it is, what a report has, and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one command found. The command, the seed and the versions make it again."""
+    """The results of one command, which the command, the seed and the versions reproduce."""
 
     title: str
     source: str  # the paper whose figures stand beside ours
@@ -89,103 +98,124 @@ class Report:
 
 
 def write_tables(report: Report, path: str | Path) -> None:
-    """Write `report` as JSON that `read_tables` gives back as it was. Makes the folder, replaces an older file."""
+    """Write `report` as JSON for `read_tables`. Creates the folder, replaces an older file."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     fields = asdict(report)
-    tables = fields.pop("tables")
-    # One row a line: a changed figure then shows as one changed line.
+    tables = []
+    for table in fields.pop("tables"):
+        rows, notes = table.pop("rows"), table.pop("notes")
+        head = json.dumps(table, ensure_ascii=False, allow_nan=False)[:-1]
+        # One row a line: a changed figure then shows as one changed line.
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+        tables.append(f'{head}, "rows": [\n{lines}\n], "notes": {json.dumps(notes, ensure_ascii=False)}}}')
     head = json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=1)[:-2]
-    body = ",\n".join(_table_text(table) for table in tables)
+    body = ",\n".join(tables)
     target.write_text(f'{head},\n "tables": [\n{body}\n]}}\n', "utf-8")
 
 
 def read_tables(path: str | Path) -> Report:
-    """Read the report that `write_tables` wrote.
+    """Read a report of `write_tables`.
 
     Raises TablesError, in words for a reader of the page, for a file that is missing, too large, no JSON, from another
     version, or that holds anything but text and finite numbers.
     """
     name = Path(path).name
+    way_out = "Write the file again with `python -m benchmarks.papers` in a clone, or `dpviz experiments audit`."
     try:
         if Path(path).stat().st_size > MAX_BYTES:
             raise TablesError(f"it is larger than {MAX_BYTES:,} bytes")
-        found = json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant)
-        return _report(found)
+        return _report(json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant))
     except OSError as error:
-        raise TablesError(f"The tables {name} could not be read ({error.strerror}). {_way_out()}") from None
+        raise TablesError(f"The tables {name} could not be read ({error.strerror}). {way_out}") from None
     except RecursionError:
-        raise TablesError(f"The tables {name} are nested too deep to be a report. {_way_out()}") from None
+        raise TablesError(f"The tables {name} are nested too deep to be a report. {way_out}") from None
     except ValueError as error:  # no UTF-8, no JSON, or no report
-        raise TablesError(f"The tables {name} are no report: {error}. {_way_out()}") from None
-
-
-def _way_out() -> str:
-    return "Write the file again with `python -m benchmarks.papers` in a clone, or `dpviz experiments audit`."
-
-
-def _table_text(table: dict[str, Any]) -> str:
-    rows = table.pop("rows")
-    notes = table.pop("notes")
-    head = json.dumps(table, ensure_ascii=False, allow_nan=False)[:-1]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
-    return f'{head}, "rows": [\n{lines}\n], "notes": {json.dumps(notes, ensure_ascii=False)}}}'
+        raise TablesError(f"The tables {name} are no report: {error}. {way_out}") from None
 
 
 def _no_constant(name: str) -> None:
     raise TablesError(f"it holds {name}, which is no number")
 
 
-def _report(found: Any) -> Report:
+def _report(parsed: object) -> Report:
     place = "the file"
-    versions = _field(found, "versions", dict, place)
+    versions = _field(parsed, "versions", dict, place)
     return Report(
-        title=_field(found, "title", str, place),
-        source=_field(found, "source", str, place),
-        command=_field(found, "command", str, place),
-        seed=_field(found, "seed", int, place),
-        runs=_field(found, "runs", int, place),
+        title=_field(parsed, "title", str, place),
+        source=_field(parsed, "source", str, place),
+        command=_field(parsed, "command", str, place),
+        seed=_field(parsed, "seed", int, place),
+        runs=_field(parsed, "runs", int, place),
         versions={library: _field(versions, library, str, "the versions") for library in versions},
-        tables=tuple(_table(table) for table in _field(found, "tables", list, place)),
+        tables=tuple(_table(table) for table in _field(parsed, "tables", list, place)),
     )
 
 
-def _table(found: Any) -> ResultTable:
-    table_id: str = _field(found, "id", str, "a table")
-    place = f"table {table_id!r}"
+def _table(parsed: object) -> ResultTable:
+    place = f"table {_field(parsed, 'id', str, 'a table')!r}"
+    rows = [_checked(row, dict, f"a row of {place}") for row in _field(parsed, "rows", list, place)]
+    for key, cell in (item for row in rows for item in row.items()):
+        if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
+            raise TablesError(f"cell {key!r} of {place} is {type(cell).__name__}, but must be text or a number")
     return ResultTable(
-        id=table_id,
-        title=_field(found, "title", str, place),
-        caption=_field(found, "caption", str, place),
+        id=_field(parsed, "id", str, place),
+        title=_field(parsed, "title", str, place),
+        caption=_field(parsed, "caption", str, place),
         columns=tuple(
             Column(*(_field(column, name, str, f"a column of {place}") for name in ("key", "label", "unit")))
-            for column in _field(found, "columns", list, place)
+            for column in _field(parsed, "columns", list, place)
         ),
-        rows=tuple(_row(row, place) for row in _field(found, "rows", list, place)),
-        notes=tuple(_text(note, place) for note in _field(found, "notes", list, place)),
+        rows=tuple(rows),
+        notes=tuple(_checked(note, str, f"a note of {place}") for note in _field(parsed, "notes", list, place)),
     )
 
 
-def _field(found: Any, name: str, kind: type[T], place: str) -> T:
-    """Return found[name], which must be of type `kind`."""
-    if not isinstance(found, dict) or name not in found:
+def _field(parsed: object, name: str, kind: type[T], place: str) -> T:
+    """Return parsed[name], which must be of type `kind`."""
+    if not isinstance(parsed, dict) or name not in parsed:
         raise TablesError(f"{place} has no {name!r}")
-    value = found[name]
+    return _checked(parsed[name], kind, f"{name!r} of {place}")
+
+
+def _checked(value: object, kind: type[T], what: str) -> T:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TablesError(f"{name!r} of {place} is {type(value).__name__}, but must be {kind.__name__}")
+        raise TablesError(f"{what} is {type(value).__name__}, but must be {kind.__name__}")
     return value
 
 
-def _row(found: Any, place: str) -> Mapping[str, Cell]:
-    if not isinstance(found, dict):
-        raise TablesError(f"a row of {place} is {type(found).__name__}, but must be dict")
-    for key, cell in found.items():
-        if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-            raise TablesError(f"cell {key!r} of {place} is {type(cell).__name__}, but must be text or a number")
-    return found
+class Bar:
+    """A progress bar on the error stream, drawn by each call; on a terminal it stays on one line."""
 
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Draw to `stream`, by default the error stream."""
+        self._stream = sys.stderr if stream is None else stream
+        self._live = self._stream.isatty()
+        self._start: tuple[int, float] | None = None  # (done before, when)
+        self._last_time = -1.0
+        self._last_tenth = -1
 
-def _text(found: Any, place: str) -> str:
-    if not isinstance(found, str):
-        raise TablesError(f"a note of {place} is {type(found).__name__}, but must be str")
-    return found
+    def __call__(self, done: int, total: int) -> None:
+        """Show that `done` of `total` runs are there."""
+        now = time.monotonic()
+        if self._start is None:
+            self._start = (done, now)
+        tenth = LINES * done // max(total, 1)
+        due = now - self._last_time >= PAUSE if self._live else tenth > self._last_tenth
+        if not due and done < total:
+            return
+        self._last_time, self._last_tenth = now, tenth
+        filled = BAR_WIDTH * done // max(total, 1)
+        bar = "#" * filled + "." * (BAR_WIDTH - filled)
+        end = "\n" if not self._live or done >= total else ""
+        start = "\r" if self._live else ""
+        self._stream.write(f"{start}[{bar}] {done}/{total} runs{self._remaining(done, total, now)}{end}")
+        self._stream.flush()
+
+    def _remaining(self, done: int, total: int, now: float) -> str:
+        """Return the expected time of the rest, padded over the longest text before."""
+        before, start = self._start or (done, now)
+        if done <= before or done >= total:
+            return " " * 14
+        seconds = round((now - start) * (total - done) / (done - before))
+        return f", {seconds // 60}:{seconds % 60:02d} left".ljust(14)

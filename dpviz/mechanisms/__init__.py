@@ -6,12 +6,21 @@ Every proof is about real numbers. Seeded noise is floating point, whose last bi
 floating point with every generator.
 """
 
-from dpviz.mechanisms.additive import gaussian, laplace
-from dpviz.mechanisms.caveats import CHOICES_CAVEAT, FROM_DATA, POINTS_CAVEAT, SUMS_CAVEAT
-from dpviz.mechanisms.laplace_density import corner_probability, inside_probability, log_density, redraw_loss
+from dpviz.mechanisms.basic import (
+    Indices,
+    estimated_share,
+    exponential,
+    exponential_probabilities,
+    gaussian,
+    laplace,
+    randomized_response,
+    truth_probability,
+)
 from dpviz.mechanisms.nd_laplace import (
     PerturbationArea,
     PolarNoise,
+    Redrawn,
+    check_redraw,
     epsilon_of_level,
     nd_laplace,
     nd_laplace_noise,
@@ -20,14 +29,29 @@ from dpviz.mechanisms.nd_laplace import (
     planar_radius,
     radius_probability,
     radius_quantile,
+    redraw_in_box,
 )
-from dpviz.mechanisms.os_bits import OsBits
-from dpviz.mechanisms.randomized_response import estimated_share, randomized_response, truth_probability
-from dpviz.mechanisms.redraw import Redrawn, check_redraw, redraw_in_box
-from dpviz.mechanisms.release_law import DOMAINS, GridCells, ReleaseLaw, release_law
+from dpviz.mechanisms.release_law import (
+    DOMAINS,
+    GridCells,
+    ReleaseLaw,
+    corner_probability,
+    inside_probability,
+    log_density,
+    redraw_loss,
+    release_law,
+)
 from dpviz.mechanisms.remap import default_grid, nearest_places, remap_cells, remap_table
-from dpviz.mechanisms.secret import PublicGenerator, SecretGenerator, public_rng
-from dpviz.mechanisms.selection import Indices, exponential, exponential_probabilities
+from dpviz.mechanisms.secret import (
+    CHOICES_CAVEAT,
+    FROM_DATA,
+    POINTS_CAVEAT,
+    SUMS_CAVEAT,
+    OsBits,
+    PublicGenerator,
+    SecretGenerator,
+    public_rng,
+)
 
 __all__ = [
     "CHOICES_CAVEAT",

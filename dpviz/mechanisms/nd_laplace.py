@@ -7,6 +7,9 @@ distribution function of the radius, P_area -> `PerturbationArea`.
 z = x + r u, u uniform on the unit sphere of R^d, r of density proportional to r^(d-1) exp(-epsilon r), which is
 Gamma(d, 1/epsilon). Standard noise is drawn first and divided by epsilon afterwards: for one seed a release moves
 continuously with epsilon, and the generator ends in the same state whatever epsilon was.
+
+`redraw_in_box` draws the noise of a record again until it lands in the public box: van der Ende, algorithm 1, for all
+records at once.
 """
 
 import math
@@ -14,15 +17,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dpviz.core import FloatArray, Points, as_points, functions
+from dpviz.core import Box, Confidential, FloatArray, Points, as_points, functions, squared_norms
+from dpviz.mechanisms.release_law import check_epsilon, corner_probability
 
-BLOCK = 1 << 14  # coordinates drawn at a time: what they need stays in the processor's cache
+BLOCK = 1 << 14  # coordinates drawn at a time: their arrays stay in the processor's cache
 FEW_EXPONENTIALS = 3  # dimensions up to which adding them is quicker than a Gamma variate
 NEAR_BRANCH = 1e-8  # p below which W_-1 is expanded; the next term is 1e-9 of the radius
 AREA_LEVELS = (0.5, 0.9, 0.95)  # of the circles drawn around a record; ours
+LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
+TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
+FEW = 64  # records that wait for those of the next block; a round of them alone is mostly calls; ours
+MOST_DRAWS = 16  # of each of the last few in a round; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +68,11 @@ def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -
     (Mironov 2012).
     """
     exact = as_points(points)
-    moved = np.empty_like(exact)
+    released = np.empty_like(exact)
     # Block by block to the end: at a million records another pass over memory costs as much as the noise.
     for block, radius in _blocks(*exact.shape, epsilon=epsilon, rng=rng):
-        np.add(exact[block], _directions(len(radius), exact.shape[1], scale=radius, rng=rng).T, out=moved[block])
-    return moved
+        np.add(exact[block], _directions(len(radius), exact.shape[1], scale=radius, rng=rng).T, out=released[block])
+    return released
 
 
 def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> PolarNoise:
@@ -73,9 +81,9 @@ def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator
     Raises ValueError for an epsilon that is not positive, or so small that the noise overflows.
     """
     radius, direction = np.empty(n), np.empty((n, d))
-    for block, drawn in _blocks(n, d, epsilon=epsilon, rng=rng):
-        radius[block] = drawn
-        direction[block] = _directions(len(drawn), d, rng=rng).T
+    for block, lengths in _blocks(n, d, epsilon=epsilon, rng=rng):
+        radius[block] = lengths
+        direction[block] = _directions(len(lengths), d, rng=rng).T
     return PolarNoise(radius, direction)
 
 
@@ -93,8 +101,8 @@ def planar_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generato
     check_epsilon(epsilon)
     radius = planar_radius(rng.random(len(exact)), epsilon=epsilon)
     angle = rng.uniform(0.0, 2.0 * np.pi, len(exact))
-    moved: Points = exact + radius[:, None] * np.column_stack([functions.cos(angle), functions.sin(angle)])
-    return moved
+    released: Points = exact + radius[:, None] * np.column_stack([functions.cos(angle), functions.sin(angle)])
+    return released
 
 
 def planar_radius(p: ArrayLike, *, epsilon: float) -> FloatArray:
@@ -103,7 +111,7 @@ def planar_radius(p: ArrayLike, *, epsilon: float) -> FloatArray:
     `p` in [0, 1), any shape; d = 2. Source: thesis, equation 3.3; Andres et al. 2013, section 4.1.
     """
     chance = np.asarray(p, dtype=np.float64)
-    branch = special.lambertw((np.maximum(chance, NEAR_BRANCH) - 1.0) / np.e, k=-1).real
+    branch = special.lambertw((np.maximum(chance, NEAR_BRANCH) - 1.0) / math.e, k=-1).real
     # Beside the branch point -1/e the argument's rounding is all that is left of p: there C(r) = r^2/2 - r^3/3 + ...
     root = np.sqrt(2.0 * chance)
     return np.asarray(np.where(chance < NEAR_BRANCH, root * (1.0 + root / 3.0), -(branch + 1.0)) / epsilon)
@@ -174,7 +182,7 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     square = tangent * tangent
     length = 1.0 + square
     np.divide(1.0 if scale is None else scale, length, out=length)
-    drawn = np.empty((d, n))
+    points = np.empty((d, n))
     if d > 2:
         halves = rng.random((n_pairs, n))
         np.subtract(1.0, halves, out=halves)  # in (0, 1], for the logarithm
@@ -186,20 +194,101 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
         # A Gaussian of exactly 0 in every coordinate has no direction; any fixed one changes no probability.
         halves[0, total == 0.0] = total[total == 0.0] = -1.0
         if d % 2:
-            np.divide(last if scale is None else last * scale, np.sqrt(-2.0 * total), out=drawn[-1])
+            np.divide(last if scale is None else last * scale, np.sqrt(-2.0 * total), out=points[-1])
         halves /= total
         length *= np.sqrt(halves, out=halves)
     np.subtract(1.0, square, out=square)
-    np.multiply(square, length, out=drawn[0 : 2 * n_pairs : 2])
+    np.multiply(square, length, out=points[0 : 2 * n_pairs : 2])
     tangent += tangent
-    np.multiply(tangent, length, out=drawn[1 : 2 * n_pairs : 2])
-    return drawn
+    np.multiply(tangent, length, out=points[1 : 2 * n_pairs : 2])
+    return points
 
 
-def check_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon > 0."""
-    if not epsilon > 0:  # NaN lands here too
+@dataclass(frozen=True, slots=True, eq=False)
+class Redrawn(Confidential):
+    """The draws that landed inside, and what it took. All but `points` is for each record's owner only."""
+
+    points: Points  # (n, d) inside the box
+    start: Points  # (n, d) what was moved: the records, clipped into the box
+    n_rejected: NDArray[np.intp]  # (n,) draws that landed outside
+    rejected_records: NDArray[np.intp]  # (m,) the record of each of `rejected_points`
+    rejected_points: Points  # (m, d) at most `keep` of each record, in the order they were drawn
+
+    @property
+    def noise(self) -> PolarNoise:
+        """The displacements in polar form; the direction of a record that stayed where it was is 0."""
+        displacement = self.points - self.start
+        radius = np.sqrt(squared_norms(displacement))
+        displacement /= np.where(radius == 0.0, 1.0, radius)[:, None]
+        return PolarNoise(radius, displacement)
+
+
+def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:
+    """Add `nd_laplace` noise to `points` (n, d), clipped into `box`, again and again until each lands in the box.
+
+    There is no last resort after some number of tries: clamping the K-th draw costs K epsilon on the wall. Instead the
+    public P(inside | corner) is computed first. Each row is 2 epsilon-geo-indistinguishable (`redraw_loss`: what it
+    comes to in this box). How often a record was drawn is a function of x and must not be released.
+    Raises ValueError where P(inside | corner) is below LEAST_INSIDE, and as `nd_laplace` does.
+    """
+    exact = box.clip(as_points(points, n_features=box.d))
+    check_redraw(box, epsilon=epsilon)
+    released = np.empty_like(exact)
+    n_rejected = np.zeros(len(exact), dtype=np.intp)
+    rejected: list[tuple[NDArray[np.intp], Points]] = []
+    waiting = np.zeros(0, dtype=np.intp)
+    for first in range(0, len(exact), TOGETHER):
+        rows = slice(first, first + TOGETHER)
+        released[rows] = nd_laplace(exact[rows], epsilon=epsilon, rng=rng)
+        outside = first + np.flatnonzero(~_inside(released[rows], box))
+        n_rejected[outside] = 1
+        waiting = np.concatenate([waiting, outside])
+        if keep:
+            rejected.append((outside, released[outside]))
+        while len(waiting) > FEW:
+            draws = nd_laplace(exact.take(waiting, axis=0), epsilon=epsilon, rng=rng)
+            released[waiting] = draws  # the outside ones too: they are overwritten in a later round
+            again = np.flatnonzero(~_inside(draws, box))
+            waiting = waiting.take(again)
+            if keep:
+                first_few = n_rejected[waiting] < keep
+                rejected.append((waiting[first_few], draws[again[first_few]]))
+            n_rejected[waiting] += 1
+    while len(waiting):  # the last few draw several times at once; each takes its first draw inside
+        draws = nd_laplace(np.repeat(exact[waiting], MOST_DRAWS, axis=0), epsilon=epsilon, rng=rng)
+        inside = _inside(draws, box).reshape(len(waiting), MOST_DRAWS)
+        landed = inside.any(axis=1)
+        misses = np.where(landed, inside.argmax(axis=1), MOST_DRAWS)
+        places = draws.reshape(len(waiting), MOST_DRAWS, box.d)
+        released[waiting[landed]] = places[landed, misses[landed]]
+        if keep:
+            ordinal = np.arange(MOST_DRAWS)
+            first_few = (ordinal < misses[:, None]) & (ordinal + n_rejected[waiting, None] < keep)
+            rejected.append((np.repeat(waiting, first_few.sum(axis=1)), places[first_few]))
+        n_rejected[waiting] += misses
+        waiting = waiting[~landed]
+    records = np.concatenate([owner for owner, _ in rejected]) if rejected else np.zeros(0, dtype=np.intp)
+    rejected_points = np.concatenate([place for _, place in rejected]) if rejected else np.zeros((0, box.d))
+    return Redrawn(released, exact, n_rejected, records, rejected_points)
+
+
+def check_redraw(box: Box, *, epsilon: float) -> float:
+    """Return the public P(inside | corner); raise ValueError where it is below LEAST_INSIDE."""
+    worst = corner_probability(box, epsilon=epsilon)
+    if worst < LEAST_INSIDE:
         raise ValueError(
-            f"epsilon was {epsilon}, but it must be > 0, per unit of distance. Use math.inf for no noise, or "
-            "epsilon_of_level(level, radius)."
+            f"A record in a corner of the box would land inside with probability {worst:.2g} only, but redrawing needs "
+            f"{LEAST_INSIDE:g}: it would be drawn {1 / max(worst, 1e-300):.3g} times. Clamp to the walls "
+            "instead (domain='clamp'), which also keeps epsilon, or take fewer features, a larger epsilon or a wider "
+            "box."
         )
+    return worst
+
+
+def _inside(draws: FloatArray, box: Box) -> NDArray[np.bool_]:
+    """Return which draws (m, d) lie in the box, (m,). Axis by axis: no temporary of d columns."""
+    inside = np.ones(len(draws), dtype=np.bool_)
+    for axis in range(box.d):
+        column = draws[:, axis]
+        inside &= (column >= box.low[axis]) & (column <= box.high[axis])
+    return inside

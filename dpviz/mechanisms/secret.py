@@ -8,6 +8,13 @@ from the scale s alone. Rounding is post-processing of v + s Z, so every guarant
 rounded. Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", draw from a law of its own
 on the grid; the rounded law is as fast to draw, and the accounts of the real-number law hold for it.
 
+Random bits are the operating system's, as NumPy's generators take them. Nothing here is seeded, recorded or repeated: a
+word of the buffer is wiped when it is read, and a forked process starts with an empty buffer. A uniform number in
+[0, 1) is a list of binary digits that are drawn when a comparison needs them, 64 at a time, so that comparisons of real
+numbers are exact. `DEPTH` words are the most: two numbers that agree in 512 digits count as equal, which is the only
+step that real numbers do not have. von Neumann 1951, "Various techniques used in connection with random digits"
+(exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B.
+
 Cost, beside noise in doubles on one core: a call takes 40 microseconds instead of 4, each number more 0.2 (Laplace) or
 0.6 (Gaussian) instead of 0.02; a method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer. Utility: the
 scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale at most.
@@ -18,30 +25,250 @@ differ by D + 2 n^2 2^-53 where D is claimed, along each axis. The scale is ther
 while 2 n^2 2^-53 <= D SLACK, for D = 1/2 and up to 740,000 records. Counts are exact.
 """
 
+import ctypes
 import math
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, NoReturn
 
 import numpy as np
+from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
+from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray
-from dpviz.mechanisms.os_bits import DEPTH, OsBits, Words, exponentials, half_normals, word
+from dpviz.core import FloatArray, compiled
 
+Words = NDArray[np.uint64]
+
+BUFFERED = 1024  # words of 64 bits in one read of the operating system; ours
+DEPTH = 8  # words of a real number that can be told apart
+REFILL = "dpviz_refill_from_operating_system"  # the name by which machine code finds it
+HALF = np.uint64(1 << 63)  # the first digits of 1/2
 GRID_BITS = 20  # the scale is 2^20 to 2^21 steps of the grid; ours
 FINEST = -500  # exponent of the finest grid: finer ones leave the range of doubles
 SLACK = 2.0**-12  # ours: what the noise is wider for sums of records in doubles
-# Of a place on the grid, in its steps, as doubles give it: each of six operations errs by 2^-53 of what it gives, size
-# + 2 at most; the digits of Z that are left out add 2^-64 of the scale, 2^-43 at most.
+# Of a place on the grid, in its steps, in doubles: each of six operations errs by 2^-53 of its result, size + 2 at
+# most; the omitted digits of Z add 2^-64 of the scale, 2^-43 at most.
 RELATIVE_ERROR, LEAST_ERROR = 2.0**-49, 2.0**-42
-MOST_AT_ONCE = 1 << 14  # draws whose digits are held at once
+MOST_AT_ONCE = 1 << 14  # draws whose digits are in memory at once
+
+# What the proofs do not cover, in words for the card: where numbers are not real ones.
+SUMS_CAVEAT = (
+    "With secret noise the proof covers every bit of noisy counts, and of sums of up to 740,000 records: they are "
+    "drawn exactly and released on a public grid. Noise from a seed is drawn in floating point, which the proof does "
+    "not cover, and a short seed can be searched for from the release."
+)
+CHOICES_CAVEAT = (
+    "Which candidate is chosen is decided in floating point, with secret noise too; the proof is for real numbers."
+)
+POINTS_CAVEAT = (
+    "Records are moved in floating point, with secret noise too: the proof is for real numbers and does not cover the "
+    "last bits. A short seed can be searched for from the release."
+)
+FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
+
+
+class OsBits:
+    """A bit generator for `numpy.random.Generator`, fed by `fill(n)`, n bytes; by default the operating system's.
+
+    `words` holds the place of the next word, then the words. It has no seed, no state to read and cannot be pickled.
+    """
+
+    def __init__(self, fill: Callable[[int], bytes] = os.urandom) -> None:
+        """Start with an empty buffer."""
+        self.lock = threading.Lock()
+        self.words: Words = np.zeros(1 + BUFFERED, dtype=np.uint64)
+        self.forget()
+        self._fill = fill
+        self._place = self.words.ctypes.data
+        next64, next32, next_double = _entries()
+        self._calls = _Calls(self._place, next64, next32, next_double, next64)
+        self.capsule = _capsule(ctypes.addressof(self._calls), _CAPSULE, None)
+        _LIVE[self._place] = self
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: two readers of one buffer would get equal noise."""
+        raise TypeError("secret noise cannot be pickled or copied. Make a generator where the noise is drawn.")
+
+    def refill(self) -> None:
+        """Fill the buffer anew."""
+        self.words[1:] = np.frombuffer(self._fill(8 * BUFFERED), dtype=np.uint64)
+        self.words[0] = 1
+
+    def forget(self) -> None:
+        """Wipe the buffer: the next word is a new one."""
+        self.words[:] = 0
+        self.words[0] = 1 + BUFFERED
+
+
+class _Calls(ctypes.Structure):
+    """NumPy's `bitgen_t`: where the state is, and the four functions of it."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("state", "uint64", "uint32", "double", "raw"))
+
+
+_CAPSULE = b"BitGenerator"
+_capsule = ctypes.pythonapi.PyCapsule_New
+_capsule.restype, _capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_LIVE: weakref.WeakValueDictionary[int, OsBits] = weakref.WeakValueDictionary()
+
+
+def _forget_all() -> None:
+    for bits in list(_LIVE.values()):
+        bits.forget()
+
+
+_CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
+binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
+if sys.platform != "win32":  # there is no fork
+    os.register_at_fork(after_in_child=_forget_all)
+_COMPILED: list[Any] = []  # machine code that NumPy calls must outlive all generators
+_refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
+
+
+@compiled
+def word(words: Words) -> np.uint64:
+    """Return the next 64 bits and wipe them."""
+    # Read again where the buffer is still empty, as after an interrupt in between: zeros would be no noise.
+    while words[0] > BUFFERED:
+        _refilled(words.ctypes.data)
+    at = words[0]
+    bits = words[at]
+    words[at] = 0
+    words[0] = at + np.uint64(1)
+    return np.uint64(bits)
+
+
+@compiled
+def digit(words: Words, number: Words, place: int) -> np.uint64:
+    """Return word `place` of a number, drawn at its first use; number[0] counts those that are known."""
+    while number[0] <= place:
+        number[number[0] + np.uint64(1)] = word(words)
+        number[0] += np.uint64(1)
+    return np.uint64(number[place + 1])
+
+
+@compiled
+def less(words: Words, first: Words, second: Words) -> bool:
+    """Whether `first` < `second`, looking at as many digits as it takes."""
+    for place in range(DEPTH):
+        a, b = digit(words, first, place), digit(words, second, place)
+        if a != b:
+            return bool(a < b)
+    return False
+
+
+@compiled
+def lasts(words: Words, number: Words, k: int, room: Words) -> bool:
+    """Return True with chance exp(-x), for k < 0, or exp(-x (2 k + x) / (2 k + 2)); x is `number`, in [0, 1).
+
+    A run x > U1 > U2 > ... of uniforms, each step of which is allowed with chance q, reaches length m with chance
+    (q x)^m / m!, so that its length is even with chance exp(-q x): q = 1, or (2 k + x) / (2 k + 2), Karney's
+    algorithm B. `room` (3, 1 + DEPTH) is scratch.
+    """
+    length = 0
+    while True:
+        fresh = room[length % 2]
+        fresh[0] = 0
+        if not less(words, fresh, number if length == 0 else room[(length + 1) % 2]):
+            break
+        if k >= 0:
+            sides = np.uint64(2 * k + 2)
+            spare = (np.uint64(0) - sides) % sides  # 2^64 modulo the sides: so many words would favor the first sides
+            face = word(words)
+            while face < spare:
+                face = word(words)
+            face %= sides
+            if face > np.uint64(2 * k):
+                break
+            if face == np.uint64(2 * k):
+                room[2, 0] = 0
+                if not less(words, room[2], number):
+                    break
+        length += 1
+    return length % 2 == 0
+
+
+@compiled
+def exponentials(words: Words, whole: Words, parts: Words) -> None:
+    """Draw standard exponential numbers `whole` (n,) + 0.`parts` (n, 1 + DEPTH): von Neumann 1951.
+
+    A uniform x is accepted with chance exp(-x); each other one adds 1.
+    """
+    room = np.zeros((3, 1 + DEPTH), dtype=np.uint64)
+    for i in range(len(whole)):
+        whole[i] = 0
+        parts[i, 0] = 0
+        while not lasts(words, parts[i], -1, room):
+            parts[i, 0] = 0
+            whole[i] += np.uint64(1)
+
+
+@compiled
+def half_normals(words: Words, whole: Words, parts: Words) -> None:
+    """Draw |Z|, Z standard normal, as `whole` (n,) + 0.`parts` (n, 1 + DEPTH): Karney 2016, algorithm N.
+
+    k has chance exp(-k / 2) (1 - exp(-1 / 2)) and is accepted with chance exp(-k (k - 1) / 2); a uniform x beside it
+    with chance exp(-x (2 k + x) / 2), in k + 1 equal steps. So k + x has density ~ exp(-(k + x)^2 / 2).
+    """
+    room = np.zeros((3, 1 + DEPTH), dtype=np.uint64)
+    half = np.zeros(1 + DEPTH, dtype=np.uint64)
+    half[0], half[1] = DEPTH, HALF
+    for i in range(len(whole)):
+        accepted = False
+        while not accepted:
+            k = 0
+            while lasts(words, half, -1, room):
+                k += 1
+            accepted, step = True, 0
+            while accepted and step < k * (k - 1):
+                accepted = lasts(words, half, -1, room)
+                step += 1
+            parts[i, 0] = 0
+            step = 0
+            while accepted and step <= k:
+                accepted = lasts(words, parts[i], k, room)
+                step += 1
+            whole[i] = k
+
+
+def _next64(place: Any) -> Any:
+    return word(carray(place, 1 + BUFFERED))
+
+
+def _next32(place: Any) -> Any:
+    return np.uint32(word(carray(place, 1 + BUFFERED)) >> np.uint64(32))
+
+
+def _next_double(place: Any) -> Any:
+    return (word(carray(place, 1 + BUFFERED)) >> np.uint64(11)) * 2.0**-53
+
+
+@cache
+def _entries() -> tuple[int, int, int]:
+    """Compile what NumPy calls and return its addresses: the next 64 bits, 32 bits, and a double in [0, 1)."""
+    entries = []
+    for answer, function in ((types.uint64, _next64), (types.uint32, _next32), (types.float64, _next_double)):
+        signature = answer(types.CPointer(types.uint64))  # type: ignore[no-untyped-call]
+        try:
+            entries.append(cfunc(signature, cache=True)(function))
+        except RuntimeError:  # no folder is writable: every start compiles again
+            entries.append(cfunc(signature)(function))
+    _COMPILED.extend(entries)
+    first, second, third = (int(each.address or 0) for each in entries)
+    return first, second, third
 
 
 class SecretGenerator(np.random.Generator):
-    """A generator that nobody can run again: all of its bits are the operating system's, and none is kept.
+    """A generator without a seed, whose runs cannot be repeated: all of its bits are the operating system's.
 
-    Mechanisms that add noise know it by its type and draw without floating-point error. `spawn` gives the same
-    source: secret bits have no streams. It cannot be pickled.
+    Mechanisms that add noise tell it by its type and draw without floating-point error. `spawn` returns generators of
+    the same source: secret bits have no streams. It cannot be pickled.
     """
 
     def __init__(self, bits: OsBits | None = None) -> None:
@@ -49,9 +276,9 @@ class SecretGenerator(np.random.Generator):
         self._bits = OsBits() if bits is None else bits
         super().__init__(self._bits)  # type: ignore[arg-type]  # a bit generator by its capsule, not by its class
 
-    def __reduce__(self) -> Any:
-        """Refuse to be copied."""
-        return self._bits.__reduce__()
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError."""
+        self._bits.__reduce__()
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Return n generators of the same source, which are as independent as any."""
@@ -79,23 +306,23 @@ class SecretGenerator(np.random.Generator):
         whole, parts = np.empty(n, dtype=np.uint64), np.empty((n, 1 + DEPTH), dtype=np.uint64)
         with self._bits.lock:
             draw(self._bits.words, whole, parts)
-            signs = _bits_of(self._bits.words, n)
+            signs = _fair_bits(self._bits.words, n)
         grid = grid_of(scale)
         # A power of two divides without rounding, or far outside of where it matters.
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             steps = value / grid
             base = np.floor(steps)
             size = scale / grid * (whole.astype(np.float64) + parts[:, 1].astype(np.float64) * 2.0**-64)
-            moved = (steps - base) + 0.5 + np.where(signs, -size, size)
+            noisy = (steps - base) + 0.5 + np.where(signs, -size, size)
             error = size * RELATIVE_ERROR + LEAST_ERROR
-            low, high = np.floor(moved - error), np.floor(moved + error)
+            low, high = np.floor(noisy - error), np.floor(noisy + error)
             for i in np.flatnonzero((low != high) & np.isfinite(steps)):
-                low[i] = self._told(value[i], scale[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))
+                low[i] = self._exact(value[i], scale[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))
             # The sum of two whole numbers, rounded once: a function of the grid's number and of nothing else.
             released = (base + low) * grid
         return np.where(np.isfinite(steps), released, value)  # a value so large that no noise changes it
 
-    def _told(
+    def _exact(
         self,
         value: float,
         scale: float,
@@ -122,7 +349,7 @@ class SecretGenerator(np.random.Generator):
 
 
 class PublicGenerator(np.random.Generator):
-    """A generator whose seed everybody may know: what it draws may be remembered, as no secret one's may be."""
+    """A generator whose seed is public: its draws may be cached, which a secret one's may not be."""
 
 
 def public_rng(seed: int) -> PublicGenerator:
@@ -130,13 +357,13 @@ def public_rng(seed: int) -> PublicGenerator:
     return PublicGenerator(np.random.default_rng(seed).bit_generator)
 
 
+def _fair_bits(words: Words, n: int) -> NDArray[np.bool_]:
+    """Return n bits, 64 from a word."""
+    raw = np.array([word(words) for _ in range(-(-n // 64))], dtype="<u8")
+    return np.unpackbits(raw.view(np.uint8))[:n].astype(np.bool_)
+
+
 def grid_of(scale: FloatArray) -> FloatArray:
     """Return the step of the public grid, a power of two: 2^-GRID_BITS of the scale, rounded down to one."""
     _, exponent = np.frexp(scale)
     return np.asarray(np.ldexp(1.0, np.maximum(exponent - 1 - GRID_BITS, FINEST)))
-
-
-def _bits_of(words: Words, n: int) -> NDArray[np.bool_]:
-    """Return n fair bits, 64 from a word."""
-    raw = np.array([word(words) for _ in range(-(-n // 64))], dtype="<u8")
-    return np.unpackbits(raw.view(np.uint8))[:n].astype(np.bool_)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dpviz.core.palette import CLUSTERS_DARK, CLUSTERS_LIGHT
+from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.plots.scene import Audience, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster

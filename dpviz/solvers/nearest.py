@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import BLOCK_ROWS, Centers, Confidential, FloatArray, Labels, Points, compiled, frozen, squared_norms
-from dpviz.core.remembered import remembering
+from dpviz.core.arrays import array_cache
 from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals, nearness
 
 # Along each axis, by the number of axes: blocks, and cells within a block. Powers of two place a record exactly.
@@ -78,7 +78,7 @@ def row_blocks(n: int) -> Iterator[slice]:
     return (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def squared_lengths(points: Points) -> FloatArray:
     """Return each record's |x|^2, (n,)."""
     return frozen(squared_norms(points))
@@ -187,7 +187,7 @@ class _CellMembers(Confidential):
         return labels.reshape(chosen.shape)
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def _opening(
     points: Points, shape: tuple[int, ...], bits: bytes
 ) -> tuple[NDArray[np.integer], ClusterSums, FloatArray]:
@@ -199,7 +199,7 @@ def _opening(
     return frozen(labels), exact, frozen(partition.nonprivate_squares)
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def _lattices(points: Points) -> _Lattices | None:
     """Sort each BLOCK_ROWS records into cells; None where that helps with none of them."""
     blocks, cell_of, n_cells = [], [], 0

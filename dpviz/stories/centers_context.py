@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dpviz.core import Box, CentersRelease, Confidential, FloatArray, Labels, Points, Result, Step, unit_records
-from dpviz.core.remembered import remembering
+from dpviz.core.arrays import array_cache
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, Members, assign, dataless_centers, nearest_among
 from dpviz.stories.view import Words
@@ -60,7 +60,7 @@ class CentersContext(Confidential, Generic[R_co, S_co]):
         return self.result.guarantee.proved is not None
 
 
-@remembering(16)
+@array_cache(16)
 def no_data_cost(points: Points, box: Box, n_clusters: int) -> float:
     """Return the sum of squared distances of `points` (n, d) to centers that no record was read for, units of `box`.
 

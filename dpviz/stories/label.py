@@ -106,12 +106,12 @@ def _account(claim: Claim, events: Sequence[Event]) -> tuple[str, bool]:
     how = "" if claim.account is Account.BASIC or shown.symbol == "ρ" else f", composed as {claim.account.value},"
     said = f"The run's events{how} add up to {shown.symbol} ="
     if shown.is_over:
-        digits = next(n for n in count(DIGITS) if ceiled(shown.found, n) != ceiled(shown.stated, n))
-        over, most = ceiled(shown.found, digits), ceiled(shown.stated, digits)
+        digits = next(n for n in count(DIGITS) if ceiled(shown.total, n) != ceiled(shown.stated, n))
+        over, most = ceiled(shown.total, digits), ceiled(shown.stated, digits)
         return f"{said} {over}: more than the {most} that is stated.", True
-    if ceiled(shown.found) != ceiled(shown.stated):
-        return f"{said} {ceiled(shown.found)}, within the {ceiled(shown.stated)} that is stated.", False
-    return f"{said} {ceiled(shown.found)}, as stated.", False
+    if ceiled(shown.total) != ceiled(shown.stated):
+        return f"{said} {ceiled(shown.total)}, within the {ceiled(shown.stated)} that is stated.", False
+    return f"{said} {ceiled(shown.total)}, as stated.", False
 
 
 def kind_of(claim: Claim) -> str:

@@ -211,7 +211,7 @@ def test_no_run_is_called_overspent_and_a_louder_one_is(name, adjacency):
         return
     assert not overspent(result.events, claim)
     assert overspent(result.events * 3, claim)
-    assert all(each.found >= 0.85 * each.stated for each in sums(result.events, claim)), "and little is left over"
+    assert all(each.total >= 0.85 * each.stated for each in sums(result.events, claim)), "and little is left over"
 
 
 @pytest.mark.parametrize("name", [name for name, each in BASELINES.items() if "delta" in each.parameters])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpviz.accounting import gaussian_sigma, gdp_epsilon
-from dpviz.audit import AuditStoppedError, Batch, Outcomes, bound_from, chances, chosen_events, epsilon_lower_bound
+from dpviz.audit import AuditStoppedError, Batch, BoundOptions, Outcomes, chances, chosen_events, epsilon_lower_bound
 from dpviz.core import Adjacency, Budget
 
 POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
@@ -144,7 +144,7 @@ def test_the_runs_that_choose_are_not_the_runs_that_count():
         for worlds in ((Outcomes(400, {"value": differs}), same), (same, Outcomes(400, {"value": differs}))):
             found = chosen_events(*worlds)
             assert (found.promise > 3.0) == chosen
-            assert bound_from(*worlds).epsilon_lower == found.counted().epsilon_lower == 0.0
+            assert found.counted().epsilon_lower == 0.0
             assert all(event.hits == event.other_hits for event in found.counted().events)
 
 
@@ -156,7 +156,7 @@ def test_of_several_pairs_the_one_that_looks_worst_is_as_sound_as_one():
     for _ in range(n_audits):
         seen = generator.random((n_pairs, 2, n_runs)) < np.array([0.5, 0.5 * math.exp(-1.0)])[:, None]
         worlds = [[Outcomes(n_runs, {"value": values.astype(float)}) for values in pair] for pair in seen]
-        found = [chosen_events(*each, confidence=1 - level, n_events=1) for each in worlds]
+        found = [chosen_events(*each, options=BoundOptions(confidence=1 - level, n_events=1)) for each in worlds]
         chosen.append(max(found, key=lambda each: each.promise).counted().epsilon_lower)
         largest.append(max(each.counted().epsilon_lower for each in found))
     error = 6 * math.sqrt(level * (1 - level) / n_audits)
@@ -229,7 +229,7 @@ def test_it_stops_at_a_look_and_pays_for_all_of_them():
     looks = (500, 2_000, 20_000)
     found = audit(laplace_count(scale=0.1), 20_000, looks=looks, stop_above=1.0)
     assert found.n_runs == 500
-    assert found.n_looks == 3
+    assert found.options.n_looks == 3
     alone = audit(laplace_count(scale=0.1), 500)
     assert found.lower_at(0.95) < alone.ceiling
     assert found.ceiling < alone.ceiling

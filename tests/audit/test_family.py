@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.accounting import LaplaceEvent, pure_epsilon
 from dpviz.audit import Batch, Family, epsilon_lower_bound
-from dpviz.audit.outcomes import read
+from dpviz.audit.outcomes import arrays_of
 from dpviz.core import Adjacency, Box, CentersRelease, PointsRelease, Release
 
 POINTS = np.vstack([np.full((20, 2), 0.5), [[1.0, 0.0]]])
@@ -183,4 +183,4 @@ def test_what_a_record_keeps_for_itself_is_no_second_release():
         values: np.ndarray
         _tables: list
 
-    assert set(read(Kept(np.zeros(2), [np.ones(3)]))) == {"values"}
+    assert set(arrays_of(Kept(np.zeros(2), [np.ones(3)]))) == {"values"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box, frozen, unit_records
-from dpviz.core.remembered import remembering
+from dpviz.core.arrays import array_cache
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def counted():
     """Return a remembered sum and the list of what it was really asked."""
     asked = []
 
-    @remembering(2)
+    @array_cache(2)
     def total(array, power=1):
         asked.append((array.tolist(), power))
         return float((array**power).sum())

@@ -22,7 +22,7 @@ from dpviz.mechanisms import (
     remap_cells,
     remap_table,
 )
-from dpviz.mechanisms.laplace_density import interval_probability
+from dpviz.mechanisms.release_law import interval_probability
 
 SQUARE = Box.cube(0.0, 4.0, 2)
 

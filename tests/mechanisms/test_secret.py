@@ -186,7 +186,7 @@ def test_a_release_is_the_value_and_slightly_wider_noise_rounded_once(law, value
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "exponentials", drawn)
         patched.setattr(module, "half_normals", drawn)
-        patched.setattr(module, "_bits_of", lambda _words, n: np.full(n, negative))
+        patched.setattr(module, "_fair_bits", lambda _words, n: np.full(n, negative))
         (found,) = draw(law, np.array([value]), scale, seeded(0))
     noise = Fraction(scale * (1.0 + 2.0**-12)) * (whole + Fraction(int(rest * 2**64), 2**64))
     grid = Fraction(2) ** (math.frexp(scale * (1.0 + 2.0**-12))[1] - 21)

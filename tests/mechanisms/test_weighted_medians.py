@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.core import Box
 from dpviz.mechanisms import default_grid, release_law, remap, remap_cells, remap_table
-from dpviz.mechanisms.weighted_medians import SMOOTH, weighted_medians
+from dpviz.mechanisms.remap import SMOOTH, weighted_medians
 
 
 def weiszfeld(weights, places, rounds=20_000):

@@ -58,7 +58,7 @@ def test_an_overspend_is_red_on_the_card(name):
     run = told(name, more=2)
     label = card(run, name)
     claim = run.result.guarantee.proved or run.result.guarantee.published
-    assert all(each.found > 1.4 * each.stated for each in sums(run.result.events, claim))
+    assert all(each.total > 1.4 * each.stated for each in sums(run.result.events, claim))
     assert label.is_overspent
     assert "more than" in label.account
     assert "dpviz-overspent" in panel.guarantee(label)

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammainc
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.attacks.two_points import laplace_total_variation
+from dpviz.attacks.location import laplace_total_variation
 from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale

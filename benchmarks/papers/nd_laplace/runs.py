@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from benchmarks.papers.nd_laplace.sets import ThesisRecords
 from dpviz.core import Labels, Points
 from dpviz.mechanisms import corner_probability
-from dpviz.mechanisms.redraw import LEAST_INSIDE
+from dpviz.mechanisms.nd_laplace import LEAST_INSIDE
 from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.metrics import nonprivate_agreement, nonprivate_displacement
 from dpviz.solvers.local_clustering import METHODS, ClusterSettings, cluster

@@ -73,7 +73,7 @@ METHOD = Method(
     fit=algorithm.fit,
     steps=algorithm.steps,
     audit=AuditPlan(
-        given={"n_iterations": 1, "max_iterations": 3},
+        settings={"n_iterations": 1, "max_iterations": 3},
         more=({"mode": "published", "orientation": "future"},),
         borders=({"n_clusters": 20},),
         first="mode=published",

@@ -58,7 +58,7 @@ METHOD = Method(
     Params=algorithm.Params,
     fit=algorithm.fit,
     steps=algorithm.steps,
-    audit=AuditPlan(given={"n_levels": 1}, gaps=True, borders=({},)),
+    audit=AuditPlan(settings={"n_levels": 1}, gaps=True, borders=({},)),
     thumbnail=Thumbnail(
         question="Where is nobody? Cut through empty space, until only clusters are left.",
         alt="Records in a box that blue lines cut in parts where it is empty, level by level.",

@@ -244,7 +244,7 @@ def params_of(method: str, choices: Choices, box: Box) -> Any:
     """
     algorithm, plan = AUDITED[method], AUDITED[method].audit
     common = {name: value for name, value in {"n_clusters": 1, "start_seed": 0}.items() if name in algorithm.parameters}
-    values = {**common, **plan.given, **plan.placed(choices, box), **choices}
+    values = {**common, **plan.settings, **plan.placed(choices, box), **choices}
     if "delta" in algorithm.parameters and values.get("noise", "gaussian") == "gaussian":
         values.setdefault("delta", DELTA)
     return algorithm.Params(**values)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
-from dpviz.audit.events import AuditEvent
+from dpviz.audit.bound import AuditEvent
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
@@ -65,7 +65,7 @@ def sentence(audited: Audited) -> Sentence:
     """Return what the runs show, with its confidence; never that something is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     runs = f"{bound.n_runs:,} runs of each world"
-    least, sure = f"ε is at least {floored(bound.epsilon_lower)}", f"{percent(bound.confidence)} confidence"
+    least, sure = f"ε is at least {floored(bound.epsilon_lower)}", f"{percent(bound.options.confidence)} confidence"
     more = " More runs might show more." if bound.at_ceiling else ""
     kind = "proved" if audited.is_proved else "claimed"
     if math.isinf(limit):
@@ -87,7 +87,7 @@ def sentence(audited: Audited) -> Sentence:
 def facts(audited: Audited) -> tuple[Fact, ...]:
     """Return the counts behind the sentence."""
     bound, public = audited.bound, not audited.is_own
-    sure = f"Lower end at {percent(bound.confidence)} confidence."
+    sure = f"Lower end at {percent(bound.options.confidence)} confidence."
     kind = "Proved" if audited.is_proved else "Claimed"
     numbers = [
         Fact("Measured ε, at least", floored(bound.epsilon_lower), sure, public),
@@ -173,7 +173,7 @@ def roc(audited: Audited) -> Scene:
 
 
 def statistic_words(statistic: str) -> str:
-    """Name a statistic of `dpviz.audit.family` in words, counting from 1."""
+    """Name a statistic of `dpviz.audit.statistics` in words, counting from 1."""
     if statistic in _LEARNED:
         return _LEARNED[statistic]
     if " less " in statistic:

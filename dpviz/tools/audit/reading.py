@@ -3,7 +3,7 @@
 import math
 
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
-from dpviz.audit.events import AuditEvent, chances
+from dpviz.audit.bound import AuditEvent, chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
@@ -80,21 +80,21 @@ WORDS = {
 
 def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
     """Return how the counts become a measured ε; counts on real records are not the `public`'s."""
-    bound, confidence = audited.bound, tex(audited.bound.confidence)
-    n, level = bound.n_estimating, bound.level
-    looks = rf" \cdot {bound.n_looks}" if bound.n_looks > 1 else ""
+    bound, options = audited.bound, audited.bound.options
+    n, level, confidence = bound.n_estimating, options.level(), tex(options.confidence)
+    looks = rf" \cdot {options.n_looks}" if options.n_looks > 1 else ""
     parts = [
         Formula(
             "Error allowed at one end of one event",
             rf"\alpha = \frac{{1 - {confidence}}}{{2 K{' L' if looks else ''}}}",
-            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {bound.n_events}{looks}}}",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {options.n_events}{looks}}}",
             level,
             source="the union bound over all ends",
         ),
         Formula(
             "The most that so many runs can show",
             r"\varepsilon_{\max} = \ln\frac{\alpha^{1/N} - \delta}{1 - \alpha^{1/N}}",
-            rf"\varepsilon_{{\max}} = \ln\frac{{{tex(level)}^{{1/{n}}} - {tex(bound.delta)}}}"
+            rf"\varepsilon_{{\max}} = \ln\frac{{{tex(level)}^{{1/{n}}} - {tex(options.delta)}}}"
             rf"{{1 - {tex(level)}^{{1/{n}}}}}",
             bound.ceiling,
             source="Clopper & Pearson 1934, with a = N and b = 0",
@@ -111,9 +111,10 @@ def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
 
 def _of_event(bound: EpsilonBound, event: AuditEvent) -> list[Formula]:
     """Return the chances of an event that fit its counts, and the ε that follows."""
-    n, ends = bound.n_estimating, chances(bound.n_estimating, bound.level)
+    n, level, delta = bound.n_estimating, bound.options.level(), tex(bound.options.delta)
+    ends = chances(n, level)
     low, high = float(ends[0][event.hits]), float(ends[1][event.other_hits])
-    exact, alpha = "Clopper & Pearson 1934", tex(bound.level)
+    exact, alpha = "Clopper & Pearson 1934", tex(level)
     return [
         Formula(
             "Chance of the event where it is likely, at least",
@@ -136,7 +137,7 @@ def _of_event(bound: EpsilonBound, event: AuditEvent) -> list[Formula]:
         Formula(
             "Measured ε, at least",
             r"\hat\varepsilon = \max\left(0,\ \ln\frac{p_- - \delta}{p_+}\right)",
-            rf"\hat\varepsilon = \max\left(0,\ \ln\frac{{{tex(low)} - {tex(bound.delta)}}}{{{tex(high)}}}\right)",
+            rf"\hat\varepsilon = \max\left(0,\ \ln\frac{{{tex(low)} - {delta}}}{{{tex(high)}}}\right)",
             bound.epsilon_lower,
             source="Jagielski, Ullman & Oprea 2020",
             is_least=True,

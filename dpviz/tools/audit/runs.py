@@ -12,6 +12,7 @@ import numpy as np
 
 from dpviz.audit import (
     Batch,
+    BoundOptions,
     EpsilonBound,
     Outcomes,
     Progress,
@@ -107,7 +108,7 @@ def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outc
     events, excesses = [], []
     for case, (first, other) in zip(pairs, worlds, strict=True):
         claim = judged(case.guarantee)
-        events.append(chosen_events(first, other, family=case.family, delta=claim.delta))
+        events.append(chosen_events(first, other, family=case.family, options=BoundOptions(delta=claim.delta)))
         limit = case.epsilon_of(claim)
         excesses.append(events[-1].promise - (limit if math.isfinite(limit) else 0.0))
     best = excesses.index(max(excesses))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpviz.experiments.progress import Bar
+from dpviz.experiments.tables import Bar
 from dpviz.tools.sweep.grids import read_grid
 from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve_epsilon, solve_n
 from dpviz.tools.sweep.sweeping import TABLE, TEXT, WorkersError, run_grid

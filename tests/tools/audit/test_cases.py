@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.audit import Batch, EpsilonBound, Outcomes, epsilon_lower_bound
-from dpviz.audit.events import AuditEvent
+from dpviz.audit import Batch, BoundOptions, EpsilonBound, Outcomes, epsilon_lower_bound
+from dpviz.audit.bound import AuditEvent
 from dpviz.core import Adjacency
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
@@ -78,7 +78,7 @@ def test_runs_are_held_against_what_is_proved_wherever_something_is():
     guarantee = case.guarantee
     assert guarantee.proved.epsilon == pytest.approx(2.0 * guarantee.published.epsilon)
     assert case.epsilon_of(judged(guarantee)) == pytest.approx(2.0)
-    bare = EpsilonBound(1.5, (), 20, 10, 0.0, 0.95, 8, 1, np.zeros(10), np.zeros(10))
+    bare = EpsilonBound(1.5, (), 20, 10, BoundOptions(), np.zeros(10), np.zeros(10))
     for other in CASES.values():
         guarantee = other.guarantee
         assert judged(guarantee) is (guarantee.published if guarantee.proved is None else guarantee.proved)

@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import VERDICT_CONFIDENCE, Batch, EpsilonBound, epsilon_lower_bound, laplace_profile, trade_off
-from dpviz.audit.events import AuditEvent
+from dpviz.audit import (
+    VERDICT_CONFIDENCE,
+    Batch,
+    BoundOptions,
+    EpsilonBound,
+    epsilon_lower_bound,
+    laplace_profile,
+    trade_off,
+)
+from dpviz.audit.bound import AuditEvent
 from dpviz.core import Budget
 from dpviz.experiments.tables import read_tables
 from dpviz.stories.panel import floored, number
@@ -96,7 +104,7 @@ FIGURE = r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)"
 def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measured, limit, is_proved, n_runs):
     made = np.zeros(n_runs // 2)
     event = AuditEvent("value", 0.5, True, True, n_runs // 2, 0, measured)
-    bound = EpsilonBound(measured, (event,), n_runs, n_runs // 2, 0.0, 0.95, 8, 1, made, made)
+    bound = EpsilonBound(measured, (event,), n_runs, n_runs // 2, BoundOptions(), made, made)
     told = Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=False)
     said = pictures.sentence(told).public
     facts = {fact.label: fact.value for fact in pictures.facts(told)}

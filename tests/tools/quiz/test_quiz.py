@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.attacks.two_points import laplace_total_variation, two_point_success
+from dpviz.attacks.location import laplace_total_variation, two_point_success
 from dpviz.data import load
 from dpviz.mechanisms import randomized_response
 from dpviz.methods import CATALOGUE

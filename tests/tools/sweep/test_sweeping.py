@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from dpviz.experiments.__main__ import main
-from dpviz.experiments.progress import Bar
+from dpviz.experiments.tables import Bar
 from dpviz.tools.sweep import command
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.sweeping import PARTS, FolderError, RowFolder, read_rows, run_grid, sweep

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from dpviz.core import Centers, check_params, given, knob
+from dpviz.core import Centers, check_params, knob, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,4 +80,4 @@ class Params:
 def _check_whole(name: str, value: int | None, *, least: int) -> None:
     whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if value is not None and not (whole and value >= least):
-        raise ValueError(f"{name} was {given(value)}, but it must be a whole number >= {least}, or None.")
+        raise ValueError(f"{name} was {quoted(value)}, but it must be a whole number >= {least}, or None.")

@@ -49,8 +49,8 @@ from dpviz.core import (
     check_arguments,
     check_params,
     frozen,
-    given,
     knob,
+    quoted,
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
@@ -282,4 +282,4 @@ def _check_whole(name: str, value: int | None, *, least: int, most: float = np.i
     whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if value is not None and not (whole and least <= value <= most):
         upto = "" if np.isinf(most) else f" and <= {most:g}"
-        raise ValueError(f"{name} was {given(value)}, but it must be a whole number >= {least}{upto}, or None.")
+        raise ValueError(f"{name} was {quoted(value)}, but it must be a whole number >= {least}{upto}, or None.")

@@ -35,7 +35,7 @@ from dpviz.core import (
     knob,
     unit_records,
 )
-from dpviz.core.remembered import remembering
+from dpviz.core.arrays import array_cache
 from dpviz.data import BLOCK_ROWS, Chunks, as_chunks, trusting
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, em_steps, lloyd_steps, public_start
 from dpviz.methods.morse.algorithm.budget import PAPER, MorseScheme, guarantee_of
@@ -278,7 +278,7 @@ def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> I
         yield from lloyd_steps(signed, scheme, begun, steady=steady)
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def _remembered(points: Points, box: Box) -> MomentRecords:
     """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
     return records(frozen(signed_points(points, box)), BLOCK_ROWS)

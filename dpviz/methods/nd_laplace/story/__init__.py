@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.attacks import laplace_total_variation, two_point_success
-from dpviz.attacks.two_points import MAX_FEATURES
+from dpviz.attacks.location import MAX_FEATURES
 from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, unit_records
 from dpviz.mechanisms import radius_probability
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box

@@ -2,7 +2,7 @@
 
 import math
 
-from dpviz.attacks.reconstruction import mean_error
+from dpviz.attacks.location import mean_error
 from dpviz.mechanisms import perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
 from dpviz.methods.nd_laplace.algorithm import ANDRES, PAPER

@@ -25,7 +25,7 @@ from dpviz.core import (
     squared_norms,
     unit_projected,
 )
-from dpviz.core.remembered import remembering
+from dpviz.core.arrays import array_cache
 from dpviz.data import ArrayChunks, Chunks
 from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
 
@@ -67,7 +67,7 @@ def _used(points: Points, box: Box, ball: Ball) -> Points:
     return unit_projected(ball.to_unit(box.clip(points)))
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
     """Return the records `points` (m, d) clipped into the public `box`, then projected into the public ball.
 
@@ -85,7 +85,7 @@ def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
     return UsedRecords(frozen(unit), frozen(data))
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def means_of(source: Points, targets: bytes, t: int) -> NearestMeans:
     """Return `nearest_means`, read-only, for targets (r, d) given as bytes."""
     found = nearest_means(source, np.frombuffer(targets).reshape(-1, source.shape[1]), t)
@@ -94,7 +94,7 @@ def means_of(source: Points, targets: bytes, t: int) -> NearestMeans:
     return found
 
 
-@remembering(REMEMBERED)
+@array_cache(REMEMBERED)
 def cells_of(source: Points, targets: bytes) -> CellSums:
     """Return `cell_sums`, read-only, for targets (r, d) given as bytes."""
     found = cell_sums(source, np.frombuffer(targets).reshape(-1, source.shape[1]))

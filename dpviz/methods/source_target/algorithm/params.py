@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Ball, Points, as_points, check_params, frozen, given, knob
+from dpviz.core import Ball, Points, as_points, check_params, frozen, knob, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class Params:
             raise ValueError(f"epsilon was {self.epsilon} and rho {self.rho}, but exactly one of them must be given.")
         for name, value in (("epsilon", self.epsilon), ("rho", self.rho)):
             if value is not None and not value > 0:
-                raise ValueError(f"{name} was {given(value)}, but it must be > 0. Use math.inf for no noise.")
+                raise ValueError(f"{name} was {quoted(value)}, but it must be > 0. Use math.inf for no noise.")
         if self.delta is not None and not 0 < self.delta < 1:
             raise ValueError(f"delta was {self.delta}, but it must be in (0, 1). Use None with Laplace noise.")
         if self.noise == "gaussian" and self.delta is None and self.epsilon is not None and math.isfinite(self.epsilon):

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpviz.accounting import delta_of, under_replace, zcdp_epsilon
 from dpviz.attacks import HeldOutScore, laplace_total_variation, two_point_success
-from dpviz.attacks.two_points import MAX_FEATURES
+from dpviz.attacks.location import MAX_FEATURES
 from dpviz.core import Adjacency, Box, Claim, Confidential, Event, FloatArray, Guarantee, Points, attacker_odds
 from dpviz.stories.panel import at_most, number
 

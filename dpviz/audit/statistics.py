@@ -1,0 +1,287 @@
+"""The family of statistics of an audit: numbers of each run, computed from whatever is published.
+
+The layout follows from the shapes in the choosing half of the runs; directions that part two worlds, ratios and members
+of one world are learned there too. Every statistic is defined for every outcome: an entry that a run does not have is
+minus infinity. So the estimating half may hold anything.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from dpviz.audit.outcomes import Outcomes, Values, canvas, flattened
+from dpviz.core import Box, FloatArray
+
+MOST_ROWS, MOST_COLUMNS = 16, 16  # of an array, whose entries are statistics one by one; ours
+MOST_LIKE = 8  # rows that are subtracted pairwise: 28 pairs; ours
+MOST_STATISTICS = 400  # ours
+CENTERS = "centers"
+LEARNED_FROM = 120  # entries, those that differ most; a direction in more is noise. Ours
+RUNS_PER_ENTRY = 10  # of the choosing half, so that a direction is no accident; ours
+RIDGES = {"exact": 1e-10, "shrunk": 0.1}  # of the within-world covariance; exact finds relations without noise. Ours
+CLEAR_SHIFT = 3.0  # standard errors between the worlds' means, from which an entry counts in the sum; ours
+SAME = 1e-9  # ratios this near are one; specification
+MOST_MEMBERS = 8  # whole numbers of a path whose presence is a statistic; ours
+
+Columns = dict[str, FloatArray]  # name -> (n_runs,)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """The kinds of statistics; ratios of coordinates start from `box`, from the data's zero without one."""
+
+    box: Box | None = None
+    ratios: bool = True
+    differences: bool = True
+    learned: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """The statistics of one audit, fixed by the choosing half: `of` computes them for any runs."""
+
+    shapes: Mapping[str, tuple[int, int]]  # path -> rows and columns that are statistics
+    family: Family
+    projections: Mapping[str, Callable[[Columns], FloatArray]]
+    directions: Mapping[str, FloatArray]  # name -> (m, d) directions of centers that occur in one world alone
+    members: Mapping[str, tuple[str, int]]  # name -> a path of whole numbers, and one that it may hold
+
+    def of(self, outcomes: Outcomes, names: frozenset[str] | None = None) -> Columns:
+        """Return the statistics of every run, or only those in `names`; none is NaN."""
+
+        def chosen(of: Mapping[str, T]) -> list[tuple[str, T]]:
+            return [(name, value) for name, value in of.items() if names is None or name in names]
+
+        plain = _columns(outcomes, self.shapes, self.family)
+        columns = {name: project(plain) for name, project in chosen(self.projections)}
+        for name, rows in chosen(self.directions):
+            columns[name] = nearness(_directions(outcomes, self.shapes, self.family), rows)
+        for name, (path, value) in chosen(self.members):
+            columns[name] = holds(outcomes, path, value)
+        columns |= chosen(plain)
+        return {name: np.where(np.isnan(values), -np.inf, values) for name, values in columns.items()}
+
+
+def learn(first: Outcomes, other: Outcomes, family: Family) -> Learned:
+    """Return the statistics for two worlds, given the choosing halves of their runs."""
+    shapes: dict[str, tuple[int, int]] = {}
+    for outcomes in (first, other):
+        for path, values in outcomes.arrays.items():
+            distinct = {values.shape[1:]} if isinstance(values, np.ndarray) else {value.shape for value in values}
+            for shape in distinct:
+                rows, columns = flattened(np.empty((1, *shape))).shape[1:]
+                before = shapes.get(path, (0, 0))
+                shapes[path] = max(before[0], min(rows, MOST_ROWS)), max(before[1], min(columns, MOST_COLUMNS))
+    plain = Learned(shapes, family, {}, {}, {})
+    here, there = plain.of(first), plain.of(other)
+    entries = {
+        name: (here[name], there[name])
+        for name in here
+        if not name.startswith(("sum of", "least of", "largest of", "size of")) and " less " not in name
+    }
+    directions: dict[str, FloatArray] = {}
+    if _has_ratios(shapes, family):
+        rows_of = (_directions(outcomes, shapes, family) for outcomes in (first, other))
+        directions = lone_rows(*(rows.reshape(-1, rows.shape[2]) for rows in rows_of))
+    learned = projections(entries) if family.learned else {}
+    return Learned(shapes, family, learned, directions, members(first.arrays, other.arrays))
+
+
+def _columns(outcomes: Outcomes, shapes: Mapping[str, tuple[int, int]], family: Family) -> Columns:
+    """Return entries, sums, ends and sizes, differences of like entries, and directions of centers."""
+    statistics: Columns = {}
+    missing = np.empty(0)
+    for path, (rows, columns) in shapes.items():
+        values = outcomes.arrays.get(path, (missing,) * outcomes.n_runs)
+        table = canvas(values, rows, columns)
+        for i in range(rows):
+            for j in range(columns):
+                statistics[_name(path, i, j, rows, columns)] = table[:, i, j]
+        if rows * columns > 1:
+            statistics |= _summaries(path, values)
+    if _has_ratios(shapes, family):
+        directions = _directions(outcomes, shapes, family)
+        for i, row in enumerate(np.moveaxis(directions, 1, 0)[:MOST_LIKE]):
+            statistics |= {f"direction of center {i}, axis {j}": row[:, j] for j in range(row.shape[1])}
+    if family.differences:
+        for path, (rows, columns) in shapes.items():
+            table = canvas(outcomes.arrays.get(path, (missing,) * outcomes.n_runs), rows, columns)
+            for i, k in combinations(range(min(rows, MOST_LIKE)), 2):
+                for j in range(columns):
+                    one, other = (_name(path, row, j, rows, columns) for row in (i, k))
+                    with np.errstate(invalid="ignore"):  # infinity less infinity
+                        statistics[f"{one} less {other}"] = table[:, i, j] - table[:, k, j]
+    return statistics
+
+
+def _summaries(path: str, values: Values) -> Columns:
+    """Return number, sum and ends of all the entries of a path, those included that are no statistics singly."""
+    if isinstance(values, np.ndarray) and values[0].size:
+        flat = flattened(values).reshape(len(values), -1).astype(np.float64)
+        sizes, sums = np.full(len(flat), float(flat.shape[1])), flat.sum(axis=1)
+        least, most = flat.min(axis=1), flat.max(axis=1)
+    else:
+        sizes = np.array([float(value.size) for value in values])
+        sums = np.array([float(value.sum()) for value in values])
+        least = np.array([float(value.min()) if value.size else np.nan for value in values])
+        most = np.array([float(value.max()) if value.size else np.nan for value in values])
+    named = {"size": sizes, "sum": sums, "least": least, "largest": most}
+    return {f"{word} of {path}": numbers for word, numbers in named.items()}
+
+
+def _name(path: str, i: int, j: int, rows: int, columns: int) -> str:
+    if rows == columns == 1:
+        return path
+    return f"{path} [{i}]" if columns == 1 else f"{path} [{i}, {j}]"
+
+
+def _has_ratios(shapes: Mapping[str, tuple[int, int]], family: Family) -> bool:
+    return family.ratios and shapes.get(CENTERS, (0, 0))[1] > 1
+
+
+def _directions(outcomes: Outcomes, shapes: Mapping[str, tuple[int, int]], family: Family) -> FloatArray:
+    """Return unit vectors (n_runs, k, d) from the box's low corner to each center, box units: all ratios at once."""
+    rows, columns = shapes[CENTERS]
+    centers = canvas(outcomes.arrays.get(CENTERS, (np.empty(0),) * outcomes.n_runs), rows, columns)
+    if family.box is not None and family.box.d == columns:
+        centers = (centers - family.box.low) / family.box.widths
+    with np.errstate(invalid="ignore", divide="ignore"):  # a center on the corner has no direction
+        return np.asarray(centers / np.linalg.norm(centers, axis=2, keepdims=True))
+
+
+def lone_rows(first: FloatArray, other: FloatArray) -> dict[str, FloatArray]:
+    """Return the rows (m, d) that occur in one world more than once and in the other never, given all rows of both.
+
+    A row that occurs once says nothing: of a continuous law none occurs again.
+    """
+    worlds = []
+    for rows in (first, other):
+        known = np.round(rows[np.isfinite(rows).all(axis=1)], 10)
+        distinct, counts = np.unique(known, axis=0, return_counts=True)
+        worlds.append((distinct, distinct[counts > 1]))
+    lone = {}
+    for i, world in enumerate(("first", "second")):
+        again, theirs = worlds[i][1], worlds[1 - i][0]
+        if len(again) and len(theirs):
+            again = again[np.asarray(cKDTree(theirs).query(again)[0]) > SAME]
+        if len(again):
+            lone[f"nearness to a ratio of the {world} world"] = again
+    return lone
+
+
+def nearness(rows: FloatArray, references: FloatArray) -> FloatArray:
+    """Return minus the distance of each run's nearest row (n_runs, k, d) to one of `references` (m, d)."""
+    n_runs, k, d = rows.shape
+    flat = rows.reshape(-1, d)
+    known = np.isfinite(flat).all(axis=1)
+    far = np.full(len(flat), np.inf)
+    if known.any():
+        far[known] = cKDTree(references).query(flat[known])[0]
+    # To the digits of the comparison of rows: rounding is no distance.
+    nearest = np.asarray(far.reshape(n_runs, k).min(axis=1))
+    return -np.where(nearest < SAME, 0.0, nearest)
+
+
+def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[str, tuple[str, int]]:
+    """Return the whole numbers, as of a selection, whose presence differs most between the worlds."""
+    differing = {}
+    for path, values in first.items():
+        theirs = other.get(path)
+        if theirs is None or not all(_is_whole(rows) for rows in (values, theirs)):
+            continue
+        shares: list[dict[int, float]] = []  # of the runs of each world, by the number that they hold
+        for rows in (values, theirs):
+            numbers, counts = np.unique(np.concatenate([np.unique(row) for row in rows]), return_counts=True)
+            shares.append({int(each): float(n) / len(rows) for each, n in zip(numbers, counts, strict=True)})
+        shift = {each: abs(shares[0].get(each, 0.0) - shares[1].get(each, 0.0)) for each in {*shares[0], *shares[1]}}
+        for value in sorted(shift, key=lambda each: (-shift[each], each))[:MOST_MEMBERS]:
+            if shift[value] > 0:
+                differing[f"{value} is in {path}"] = (path, value)
+    return differing
+
+
+def holds(outcomes: Outcomes, path: str, value: int) -> FloatArray:
+    """Return 1 for each run whose path holds the number, else 0."""
+    rows = outcomes.arrays.get(path, (np.empty(0),) * outcomes.n_runs)
+    return np.array([float((np.asarray(row) == value).any()) for row in rows])
+
+
+def _is_whole(values: Values) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "iu" and values.ndim == 2
+    return any(value.dtype.kind in "iu" for value in values) and all(value.ndim == 1 for value in values)
+
+
+def varies(one: FloatArray, two: FloatArray) -> bool:
+    """Say whether a statistic takes two values at all."""
+    return bool((one != one[0]).any() or (two != one[0]).any())
+
+
+def projections(entries: Mapping[str, tuple[FloatArray, FloatArray]]) -> dict[str, Callable[[Columns], FloatArray]]:
+    """Return sums of entries, with weights that separate the choosing halves.
+
+    Fisher's discriminant with two ridges, and the sum of entries cut off between the worlds' medians over their mean
+    deviation: between two Laplace laws that is the likelihood ratio.
+    """
+    names = [name for name, (one, two) in entries.items() if varies(one, two)]
+    if len(names) < 2:
+        return {}
+    here, there = (np.stack([entries[name][world] for name in names], axis=1) for world in (0, 1))
+    # The least and the largest finite value of each column; 0 without one.
+    values = np.concatenate([here, there])
+    finite = np.isfinite(values)
+    low, high = np.where(finite, values, np.inf).min(axis=0), np.where(finite, values, -np.inf).max(axis=0)
+    low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+    here, there = np.clip(here, low, high), np.clip(there, low, high)  # finite from here on
+    spread = np.sqrt((here.var(axis=0) + there.var(axis=0)) / 2.0)
+    shift = here.mean(axis=0) - there.mean(axis=0)
+    error = spread * np.sqrt(1.0 / len(here) + 1.0 / len(there))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        clear = np.where(shift == 0.0, 0.0, np.abs(shift) / error)
+    clearest = np.argsort(-clear, kind="stable")[: min(LEARNED_FROM, max(2, len(here) // RUNS_PER_ENTRY))]
+    names = [names[i] for i in clearest]
+    here, there = here[:, clearest], there[:, clearest]
+    low, high, clear = low[clearest], high[clearest], clear[clearest]
+    middle = (here.mean(axis=0) + there.mean(axis=0)) / 2.0
+    scale = np.maximum(np.concatenate([here, there]).std(axis=0), np.finfo(float).tiny)
+    one, two = (here - middle) / scale, (there - middle) / scale
+    within = (np.cov(one, rowvar=False) + np.cov(two, rowvar=False)) / 2.0
+    apart = one.mean(axis=0) - two.mean(axis=0)
+    learned = {
+        f"learned direction ({word})": _linear(
+            names, (low, high), middle, np.linalg.solve(within + ridge * np.eye(len(apart)), apart) / scale, cut=False
+        )
+        for word, ridge in RIDGES.items()
+    }
+    ends = np.sort(np.stack([np.median(here, axis=0), np.median(there, axis=0)]), axis=0)
+    deviation = (_deviation(here) + _deviation(there)) / 2.0
+    signs = np.sign(np.median(here, axis=0) - np.median(there, axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.where((clear > CLEAR_SHIFT) & (deviation > 0), signs / deviation, 0.0)
+    if (weights != 0).sum() > 1:
+        learned["learned sum, cut off"] = _linear(names, (ends[0], ends[1]), ends.mean(axis=0), weights, cut=True)
+    return learned
+
+
+def _deviation(values: FloatArray) -> FloatArray:
+    return np.asarray(np.abs(values - np.median(values, axis=0)).mean(axis=0))
+
+
+def _linear(
+    names: list[str], ends: tuple[FloatArray, FloatArray], middle: FloatArray, weights: FloatArray, *, cut: bool
+) -> Callable[[Columns], FloatArray]:
+    """Return a weighted sum of entries; `cut` moves all of them between the ends, else only those that are infinite."""
+    low, high = ends
+
+    def project(columns: Columns) -> FloatArray:
+        table = np.stack([columns[name] for name in names], axis=1)
+        table = np.where(np.isnan(table), low, table)
+        inner = np.clip(table, low, high)
+        return np.asarray(((inner if cut else np.where(np.isfinite(table), table, inner)) - middle) @ weights)
+
+    return project

@@ -1,0 +1,191 @@
+"""Laplace and Gaussian noise, the exponential mechanism, and randomized response.
+
+Dwork & Roth 2014, "The algorithmic foundations of differential privacy"; McSherry & Talwar 2007 (the exponential
+mechanism); Warner 1965, "Randomized response: a survey technique for eliminating evasive answer bias".
+
+From a seeded generator, standard noise is drawn first and scaled afterwards: for one seed a result moves continuously
+with the scale, and the generator ends in the same state whatever the scale was. Its last bits are not covered by the
+proofs (Mironov 2012). From a `SecretGenerator` the noise is that of real numbers, rounded to a public grid: there the
+proofs hold to the last bit, see `secret`.
+
+Each choice of the exponential mechanism costs exactly one uniform, looked up in the cumulative probabilities of the
+candidates from best to worst. Growing epsilon moves mass towards the best, so for one seed the score of the choice
+never falls as epsilon grows.
+
+Randomized response with two answers and P(truth) = e^epsilon / (1 + e^epsilon) is epsilon-locally private, and the best
+that any such mechanism can do: an attacker with a prior of 1/2 is right exactly that often.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpviz.core import FloatArray, functions
+from dpviz.mechanisms.secret import SecretGenerator
+
+Indices: TypeAlias = NDArray[np.intp]
+
+
+def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> FloatArray:
+    """Add Laplace noise: value + scale Z, density of Z exp(-|z|) / 2, all Z independent.
+
+    `value` has any shape, in the caller's unit; `scale` >= 0 is in the same unit and broadcasts to that shape.
+    The result has the shape of `value`. Scale 0 (epsilon = infinity) returns the value exactly.
+
+    The result is epsilon-DP with epsilon = l1_sensitivity / scale for one scale; `value` stays private.
+    Raises ValueError for a scale that is negative, NaN, infinite or of another shape, and for a value that is not
+    finite.
+    Source: Dwork & Roth 2014, definition 3.3 and theorem 3.6. The proof covers the last bits of secret noise, not those
+    of seeded noise (Mironov 2012).
+    """
+    exact, spread = _checked(value, scale, name="scale")
+    if isinstance(rng, SecretGenerator):
+        return _secret(rng.rounded_laplace, exact, spread)
+    return exact + spread * rng.laplace(size=exact.shape)
+
+
+def gaussian(value: ArrayLike, *, sigma: ArrayLike, rng: np.random.Generator) -> FloatArray:
+    """Add Gaussian noise: value + sigma Z, Z standard normal, all Z independent.
+
+    `value` has any shape, in the caller's unit; `sigma` >= 0 is in the same unit and broadcasts to that shape.
+    The result has the shape of `value`. Sigma 0 (epsilon = infinity) returns the value exactly.
+
+    The result is mu-GDP with mu = l2_sensitivity / sigma for one sigma; `value` stays private. It has no pure
+    epsilon.
+    Raises ValueError for a sigma that is negative, NaN, infinite or of another shape, and for a value that is not
+    finite.
+    Source: Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7. The proof covers the
+    last bits of secret noise, not those of seeded noise (Mironov 2012).
+    """
+    exact, spread = _checked(value, sigma, name="sigma")
+    if isinstance(rng, SecretGenerator):
+        return _secret(rng.rounded_gaussian, exact, spread)
+    return exact + spread * rng.standard_normal(size=exact.shape)
+
+
+def _secret(
+    rounded: Callable[[FloatArray, FloatArray], FloatArray], exact: FloatArray, spread: FloatArray
+) -> FloatArray:
+    """Add secret noise where there is any to add."""
+    wide = np.broadcast_to(spread, exact.shape)
+    noisy = exact.copy()
+    noisy[wide > 0] = rounded(exact[wide > 0], wide[wide > 0])
+    return noisy
+
+
+def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArray, FloatArray]:
+    """Return (value, scale) as float64 arrays; raise ValueError for values that no mechanism can use."""
+    exact = np.asarray(value, dtype=np.float64)
+    spread = np.asarray(scale, dtype=np.float64)
+    # One number, the usual case, needs no arrays: a run draws noise many times. NaN fails the comparison.
+    if not (float(spread) >= 0 if spread.ndim == 0 else (spread >= 0).all()):
+        raise ValueError(f"{name} was {scale!r}, but it must be >= 0. Use 0 for no noise (epsilon = infinity).")
+    if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
+        raise ValueError(
+            f"{name} was infinite (epsilon = 0), but it must be finite: nothing of the value would be left. "
+            "Give this step a share of the budget, or leave it out."
+        )
+    if spread.ndim > 0 and np.broadcast_shapes(exact.shape, spread.shape) != exact.shape:
+        raise ValueError(
+            f"{name} had shape {spread.shape}, but it must broadcast to the value's shape {exact.shape}. "
+            "Pass one number, or one for each coordinate."
+        )
+    if not np.isfinite(exact).all():
+        raise ValueError("value held NaN or infinity, but noise hides finite numbers only. Clip into the box first.")
+    return exact, spread
+
+
+def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Indices:
+    """Choose candidate i with probability exp(epsilon score_i / (2 sensitivity)) / sum_j exp(the same of j).
+
+    `scores` (..., m), higher is better, any unit; `sensitivity` > 0, in that unit, is the most that one record moves
+    any score; `epsilon` is from 0 (uniform) to infinity (the best, ties uniformly). A score of -inf excludes a
+    candidate; which candidates are excluded must be public. Returns one index from 0 to m - 1 for each leading index,
+    shape (...), so shape () for m scores.
+
+    Each choice is epsilon-DP and, being of bounded range epsilon, epsilon^2/8-zCDP; the scores stay private.
+    Raises ValueError for a negative or NaN epsilon, a sensitivity that is not positive and finite, no candidates, a
+    score of NaN or +inf, and a row in which every candidate is excluded.
+    Source: Dwork & Roth 2014, definition 3.4 and theorem 3.10; Cesar & Rogers 2021 for the zCDP figure. The proof does
+    not cover floating point (Mironov 2012).
+    """
+    weights = _weights(scores, epsilon, sensitivity)  # (..., m)
+    # Best first, by score: weights can round to a tie that the scores do not have. Stable, so that tied scores keep the
+    # candidates' order; zero weights come last.
+    order = np.argsort(-np.asarray(scores, dtype=np.float64), axis=-1, kind="stable")  # (..., m)
+    sorted_weights = weights[order] if order.ndim == 1 else np.take_along_axis(weights, order, axis=-1)
+    cumulative = np.cumsum(sorted_weights, axis=-1)  # (..., m)
+    uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1) in [0, 1)
+    # u < 1, so u total < total and the first place above it has a positive weight.
+    place = np.sum(cumulative <= uniform * cumulative[..., -1:], axis=-1, keepdims=True)  # (..., 1)
+    chosen: Indices = np.take_along_axis(order, place, axis=-1)[..., 0]  # (...)
+    return np.asarray(chosen, dtype=np.intp)
+
+
+def exponential_probabilities(scores: ArrayLike, *, epsilon: float, sensitivity: float) -> FloatArray:
+    """Return the law of `exponential`, shape (..., m): exp(epsilon score / (2 sensitivity)), each row adding to 1.
+
+    The arguments, errors and source are those of `exponential`. The probabilities are functions of private scores:
+    they may be shown to the curator and never published.
+    """
+    weights = _weights(scores, epsilon, sensitivity)
+    probabilities: FloatArray = weights / weights.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArray:
+    """Return exp(epsilon (score - best) / (2 sensitivity)), (..., m): the best of each row weighs 1."""
+    utility = np.asarray(scores, dtype=np.float64)
+    if utility.ndim == 0 or utility.shape[-1] == 0:
+        raise ValueError(f"scores had shape {utility.shape}, but it must be (..., m) with m >= 1 candidates.")
+    best = utility.max(axis=-1, keepdims=True)  # NaN would be the best of its row
+    if not (best < np.inf).all():
+        raise ValueError("scores held NaN or +inf, but each must be finite, or -inf to exclude a candidate.")
+    if (best == -np.inf).any():
+        raise ValueError("every candidate of a row was excluded (-inf). Leave at least one finite score.")
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the best candidate.")
+    if not 0 < sensitivity < np.inf:
+        raise ValueError(
+            f"sensitivity was {sensitivity}, but it must be positive and finite. "
+            "Scores that no record moves are public: take their argmax."
+        )
+    # Halves are subtracted so that scores of 1e308 and -1e308 do not overflow; the 2 of 2 sensitivity is used up.
+    gap = utility / 2 - best / 2  # (..., m) <= 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.float64(epsilon) / np.float64(sensitivity) * gap
+    # 0 * inf is NaN at both ends: a tie stays a tie at epsilon = inf, the excluded stay out at epsilon = 0.
+    exponent = np.where(gap == 0, 0.0, np.where(utility == -np.inf, -np.inf, exponent))
+    weights: FloatArray = functions.exp(exponent)
+    return weights
+
+
+def truth_probability(epsilon: float) -> float:
+    """Return e^epsilon / (1 + e^epsilon), how likely an answer is true. Raises ValueError for epsilon < 0 or NaN."""
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the plain truth.")
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def randomized_response(truth: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return an answer for each true one (n,): itself with `truth_probability`, its opposite otherwise.
+
+    epsilon-DP for each answer under changing it. Raises ValueError for epsilon < 0 or NaN.
+    """
+    answers = np.asarray(truth, dtype=np.bool_)
+    honest = rng.random(answers.shape) < truth_probability(epsilon)
+    return np.asarray(answers == honest)
+
+
+def estimated_share(answers: ArrayLike, *, epsilon: float) -> float:
+    """Return (y - q) / (p - q) for the share y of yes, p = `truth_probability`, q = 1 - p: the true share, unbiased.
+
+    Raises ValueError for no answers, and for epsilon = 0, whose answers tell nothing.
+    """
+    yes, p = np.asarray(answers, dtype=np.bool_), truth_probability(epsilon)
+    if not yes.size or epsilon == 0:
+        raise ValueError(f"There were {yes.size} answers at epsilon={epsilon}, but there must be one, and epsilon > 0.")
+    return float((yes.mean() - (1.0 - p)) / (2.0 * p - 1.0))
