@@ -1,6 +1,6 @@
 """dpviz: see what differential privacy does to clustering.
 
-Importing it loads nothing else: what it offers is loaded when it is called.
+Its functions import the rest of the package when they are called.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ def budget(
 
 
 def show(
-    shown: Any,
+    result: Any,
     data: "Dataset | None" = None,
     params: Any = None,
     *,
@@ -45,7 +45,7 @@ def show(
 ) -> Any:
     """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
 
-    `shown` is what a method's `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
+    `result` is what a method's `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
     `data` and the `params` that it was made with has the method's own picture, over the features of `view`; alone it
     is drawn as what it released. `frame` is the step that it opens with, from 0.
 
@@ -60,4 +60,4 @@ def show(
     """
     from dpviz import notebook
 
-    return notebook.show(shown, data, params, curator=curator, view=view, frame=frame)
+    return notebook.show(result, data, params, curator=curator, view=view, frame=frame)

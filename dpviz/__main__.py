@@ -21,48 +21,45 @@ ENTRANCES = (HERE / "checkout" / "app.py", HERE.parent / "app.py")  # of an inst
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, or what `experiments` returns. The server ends the process by itself."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["experiments"]:
-        from dpviz.experiments import __main__ as experiments  # loads everything, which no other command waits for
+    """Run the command; return its exit code. Streamlit's server exits by itself."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    problem = ""
+    match words:
+        case ["experiments", *rest]:
+            from dpviz.experiments import __main__ as experiments  # imports everything, which no other command needs
 
-        return experiments.main(given[1:])
-    if given[:1] == ["publish"]:
-        from dpviz import publishing
+            return experiments.main(rest)
+        case ["publish", *rest]:
+            from dpviz import publishing
 
-        return publishing.main(given[1:])
-    if given[:1] == ["run"]:
-        if problem := _bring(given[1:2]):
-            print(f"{problem}\n\n{HELP}", file=sys.stderr)
-            return 2
-        given = given[2:]
-    if given in (["--version"], ["--help"], ["-h"]):
-        print(__version__ if given == ["--version"] else HELP)
+            return publishing.main(rest)
+        case ["run", name, *rest] if not name.startswith("-"):
+            path = Path(name)
+            if path.suffix == ".py" and path.is_file():
+                # Read by `dpviz.methods.own`; importing that would load the catalogue without the file.
+                os.environ["DPVIZ_METHODS"] = str(path.resolve())
+            else:
+                problem = f"The file was {name!r}, but it must be a Python file that is there."
+            words = rest
+        case ["run", *_]:
+            problem = "No file was given: dpviz run FILE.py"
+    if words in (["--version"], ["--help"], ["-h"]) and not problem:
+        print(__version__ if words == ["--version"] else HELP)
         return 0
-    if given and not given[0].startswith("-"):
-        print(f"The command was {given[0]!r}, which dpviz does not know.\n\n{HELP}", file=sys.stderr)
+    if words and not words[0].startswith("-") and not problem:
+        problem = f"The command was {words[0]!r}, which dpviz does not know."
+    if problem:
+        print(f"{problem}\n\n{HELP}", file=sys.stderr)
         return 2
     app = next(each for each in ENTRANCES if each.exists())
-    if any(each.partition("=")[0] == "--replicas" for each in given):
+    if any(each.partition("=")[0] == "--replicas" for each in words):
         from dpviz.ui.server.replicas import serve
 
-        return serve(app, given)
+        return serve(app, words)
     from streamlit.web import cli
 
-    cli.main(["run", str(app), *given], prog_name="dpviz")
+    cli.main(["run", str(app), *words], prog_name="dpviz")
     return 0
-
-
-def _bring(given: Sequence[str]) -> str:
-    """Name a file for the app to load, before anything is loaded; return what is wrong with it, or nothing."""
-    if not given or given[0].startswith("-"):
-        return "No file was given: dpviz run FILE.py"
-    path = Path(given[0])
-    if path.suffix != ".py" or not path.is_file():
-        return f"The file was {given[0]!r}, but it must be a Python file that is there."
-    # The name that `dpviz.methods.own` reads; importing it would load the catalogue without the file.
-    os.environ["DPVIZ_METHODS"] = str(path.resolve())
-    return ""
 
 
 if __name__ == "__main__":

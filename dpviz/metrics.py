@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dpviz.core import Centers, FloatArray, Labels, Points
 
-COST_CELLS = 1 << 20  # distances held at a time
+COST_CELLS = 1 << 20  # distances in memory at a time
 
 
 def nonprivate_cost(points: Points, centers: Centers, labels: Labels) -> float:
@@ -103,7 +103,7 @@ def cost_gap(cost: float, lloyd_cost: float) -> float:
 def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:
     """Return the sum of squared distances of `points` (n, d) to the nearest center of each of S sets (S, k, d).
 
-    NaN for a set that holds a NaN. Equal to `nonprivate_cost` with everybody at their nearest center, to rounding.
+    NaN for a set with a NaN. Equal to `nonprivate_cost` with every record at its nearest center, to rounding.
     """
     n_sets, k, d = center_sets.shape
     centers = center_sets.reshape(-1, d)
@@ -159,13 +159,13 @@ def internal_scores(points: Points, labels: Labels) -> InternalScores:
     """Score the clusters `labels` (n,) of `points` (n, d); records labelled -1 are left out. O(n^2) time."""
     from sklearn import metrics
 
-    rows, kept = points[labels >= 0], labels[labels >= 0]
-    if not 1 < len(np.unique(kept)) < len(kept):
+    rows, clusters = points[labels >= 0], labels[labels >= 0]
+    if not 1 < len(np.unique(clusters)) < len(clusters):
         return InternalScores(*[math.nan] * 3)
     return InternalScores(
-        float(metrics.calinski_harabasz_score(rows, kept)),
-        float(metrics.silhouette_score(rows, kept)),
-        float(metrics.davies_bouldin_score(rows, kept)),
+        float(metrics.calinski_harabasz_score(rows, clusters)),
+        float(metrics.silhouette_score(rows, clusters)),
+        float(metrics.davies_bouldin_score(rows, clusters)),
     )
 
 
@@ -185,9 +185,9 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
     rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
     met = table[rows, columns] > 0
     new[rows[met]] = others[columns[met]]
-    found = np.full(len(labels), -1, dtype=np.intp)
-    found[labels >= 0] = new[own]
-    return found
+    matched = np.full(len(labels), -1, dtype=np.intp)
+    matched[labels >= 0] = new[own]
+    return matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Displacement:
 
 
 def nonprivate_displacement(points: Points, released: Points) -> Displacement:
-    """Compare `points` (n, d) with what was `released` (n, d) of them."""
+    """Compare `points` (n, d) with the `released` ones (n, d)."""
     if not len(points):
         return Displacement(math.nan, math.nan, math.nan)
     gaps = released - points
@@ -213,7 +213,7 @@ def mean_pair_error(points: Points, *, epsilon: float) -> float:
     """Return the mean of 1 / (1 + exp(epsilon d)) over all pairs of different rows of `points` (n, d).
 
     Each is the least error of an attacker who knows that a record is one of the two, both equally likely, having seen
-    z behind either: van der Ende, equation 2.2 turned the right way round, table 5.4. Distances are held in blocks.
+    z behind either: van der Ende, equation 2.2 turned the right way round, table 5.4. Distances are computed in blocks.
     NaN for fewer than two records.
     """
     n = len(points)

@@ -49,40 +49,40 @@ _OF_METHODS = {  # a method from outside brings its page in its record
 }
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
-_OPENED = "dpviz:opened"  # whether a session has seen a page: the first is that of a file of one's own
+_OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own
 
 
 def run() -> None:
-    """Show the page that the URL names: `/` is the home page, or with a query leads to a story and keeps it."""
+    """Show the page of the URL: `/` is the home page, or with a query leads to a story and keeps the query."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    shown = {name: _page(name, method.title) for name, method in CATALOGUE.items()}
-    shown |= {name: _page(name, f"{name}.py") for name in WRONG}
-    shown |= {name: _page(name, page.title) for name, page in ACROSS.items()}
+    pages = {name: _page(name, method.title) for name, method in CATALOGUE.items()}
+    pages |= {name: _page(name, f"{name}.py") for name in WRONG}
+    pages |= {name: _page(name, page.title) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
     menu = {"": [_page(HOME, "Home", default=True)]}
     leading = [name for name, page in ACROSS.items() if page.leads]
-    for name in (*leading, *(each for each in shown if each not in leading)):
-        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(shown[name])
+    for name in (*leading, *(each for each in pages if each not in leading)):
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(pages[name])
     page = st.navigation(menu, position="top")
     if page.url_path:
         st.set_page_config(page_title=f"{page.title} · dpviz")
-    home.remember(shown)
-    begin(page.url_path, shown)
+    home.remember(pages)
+    begin(page.url_path, pages)
     query = dict(st.query_params)
-    given = {name: st.query_params.get_all(name) for name in query}  # a name may stand there twice
-    if page.url_path in shown:
-        wanted = lesson_panel.begin(page.url_path)
-        if wanted != page.url_path:
-            st.switch_page(shown[wanted], query_params=given)
+    link = {name: st.query_params.get_all(name) for name in query}  # a name may occur twice
+    if page.url_path in pages:
+        target = lesson_panel.begin(page.url_path)
+        if target != page.url_path:
+            st.switch_page(pages[target], query_params=link)
     elif query:
-        st.switch_page(shown[lesson_panel.page_of(query) or next(iter(shown))], query_params=given)
+        st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=link)
     elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
         st.session_state[_OPENED] = True
-        st.switch_page(shown[own])
+        st.switch_page(pages[own])
     st.session_state[_OPENED] = True
     for problem in BROKEN:
         st.error(problem)
-    hiding.read_link(control_names())  # after the jumps above, which bring the link along
+    hiding.read_link(control_names())  # after the jumps above, which keep the link
     panel.meanings()
     above = st.container()
     page.run()
@@ -135,15 +135,15 @@ def control_names() -> frozenset[str]:
 
 @st.fragment(run_every=timedelta(days=7))
 def _ask_again() -> None:
-    """Have the browser ask for the whole page when its server has ended and another one answers; draws nothing.
+    """Draws nothing; with it the browser requests the whole page after its server was replaced.
 
-    After a line was cut Streamlit's page asks only if a fragment ran last, or one runs by itself. Else it would stand
-    before a session that knows none of its fragments, and a move of the slider would have no answer.
+    After a broken connection Streamlit's page reruns only if a fragment ran last, or one runs by itself. Else its new
+    session would know none of its fragments, and a move of the slider would have no answer.
     """
 
 
 @st.cache_resource(show_spinner=False)
 def _settle() -> None:
-    """Take what the libraries have made out of the collector's rounds, once: a full one held pictures up."""
+    """Exclude the objects of imported libraries from garbage collection, once: full collections delayed pictures."""
     gc.collect()
     gc.freeze()

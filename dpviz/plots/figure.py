@@ -11,7 +11,7 @@ import plotly.io as pio  # type: ignore[import-untyped]
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
-from dpviz.plots.svg_marks import GRID, HEAT, finite_runs
+from dpviz.plots.svg import GRID, HEAT, finite_runs
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     LIGHT,
@@ -252,9 +252,8 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
 
 def _points(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
     layer, n, groups = visible.layer, visible.layer.n_marks, visible.groups
-    table = np.array([theme.color(layer, group) for group in range(256)])
     faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
-    marker: Spec = {"color": table[groups], "size": point_size(layer, n), "opacity": faint}
+    marker: Spec = {"color": theme.colors(layer)[groups], "size": point_size(layer, n), "opacity": faint}
     if n <= SHAPED_POINTS:
         own = [layer.symbol] * 256 if layer.role is not Role.CLUSTER else [GROUP_SYMBOLS[i % 8] for i in range(256)]
         symbols = [PLOTLY_SYMBOLS[each] for each in own]
@@ -274,7 +273,7 @@ def _marks(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
     symbol = PLOTLY_SYMBOLS[layer.symbol]
     if layer.role is Role.EXACT and layer.symbol not in ("lock", "ring", "cross", "plus"):
         symbol = f"{symbol}-open"
-    colors = np.array([theme.color(layer, group) for group in range(256)])[visible.groups % 256]
+    colors = theme.colors(layer)[visible.groups % 256]
     hollow = "open" in symbol
     line = {"width": 2.0 if hollow else 1.2, "color": colors if hollow else theme.background}
     marker = {"color": colors, "size": mark_size(layer), "symbol": symbol, "line": line}

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.plots.scene import Audience, Layer, Role
 
@@ -31,6 +34,10 @@ class Theme:
                 return self.clusters[(group + layer.hue) % len(self.clusters)]
             return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text  # gray is secret
         return self.roles.get(layer.role, self.text)
+
+    def colors(self, layer: Layer) -> NDArray[np.str_]:
+        """Return the color of a layer's marks in each cluster, (256,)."""
+        return np.array([self.color(layer, group) for group in range(256)])
 
 
 LIGHT = Theme(
@@ -63,7 +70,6 @@ DARK = Theme(
     grid=0.1,
     points=0.85,
 )
-THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
 def rgb(color: str) -> tuple[int, int, int]:
