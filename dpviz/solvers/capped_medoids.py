@@ -191,16 +191,14 @@ def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoi
     return chosen
 
 
-def accelerated_medoids(
-    points: Points, ceilings: FloatArray, weights: FloatArray, start: Labels, *, most: int = UPDATES
-) -> Labels:
+def accelerated_medoids(points: Points, ceilings: FloatArray, weights: FloatArray, start: Labels) -> Labels:
     """Improve the medoids `start` (k,) of `points` (n, d) by exact updates until none helps: the second part of AkM.
 
     A point belongs to its nearest medoid, or to none where `ceilings` (n,) is nearer; each medoid moves to the
     member with the least weighted sum of distances to the members, found by branch and bound. The cost never rises.
     """
     medoids = start.copy()
-    for _ in range(most):
+    for _ in range(UPDATES):
         distances = cdist(points, points[medoids])
         owner = distances.argmin(axis=1)
         owner[distances[np.arange(len(points)), owner] >= ceilings] = -1

@@ -97,28 +97,31 @@ class Nearest(Confidential):
 
     def members(self, centers: Centers) -> Members:
         """Return the clusters of `centers` (k, d); labels of open cells are computed when they are indexed."""
-        if self.lattices is None or len(centers) > MOST_CENTERS:
-            return assign(self.points, centers)
-        return self._by_cells(self.lattices, centers).nonprivate_members
+        lattices = self._usable_lattices(centers)
+        return (
+            assign(self.points, centers) if lattices is None else self._by_cells(lattices, centers).nonprivate_members
+        )
 
     def partition(self, centers: Centers) -> Partition:
         """Return the clusters of `centers` (k, d) and their sums: those of each BLOCK_ROWS records, added in order.
 
         Among these, whole cells are added as one, so that last bits are others than record by record.
         """
-        k, lattices = len(centers), self.lattices
-        if lattices is not None and k <= MOST_CENTERS:
+        if lattices := self._usable_lattices(centers):
             return self._by_cells(lattices, centers)
-        labels, norms = frozen(assign(self.points, centers)), squared_lengths(self.points)
+        k, labels, norms = len(centers), frozen(assign(self.points, centers)), squared_lengths(self.points)
         parts = (block_sums(k, self.points[rows], norms[rows], labels[rows]) for rows in row_blocks(len(self.points)))
         return added_blocks(labels, parts, centers)
 
     def opening(self, centers: Centers) -> Partition:
         """Return `partition(centers)`, cached: many runs start from the same centers."""
         labels, sums, squares = _opening(self.points, centers.shape, centers.tobytes())
-        if self.lattices is None or len(centers) > MOST_CENTERS:
-            return Partition(labels, sums, squares)
-        return Partition(_CellMembers(self.points, self.lattices.cell_of, centers, labels), sums, squares)
+        lattices = self._usable_lattices(centers)
+        members = labels if lattices is None else _CellMembers(self.points, lattices.cell_of, centers, labels)
+        return Partition(members, sums, squares)
+
+    def _usable_lattices(self, centers: Centers) -> "_Lattices | None":
+        return self.lattices if len(centers) <= MOST_CENTERS else None
 
     def _by_cells(self, lattices: "_Lattices", centers: Centers) -> Partition:
         slopes, offsets = nearness(centers)
@@ -279,14 +282,8 @@ def _cell_winners(
                 continue
             winners[cell] = OPEN
             for record in range(cells.first[cell], cells.first[cell + 1]):
-                winner, best, square = 0, -np.inf, 0.0
-                for j in range(n_nearer):
-                    i = nearer[j]
-                    score = offsets[i]
-                    for f in range(d):
-                        score += slopes[i, f] * records[record, f]
-                    if score > best:
-                        winner, best = i, score
+                _score(records, record, nearer[:n_nearer], slopes, offsets, scores)
+                winner, square = nearer[_highest(nearer[:n_nearer], scores)], 0.0
                 for f in range(d):
                     square += records[record, f] * records[record, f]
                     totals[winner, 2 + f] += records[record, f]

@@ -26,6 +26,7 @@ from dpviz.core import (
     Labels,
     Points,
     as_chunks,
+    as_points,
     frozen,
     squared_norms,
     unit_records,
@@ -41,7 +42,7 @@ from dpviz.solvers.nearest import (
     row_blocks,
     squared_lengths,
 )
-from dpviz.solvers.packing import start_from
+from dpviz.solvers.packing import public_start
 
 EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
 BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
@@ -86,14 +87,31 @@ class LloydProblem:
     def start(
         self, n_clusters: int, *, start: str, initial: Centers | None, seed: int | None, rng: np.random.Generator
     ) -> Centers:
-        """Return the centers of `start_from`. Raises ValueError for a start from records that come in chunks, too."""
-        if start == "records" and initial is None and self.nearest is None:
+        """Return k centers (k, d) in box units: `initial` (data units) if any, else by `start`.
+
+        start="packing" is public, and what "private" begins at; "records" returns k distinct records: curator only.
+        With a `seed` that is used instead of `rng`. Raises ValueError for `initial` of another shape, and with
+        start="records" for more clusters than records and for records that come in chunks.
+        """
+        if initial is not None:
+            centers = as_points(initial, n_features=self.box.d, name="initial_centers")
+            if len(centers) != n_clusters:
+                raise ValueError(f"initial_centers had {len(centers)} rows, but n_clusters is {n_clusters}.")
+            return self.box.to_unit(self.box.clip(centers))
+        if start != "records":
+            return public_start(n_clusters, self.box.d, seed=seed, rng=rng)
+        if self.nearest is None:
             raise ValueError(
                 "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
                 "initial_centers."
             )
-        unit = np.empty((0, self.box.d)) if self.nearest is None else self.nearest.points
-        return start_from(unit, self.box, n_clusters, start=start, initial=initial, seed=seed, rng=rng)
+        if self.n < n_clusters:
+            raise ValueError(
+                f"n_clusters was {n_clusters}, but it must be <= n_records={self.n} to start from records. "
+                "Lower k, load more data, or start from sphere packing."
+            )
+        chosen = rng if seed is None else np.random.default_rng(seed)
+        return self.nearest.points[chosen.choice(self.n, n_clusters, replace=False)]
 
 
 def lloyd_problem(points: Points | Chunks, box: Box) -> LloydProblem:

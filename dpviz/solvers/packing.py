@@ -1,4 +1,4 @@
-"""Starts of Lloyd-type methods: public sphere packings (Su et al. 2016, section 3.1), records, or given centers."""
+"""Public starts of Lloyd-type methods: sphere packings of the unit box (Su et al. 2016, section 3.1)."""
 
 import functools
 import hashlib
@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Points, as_points, frozen
+from dpviz.core import Centers, FloatArray, frozen
 
 ATTEMPTS = 100  # candidates a center may use up before a radius counts as too large (Su et al.)
 HALVINGS = 12  # of the search for the radius; 0.5 / 2^12 is finer than a screen's pixel
@@ -17,38 +17,6 @@ DATALESS_SEEDS = (0, 1, 2)  # public, of the packings that stand for a choice wi
 # Packings by a digest of their candidates: the search is a pure function of these, costs more than a run of Lloyd's
 # steps, and a picture whose budget changes needs the same packing again. A digest keeps no seed.
 _packings: OrderedDict[bytes, Centers] = OrderedDict()
-
-
-def start_from(
-    unit: Points,
-    box: Box,
-    n_clusters: int,
-    *,
-    start: str,
-    initial: Centers | None,
-    seed: int | None,
-    rng: np.random.Generator,
-) -> Centers:
-    """Return k centers (k, d) in box units: `initial` (data units) if any, else by `start`.
-
-    `unit` (n, d) are the records in box units. start="packing" is public, and what "private" begins at; "records"
-    returns k distinct records: curator only. With a `seed` that is used instead of `rng`. Raises ValueError for
-    `initial` of another shape, and for more clusters than records with start="records".
-    """
-    if initial is not None:
-        centers = as_points(initial, n_features=box.d, name="initial_centers")
-        if len(centers) != n_clusters:
-            raise ValueError(f"initial_centers had {len(centers)} rows, but n_clusters is {n_clusters}.")
-        return box.to_unit(box.clip(centers))
-    if start != "records":
-        return public_start(n_clusters, box.d, seed=seed, rng=rng)
-    chosen = rng if seed is None else np.random.default_rng(seed)
-    if len(unit) < n_clusters:
-        raise ValueError(
-            f"n_clusters was {n_clusters}, but it must be <= n_records={len(unit)} to start from records. "
-            "Lower k, load more data, or start from sphere packing."
-        )
-    return unit[chosen.choice(len(unit), n_clusters, replace=False)]
 
 
 def starts_private(start: str, initial: Centers | None) -> bool:

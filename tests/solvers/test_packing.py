@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import binomtest
 
-from dpviz.solvers import sphere_packing
+from dpviz.solvers import packing, sphere_packing
 
 SHAPES = [(1, 1), (1, 2), (2, 1), (5, 2), (15, 2), (64, 1), (64, 2), (30, 3), (20, 20), (3, 20)]
 
@@ -63,3 +63,19 @@ def test_packing_is_a_click_not_a_wait():
     start = time.perf_counter()
     sphere_packing(64, 2, rng=np.random.default_rng(0))
     assert time.perf_counter() - start < 1.0
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 1), (22, 2), (7, 3)])
+def test_a_remembered_packing_is_the_search_again(k, d):
+    for seed in range(3):
+        first = sphere_packing(k, d, rng=np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        again = sphere_packing(k, d, rng=rng)
+        assert np.array_equal(first, again)
+        made = np.random.default_rng(seed).random((k, packing.ATTEMPTS, d))
+        assert np.array_equal(packing._best_packing(made), first)
+        after = np.random.default_rng(seed)
+        after.random((k, packing.ATTEMPTS, d))
+        assert rng.random() == after.random(), "the generator goes on as after a search"
+        first += 1.0  # a caller's copy
+        assert np.array_equal(sphere_packing(k, d, rng=np.random.default_rng(seed)), again)

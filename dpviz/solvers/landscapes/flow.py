@@ -93,21 +93,120 @@ def flow(mixture: Mixture, starts: Points, traps: Traps | None = None) -> tuple[
     active, ended = np.arange(len(starts)), np.zeros(len(starts), dtype=bool)
     if not len(active):
         return places, labels, ended
-    walkers = Walkers(mixture, places)
+    at, here, reach = np.array(starts), mixture.quick_at(starts), np.full(len(starts), LONGEST_REACH)
+    rise = here.gradient  # see `_solved`
+    length = length_of(here.gradient, solved(here.metric, here.gradient))
     for _ in range(FLOW_STEPS):
         if traps is not None:
-            labels[active] = traps.caught(walkers.places, walkers.log_density)
-        ended[active] = walkers.safe()
+            labels[active] = traps.caught(at, here.log_density)
+        ended[active] = _is_safe(here, length)
         go = (labels[active] < 0) & ~ended[active]
         if not go.any():
             break
         if not go.all():
-            places[active] = walkers.places
-            active = active[go]
-            walkers.select(go)
-        walkers.advance()
-    places[active] = walkers.places
+            places[active] = at
+            active, at, here = active[go], at[go], here.rows(go)
+            reach, length, rise = reach[go], length[go], rise[go]
+        move, predicted, used = _flow_step(here, reach, rise)
+        trial = at + move
+        there = mixture.quick_at(trial)
+        miss = there.gradient - predicted
+        ahead, back, rise = _solved(there, miss, rise)
+        error = length_of(miss, back) / np.minimum(np.maximum(RELATIVE * length, LEAST), TOLERANCE)
+        good = (error <= 1.0) & (there.log_density >= here.log_density - 1e-9)
+        at = np.where(good[:, None], trial, at)
+        length = np.where(good, length_of(there.gradient, ahead), length)
+        if not good.all():
+            masks = (good, good[:, None], good[:, None, None], good[:, None, None])
+            there = Local(*map(np.where, masks, there, here))
+        here = there
+        # The step is of order 2.
+        growth = np.minimum(np.maximum(0.8 / np.sqrt(np.maximum(error, 1e-6)), 0.25), np.where(good, 3.0, 0.5))
+        reach = np.asarray(np.minimum(used * growth, LONGEST_REACH))
+    places[active] = at
     return places, labels, ended
+
+
+def _is_safe(here: Local, length: FloatArray) -> BoolArray:
+    """Return where -log p is convex and Newton's step is shorter than CLOSE standard deviations (n,).
+
+    |s|_H <= CLOSE with H no larger than R; a soft direction makes it the smaller of the two. It is at least the unit
+    step's `length` (n,), so most places need no eigenvalues.
+    """
+    safe = (length < CLOSE) & np.isfinite(here.log_density)
+    near = np.flatnonzero(safe)
+    if len(near):
+        values, vectors = algebra.eigen(here.hessian[near])
+        slopes = _dot(vectors.swapaxes(1, 2), here.gradient[near])
+        convex = values[:, -1] < 0
+        newton = slopes**2 / np.where(convex[:, None], -values, 1.0)
+        safe[near] = convex & (newton.sum(axis=1) < CLOSE**2)
+    return np.asarray(safe)
+
+
+def _flow_step(here: Local, reach: FloatArray, rise: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+    """Return the step (n, D) of the flow, the predicted gradient after it, and how far it reached at most (n,)."""
+    if here.gradient.shape[1] <= FEW_AXES:
+        return exact_step(here, reach)
+    move, predicted, used = _rational_step(here, reach)
+    spread, metric = (np.einsum("nd,nd->n", rise, _dot(each, rise)) for each in (here.spread, here.metric))
+    bent = np.flatnonzero(spread > CONVEX * metric)
+    if len(bent):
+        move[bent], predicted[bent], used[bent] = exact_step(here.rows(bent), reach[bent])
+    return move, predicted, used
+
+
+def exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+    """Return the local quadratic's flow (n, D) in the time h, the gradient that it predicts, and h times the speed."""
+    values, vectors = algebra.eigen(here.hessian)
+    slopes = _dot(vectors.swapaxes(1, 2), here.gradient)
+    speed = _speed(here)
+    time = np.minimum(reach / speed, 1.0 / floored(values[:, -1]))
+    exponent = np.clip(time[:, None] * values, -700.0, 1.0)
+    growth = functions.expm1(exponent)
+    flat = np.abs(exponent) < 1e-9
+    share = np.where(flat, np.minimum(time, 1e300)[:, None], growth / np.where(flat, 1.0, values))
+    return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes), time * speed
+
+
+def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
+    """Return `exact_step` with 1 / (1 - z + z^2/2) for e^z: of order 2, and 0 where z is -infinity.
+
+    That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
+    for places where -log p is convex: past z = 2 it would turn back.
+    """
+    hessian, gradient, speed = here.hessian, here.gradient, _speed(here)
+    # Past this time the stiffest axes have long settled: larger numbers would only cost digits.
+    scale = np.sqrt(np.einsum("nij,nij->n", hessian, hessian))
+    time = np.minimum(reach / speed, LONGEST_TIME / floored(scale))
+    turned = time[:, None, None] * hessian
+    system = algebra.product(0.5 * turned, turned) - turned
+    system[:, np.arange(turned.shape[1]), np.arange(turned.shape[1])] += 1.0
+    move = solved(system, time[:, None] * (gradient - 0.5 * _dot(turned, gradient)))
+    return move, gradient + _dot(hessian, move), time * speed
+
+
+def _speed(here: Local) -> FloatArray:
+    return floored(np.sqrt(np.einsum("nd,nd->n", here.gradient, _dot(here.metric, here.gradient))))
+
+
+def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return R^-1 grad, R^-1 miss and the next `rise`, (n, D) each."""
+    if miss.shape[1] <= FEW_AXES:  # no rational step: `rise` is not needed
+        return solved(there.metric, there.gradient), solved(there.metric, miss), rise
+    # The power method: where S outweighs R, -log p bends downwards, and that is S's largest eigenvalue in the metric R.
+    right = np.stack([there.gradient, miss, _dot(there.spread, rise)], axis=2)
+    ahead, back, rise = np.ascontiguousarray(algebra.solved(there.metric, right).transpose(2, 0, 1))
+    return ahead, back, rise / floored(np.abs(rise).max(axis=1, keepdims=True))
+
+
+def _dot(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("nij,nj->ni", matrices, vectors))
+
+
+def floored(values: FloatArray) -> FloatArray:
+    """Return `values` that can be divided by."""
+    return np.asarray(np.maximum(values, TINY))
 
 
 def settle(mixture: Mixture, starts: Points) -> Points:
@@ -173,136 +272,14 @@ def flow_lines(mixture: Mixture, starts: Points, *, n_steps: int, reach: float, 
     return lines
 
 
-class Walkers:
-    """Points on their way down."""
-
-    def __init__(self, mixture: Mixture, starts: Points) -> None:
-        """Start at `starts` (n, D)."""
-        self.mixture, self.places = mixture, np.array(starts)
-        self.here, self.reach = mixture.quick_at(self.places), np.full(len(starts), LONGEST_REACH)
-        self.rise = self.here.gradient  # see `_solved`
-        self.length = length_of(self.here.gradient, solved(self.here.metric, self.here.gradient))
-
-    @property
-    def log_density(self) -> FloatArray:
-        """Log-densities ln p (n,) at the places."""
-        return self.here.log_density
-
-    def select(self, which: BoolArray) -> None:
-        """Drop all other points."""
-        self.places, self.here, self.reach = self.places[which], self.here.rows(which), self.reach[which]
-        self.length, self.rise = self.length[which], self.rise[which]
-
-    def safe(self) -> BoolArray:
-        """Return where -log p is convex and Newton's step is shorter than CLOSE standard deviations (n,).
-
-        |s|_H <= CLOSE with H no larger than R; a soft direction makes it the smaller of the two. It is at least the
-        length of the unit step, so most places need no eigenvalues.
-        """
-        safe = (self.length < CLOSE) & np.isfinite(self.here.log_density)
-        near = np.flatnonzero(safe)
-        if len(near):
-            values, vectors = algebra.eigen(self.here.hessian[near])
-            slopes = _dot(vectors.swapaxes(1, 2), self.here.gradient[near])
-            convex = values[:, -1] < 0
-            newton = slopes**2 / np.where(convex[:, None], -values, 1.0)
-            safe[near] = convex & (newton.sum(axis=1) < CLOSE**2)
-        return np.asarray(safe)
-
-    def advance(self) -> None:
-        """Make one step each, or shorten the next one."""
-        here = self.here
-        few = here.gradient.shape[1] <= FEW_AXES
-        move, predicted, used = (exact_step if few else _rational_step)(here, self.reach)
-        if not few:
-            spread, metric = (
-                np.einsum("nd,nd->n", self.rise, _dot(each, self.rise)) for each in (here.spread, here.metric)
-            )
-            bent = np.flatnonzero(spread > CONVEX * metric)
-            if len(bent):
-                move[bent], predicted[bent], used[bent] = exact_step(here.rows(bent), self.reach[bent])
-        trial = self.places + move
-        there = self.mixture.quick_at(trial)
-        miss = there.gradient - predicted
-        ahead, back, self.rise = _solved(there, miss, self.rise)
-        error = length_of(miss, back) / np.minimum(np.maximum(RELATIVE * self.length, LEAST), TOLERANCE)
-        good = (error <= 1.0) & (there.log_density >= here.log_density - 1e-9)
-        self.places[good] = trial[good]
-        self.length = np.where(good, length_of(there.gradient, ahead), self.length)
-        if not good.all():
-            there = Local(
-                *(
-                    np.where(good.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-                    for new, old in zip(there, here, strict=True)
-                )
-            )
-        self.here = there
-        # The step is of order 2.
-        growth = np.minimum(np.maximum(0.8 / np.sqrt(np.maximum(error, 1e-6)), 0.25), np.where(good, 3.0, 0.5))
-        self.reach = np.asarray(np.minimum(used * growth, LONGEST_REACH))
-
-
-def exact_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
-    """Return the local quadratic's flow (n, D) in the time h, the gradient that it predicts, and h times the speed."""
-    values, vectors = algebra.eigen(here.hessian)
-    slopes = _dot(vectors.swapaxes(1, 2), here.gradient)
-    speed = _speed(here)
-    time = np.minimum(reach / speed, 1.0 / floored(values[:, -1]))
-    exponent = np.clip(time[:, None] * values, -700.0, 1.0)
-    growth = functions.expm1(exponent)
-    flat = np.abs(exponent) < 1e-9
-    share = np.where(flat, np.minimum(time, 1e300)[:, None], growth / np.where(flat, 1.0, values))
-    return _dot(vectors, share * slopes), _dot(vectors, (growth + 1.0) * slopes), time * speed
-
-
-def _rational_step(here: Local, reach: FloatArray) -> tuple[Points, FloatArray, FloatArray]:
-    """Return `exact_step` with 1 / (1 - z + z^2/2) for e^z: of order 2, and 0 where z is -infinity.
-
-    That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
-    for places where -log p is convex: past z = 2 it would turn back.
-    """
-    hessian, gradient, speed = here.hessian, here.gradient, _speed(here)
-    # Past this time the stiffest axes have long settled: larger numbers would only cost digits.
-    scale = np.sqrt(np.einsum("nij,nij->n", hessian, hessian))
-    time = np.minimum(reach / speed, LONGEST_TIME / floored(scale))
-    turned = time[:, None, None] * hessian
-    system = algebra.product(0.5 * turned, turned) - turned
-    system[:, np.arange(turned.shape[1]), np.arange(turned.shape[1])] += 1.0
-    move = solved(system, time[:, None] * (gradient - 0.5 * _dot(turned, gradient)))
-    return move, gradient + _dot(hessian, move), time * speed
-
-
-def _speed(here: Local) -> FloatArray:
-    return floored(np.sqrt(np.einsum("nd,nd->n", here.gradient, _dot(here.metric, here.gradient))))
-
-
-def _solved(there: Local, miss: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return R^-1 grad, R^-1 miss and the next `rise`, (n, D) each."""
-    if miss.shape[1] <= FEW_AXES:  # no rational step: `rise` is not needed
-        return solved(there.metric, there.gradient), solved(there.metric, miss), rise
-    # The power method: where S outweighs R, -log p bends downwards, and that is S's largest eigenvalue in the metric R.
-    right = np.stack([there.gradient, miss, _dot(there.spread, rise)], axis=2)
-    ahead, back, rise = np.ascontiguousarray(algebra.solved(there.metric, right).transpose(2, 0, 1))
-    return ahead, back, rise / floored(np.abs(rise).max(axis=1, keepdims=True))
-
-
-def _dot(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("nij,nj->ni", matrices, vectors))
-
-
-def floored(values: FloatArray) -> FloatArray:
-    """Return `values` that can be divided by."""
-    return np.asarray(np.maximum(values, TINY))
-
-
-def descend(mixture: Mixture, points: Points, *, most: int = DESCENT_STEPS) -> tuple[Points, FloatArray]:
+def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
     """Return where `points` (n, D) flow to, (n, D), and how steep it still is there (n,): the length of a unit step.
 
     Every answer with a length below CONVERGED is a minimum of f to about that many standard deviations.
     """
     places, length = np.array(points, dtype=np.float64), np.full(len(points), np.inf)
     active = np.arange(len(places))
-    for _ in range(most):
+    for _ in range(DESCENT_STEPS):
         if not len(active):
             break
         here = axes(mixture.at(places[active]))

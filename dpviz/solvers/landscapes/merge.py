@@ -11,6 +11,9 @@ here a vertex is a minimum, and two centers whose means flow to one minimum are 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.cluster.hierarchy import DisjointSet
+from scipy.sparse.csgraph import connected_components
 
 from dpviz.core import FloatArray, Labels, frozen
 from dpviz.solvers.landscapes.mixture import Mixture
@@ -55,21 +58,18 @@ def merge_tree(mixture: Mixture) -> MergeTree:
     land = landscape(mixture)
     n_leaves, top = len(land.minima), float(land.log_densities[0])
     edges = [(*t.minima, top - t.log_density, row) for row, t in enumerate(land.transitions)]
-    # Joining what is left in order of density keeps the tree whole: a cut to any K exists.
+    # Joining the other parts in order of density keeps the tree whole: a cut to any K exists.
     edges += [(0, j, np.inf, -1) for j in range(1, n_leaves)]
-    node = list(range(n_leaves))  # current tree node of each leaf's root
-    parent, sizes = list(range(n_leaves)), [1] * n_leaves
+    parts = DisjointSet(range(n_leaves))
+    node = list(range(n_leaves))  # current tree node of the part of each root
     rows: list[tuple[float, float, float, float]] = []
     passes: list[int] = []
     for i, j, height, row in edges:
-        a, b = _root(parent, i), _root(parent, j)
-        if a == b:
+        first, second = sorted((node[parts[i]], node[parts[j]]))
+        if not parts.merge(i, j):
             continue
-        first, second = sorted((node[a], node[b]))
-        parent[b] = a
-        sizes[a] += sizes[b]
-        rows.append((float(first), float(second), max(height, 0.0), float(sizes[a])))
-        node[a] = n_leaves + len(rows) - 1
+        node[parts[i]] = n_leaves + len(rows)
+        rows.append((float(first), float(second), max(height, 0.0), float(parts.subset_size(i))))
         passes.append(row)
     return MergeTree(
         land,
@@ -80,19 +80,9 @@ def merge_tree(mixture: Mixture) -> MergeTree:
 
 
 def _joined(merges: FloatArray, n_leaves: int) -> Labels:
-    parent = list(range(n_leaves + len(merges)))
-    for row, (first, second, _, _) in enumerate(merges):
-        parent[_root(parent, int(first))] = n_leaves + row
-        parent[_root(parent, int(second))] = n_leaves + row
-    roots = np.array([_root(parent, leaf) for leaf in range(n_leaves)])
-    _, firsts, names = np.unique(roots, return_index=True, return_inverse=True)
-    rank = np.empty_like(firsts)
-    rank[np.argsort(firsts)] = np.arange(len(firsts))
-    return frozen(np.asarray(rank[names], dtype=np.intp))
-
-
-def _root(parent: list[int], i: int) -> int:
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+    """Return the part of each leaf (L,), numbered by their first leaves, when only `merges` (m, 4) have happened."""
+    nodes = np.arange(n_leaves, n_leaves + len(merges)).repeat(2)
+    children = merges[:, :2].astype(np.intp).ravel()
+    n_nodes = n_leaves + len(merges)
+    graph = sparse.coo_matrix((np.ones(len(nodes)), (children, nodes)), shape=(n_nodes, n_nodes))
+    return frozen(connected_components(graph, directed=False)[1][:n_leaves].astype(np.intp))

@@ -183,7 +183,7 @@ def _step(here: Known, reach: float) -> tuple[float, float, float, float, float]
 
 @compiled
 def _is_safe(here: Known, length: float) -> bool:
-    """Return whether -log p is convex and Newton's step is shorter than CLOSE; see `flow.is_safe`."""
+    """Return whether -log p is convex and Newton's step is shorter than CLOSE; see `flow._is_safe`."""
     if not (length < CLOSE and math.isfinite(here[0])):
         return False
     a, b, c = here[3] - here[6], here[4] - here[7], here[5] - here[8]

@@ -169,7 +169,7 @@ def landscape(mixture: Mixture) -> Landscape:
     )
 
 
-def quadratic_strings(mixture: Mixture, *, n_points: int = STRING_POINTS, n_rounds: int = STRING_ROUNDS) -> Strings:
+def quadratic_strings(mixture: Mixture) -> Strings:
     """Return the iterates of algorithm 2, lines 7 to 13, for every pair of components with weight and apart."""
     # Pairs (P, 2) of components that have weight and do not stand on one spot.
     alive = np.flatnonzero(mixture.weights > 0)
@@ -178,20 +178,20 @@ def quadratic_strings(mixture: Mixture, *, n_points: int = STRING_POINTS, n_roun
     apart = (mixture.means[pairs[:, 0]] != mixture.means[pairs[:, 1]]).any(axis=1)
     pairs = np.asarray(pairs[apart], dtype=np.intp)
     if not len(pairs):
-        return Strings(pairs, *np.empty((2, 0, n_rounds + 1, mixture.d)))
+        return Strings(pairs, *np.empty((2, 0, STRING_ROUNDS + 1, mixture.d)))
     start, end = mixture.means[pairs[:, 0]], mixture.means[pairs[:, 1]]
     span = end - start
-    share = (np.arange(1, n_points + 1) / (n_points + 1))[None, :, None]
+    share = (np.arange(1, STRING_POINTS + 1) / (STRING_POINTS + 1))[None, :, None]
     line = start[:, None] + share * span[:, None]
     lowest: list[FloatArray] = []
     iterates: list[FloatArray] = []
-    for turn in range(n_rounds + 1):
+    for turn in range(STRING_ROUNDS + 1):
         if turn:
             bend = 4.0 * (iterates[-1] - start) - 2.0 * span
             string = line + (share - share**2) * bend[:, None]
         else:
             string = line
-        densities = mixture.quick_log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), n_points)
+        densities = mixture.quick_log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), STRING_POINTS)
         low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
         lowest.append(low)
         here = mixture.quick_at(low)

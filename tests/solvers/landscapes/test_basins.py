@@ -1,11 +1,11 @@
-"""Labels over the plane against the flow of each point alone, and the packed start against the search itself."""
+"""Labels over the plane against the flow of each point alone."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.solvers import Mixture, assign_basins, basins_by_lattice, lattice_basins, packing, sphere_packing
+from dpviz.solvers import Mixture, assign_basins, basins_by_lattice, lattice_basins
 
 CELLS = 48
 HALF_DIAGONAL = 0.5 * np.sqrt(2.0) * 2.0 / CELLS  # of a cell, in the mixture's units
@@ -78,19 +78,3 @@ def test_edges_and_outside_are_labelled(place):
     cells = lattice_basins(mixture, CELLS)
     at = np.array([place])
     assert basins_by_lattice(mixture, at, cells)[0] == assign_basins(mixture, at)[0]
-
-
-@pytest.mark.parametrize(("k", "d"), [(1, 1), (22, 2), (7, 3)])
-def test_a_remembered_packing_is_the_search_again(k, d):
-    for seed in range(3):
-        first = sphere_packing(k, d, rng=np.random.default_rng(seed))
-        rng = np.random.default_rng(seed)
-        again = sphere_packing(k, d, rng=rng)
-        assert np.array_equal(first, again)
-        made = np.random.default_rng(seed).random((k, packing.ATTEMPTS, d))
-        assert np.array_equal(packing._best_packing(made), first)
-        after = np.random.default_rng(seed)
-        after.random((k, packing.ATTEMPTS, d))
-        assert rng.random() == after.random(), "the generator goes on as after a search"
-        first += 1.0  # a caller's copy
-        assert np.array_equal(sphere_packing(k, d, rng=np.random.default_rng(seed)), again)
