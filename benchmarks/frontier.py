@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import peers, separated
 from benchmarks.frontier_page import page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.trials import FLOOR_STARTS, versions
 
 EPSILONS = (1.0, 0.1, 10.0)

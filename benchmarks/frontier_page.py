@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.peers import DIFFPRIVLIB, HISTOGRAM, MIDDLE, PACKED, SKLEARN
 from benchmarks.peers_page import DASH
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 
 Report = Mapping[str, Any]
 Figures = Mapping[str, Any]

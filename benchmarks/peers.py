@@ -32,7 +32,7 @@ from dpviz.core import Adjacency, Centers
 from dpviz.data import Dataset, known_groups, load, read_table
 from dpviz.metrics import nonprivate_agreement, nonprivate_cost
 from dpviz.solvers import assign, public_start
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import FLOOR_STARTS, OK, Trial, run_trials, versions
 

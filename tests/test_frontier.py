@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks import frontier, peers, separated
 from benchmarks.frontier_page import best, costs, geometric, page
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
 

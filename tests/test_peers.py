@@ -13,7 +13,7 @@ from benchmarks.peers_page import page
 from dpviz.accounting import spent_epsilon
 from dpviz.core import Adjacency, Box
 from dpviz.data import load
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
 BOX = Box(np.array([3.0, -1.0]), np.array([9.0, 1.0]))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.test_app import APP, open_sidebar, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]

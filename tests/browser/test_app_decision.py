@@ -15,7 +15,7 @@ from pyproj import Geod
 
 from dpviz.core import Box, FloatArray
 from dpviz.data import Dataset, read_table
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import visitor
 from tests.browser.test_app import APP, SLOW, Server, picture_of
 from tests.browser.test_app_uploads import give

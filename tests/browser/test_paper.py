@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page
 
-from dpviz.tools.compare import document
-from dpviz.tools.compare.story import paper
+from dpviz.tools.compare import document, paper
 from tests.tools.compare import test_paper as made
 
 pytestmark = pytest.mark.browser

@@ -27,7 +27,7 @@ from dpviz.stories import View, Words
 from dpviz.stories.outcomes import Draws, run_many
 from dpviz.tools.audit.table import line
 from dpviz.tools.audit.cases import cases
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.story import Change

@@ -11,12 +11,11 @@ from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.plots import scene_hash
 from dpviz.tools.compare import page as compare
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare import reading as compare_reading
+from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page.question import GRIDS
-from dpviz.tools.compare.story import reading as compare_reading
-from dpviz.tools.compare.trials import TrialPart
+from dpviz.tools.compare.page.runs import GRIDS
+from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import at_once, clicking

@@ -5,9 +5,9 @@ import pytest
 
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.page import grid as compare_grid
+from dpviz.tools.compare import runs as compare_tasks
+from dpviz.tools.compare.page import tabs as compare_tabs
+from dpviz.tools.compare.runs import ENTRIES
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", "compare_tab": "grid", **{f"with_{key}": "0" for key in ENTRIES}}
@@ -16,7 +16,7 @@ PAIR = {**FEW, "with_su": "1", "with_eugkm": "1"}
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(compare_grid, "EPSILONS", (0.3, 1.0))
+    monkeypatch.setattr(compare_tabs, "GRID_EPSILONS", (0.3, 1.0))
     return at_once(monkeypatch, compare_tasks)
 
 
@@ -38,7 +38,7 @@ def test_each_number_of_clusters_has_a_picture_and_equal_heights_mean_equal_cost
     (table,) = [frame.value for frame in page.app.dataframe if "EUGkM (noisy grid)" in frame.value.columns]
     assert list(table[""]) == [header["title"] for header in found.values()]
     runs = [row for row in rows if row["method"] == "su" and row["k"] == 8 and row["epsilon"] == 1.0]
-    assert len(runs) == compare_grid.RUNS
+    assert len(runs) == compare_tabs.GRID_RUNS
     expected = float(np.median([row["inertia_ratio"] for row in runs]))
     assert float(table["DPLloyd (SU)"][3]) == pytest.approx(expected, rel=0.01)
     assert any("of 6 pictures" in caption.value for caption in page.app.caption)
@@ -70,13 +70,14 @@ def test_people_are_samples(open_page):
     assert any("Random samples" in caption.value for caption in page.app.caption)
 
 
-@pytest.mark.parametrize("key", compare_grid.PARAMETERS)
+@pytest.mark.parametrize("key", compare_tabs.PARAMETERS)
 def test_every_parameter_is_one_that_its_method_takes(key):
-    parameter = compare_grid.PARAMETERS[key]
+    parameter = compare_tabs.PARAMETERS[key]
     data = load("blobs", n=200)
-    options = compare_grid.values_of(parameter, 200, 3)
+    options = compare_tabs.values_of(parameter, 200, 3)
     assert len(options) >= 2
-    parts = compare_grid.parts_of(parameter, [parameter.entry or "su"], options, 200, 3, 0, 0)
+    question = compare_tasks.CompareQuestion((), 3, (), 0, "", 0, 0)
+    parts = compare_tabs.parts_of(parameter, [parameter.entry or "su"], options, 200, question)
     found = {
         next(
             value for value in (dict(run.fields).get(parameter.field), run.n_clusters, run.source.n) if value in options

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpviz.tools.compare import document
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.no_data import NO_DATA
+from dpviz.tools.compare import runs as compare_tasks
+from dpviz.tools.compare.frontier import NO_DATA
 from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers

@@ -16,8 +16,8 @@ from dpviz.plots.scene import pack
 from dpviz.plots.table import COLUMNS, FORMULA_STARTS
 from dpviz.stories.recipe.records import UPLOAD
 from dpviz.tools.audit import runs as audit_tasks
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare import runs as compare_tasks
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.ui.export import config
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
 from dpviz.ui.export.shown import Shown

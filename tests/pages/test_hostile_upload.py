@@ -11,7 +11,7 @@ import pandas as pd
 from dpviz.data import get_ready
 from dpviz.plots.table import FORMULA_STARTS
 from dpviz.tools.compare import document
-from dpviz.tools.compare import trials as compare_tasks
+from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
 from tests.data.test_hostile_files import watch
 from tests.pages.conftest import at_once, typed

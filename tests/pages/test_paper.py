@@ -13,11 +13,10 @@ from dpviz.core import Box
 from dpviz.data.geography import map_of
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import document
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare import paper as compare_paper
+from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
-from dpviz.tools.compare.story import paper as compare_paper
-from dpviz.tools.compare.trials import TrialPart
+from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.decision import check, decided, falsified, plain_of

@@ -14,7 +14,7 @@ from dpviz.stories import Words
 from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
 from dpviz.stories.panel import number
 from dpviz.stories.promise import described, promise
-from dpviz.tools.compare.story.paper_promises import odds, promised
+from dpviz.tools.compare.paper import odds, promise_words
 from dpviz.ui import panel
 
 BOX = Box((0.0, 0.0), (400.0, 300.0))
@@ -151,4 +151,4 @@ def test_nothing_need_be_claimed(proved):
         assert both_limits(silent) == both_limits(Guarantee(proved, proved))
         assert promise(silent).startswith("Nothing is claimed. Proved: ε = 1")
         assert made.is_overspent
-    assert "Nothing is claimed for it." in promised(made)
+    assert "Nothing is claimed for it." in promise_words(made)

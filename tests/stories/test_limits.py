@@ -20,7 +20,7 @@ from dpviz.methods.nd_laplace.algorithm import guarantee_of, redraw_loss
 from dpviz.stories import Words, panel
 from dpviz.stories.label import Contents, both_limits, label_of
 from dpviz.stories.promise import promise
-from dpviz.tools.compare import story as compare
+from dpviz.tools.compare import frontier as compare
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = Box.cube(0.0, 1.0, 2)

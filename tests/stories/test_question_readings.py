@@ -9,8 +9,8 @@ from dpviz.core import Budget
 from dpviz.stories.formulas import ODDS
 from dpviz.tools.audit import reading as audit_reading
 from dpviz.tools.audit.runs import Audited
-from dpviz.tools.compare import story as compare
-from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.tools.compare import frontier as compare
+from dpviz.tools.compare import reading as compare_reading
 
 
 def coin(probability):

@@ -17,7 +17,7 @@ from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import pieces, plainly
 from dpviz.stories.reading import Formula, exact, tex
 from dpviz.tools.audit import reading as audit_reading
-from dpviz.tools.compare.story import reading as compare_reading
+from dpviz.tools.compare import reading as compare_reading
 
 TABLES = ASSETS / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}

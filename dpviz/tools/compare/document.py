@@ -1,6 +1,6 @@
-"""A document as data, written twice: one HTML page that needs no network and prints well, and the same as Markdown.
+"""A document as data, rendered as one HTML page that needs no network and prints well, or as Markdown.
 
-Every word that comes from data, a link or a file stays a word in both; pictures are SVG inside the page. No script.
+Words from data, a link or a file are escaped in both; pictures are SVG inside the page. No script.
 """
 
 import re
@@ -143,7 +143,7 @@ def html(document: Document) -> str:
     )
     if document.appendix:
         body += f'<section class="appendix dense">{"".join(map(_html, document.appendix))}</section>'
-    # No script, no address: a browser asks nobody for anything.
+    # No script, no address: a browser requests nothing.
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -174,31 +174,23 @@ def _html(block: Block) -> str:
         case Pairs(pairs):
             rows = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(words)}</td></tr>' for name, words in pairs)
             return f'<div class="wide"><table>{"".join(rows)}</table></div>'
-        case TableBlock():
-            return _html_table(block)
+        case TableBlock(head, table_rows, marked):
+            names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+            body_rows = []
+            for i, row in enumerate(table_rows):
+                kind = ' class="marked"' if i == marked else ""
+                body_rows.append(f"<tr{kind}>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>")
+            body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(body_rows)}</tbody>"
+            return f'<div class="wide"><table>{body}</table></div>'
         case Pictures(pictures):
-            one = " one" if len(pictures) == 1 else ""
-            return f'<div class="pictures{one}">{"".join(map(_html_picture, pictures))}</div>'
+            figures = (
+                f"<figure><figcaption><b>{escape(each.title)}</b></figcaption>{each.svg}"
+                f"<figcaption>{escape(each.caption)}</figcaption></figure>"
+                for each in pictures
+            )
+            return f'<div class="pictures{" one" if len(pictures) == 1 else ""}">{"".join(figures)}</div>'
         case Signature(lines):
             return f'<div class="sign">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
-
-
-def _html_table(table: TableBlock) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
-    rows = []
-    for i, row in enumerate(table.rows):
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
-        marked = ' class="marked"' if i == table.marked else ""
-        rows.append(f"<tr{marked}>{cells}</tr>")
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="wide"><table>{body}</table></div>'
-
-
-def _html_picture(picture: Picture) -> str:
-    return (
-        f"<figure><figcaption><b>{escape(picture.title)}</b></figcaption>{picture.svg}"
-        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
-    )
 
 
 def _markdown(block: Block) -> str:
@@ -225,15 +217,15 @@ def _markdown(block: Block) -> str:
 
 def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None) -> str:
     def line(cells: Sequence[str], *, strong: bool = False) -> str:
-        written = (_plain(cell) for cell in cells)
-        return f"| {' | '.join(f'**{cell}**' if strong and cell else cell for cell in written)} |"
+        plain = (_plain(cell) for cell in cells)
+        return f"| {' | '.join(f'**{cell}**' if strong and cell else cell for cell in plain)} |"
 
     body = [line(row, strong=i == marked) for i, row in enumerate(rows)]
     return "\n".join([line(head), f"|{'---|' * len(head)}", *body])
 
 
 def _plain(text: str) -> str:
-    """Write text so that Markdown takes nothing in it for more than words."""
+    """Escape text for Markdown."""
     one_line = _LINE_BREAKS.sub(" ", text).strip()
-    marked = _MARKS.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-    return _BLOCK_START.sub(r"\\\1", marked)
+    plain = _MARKS.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return _BLOCK_START.sub(r"\\\1", plain)

@@ -16,10 +16,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpviz.core import Box, Points
-from dpviz.tools.compare import trials
-from dpviz.tools.compare.entries import ENTRIES
+from dpviz.tools.compare import runs as compare_runs
+from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import EPSILONS, CostSearch, searched
-from dpviz.tools.compare.trials import TrialPart
 
 FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}  # of Compare's shorter grid
 
@@ -42,7 +41,7 @@ def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_ru
     """Return what the page's defaults come to for at most 20 % more cost in half of the runs; start seed 5, noise 0."""
 
     def rows(part: TrialPart) -> list[dict[str, Any]]:
-        return [dict(row) for row in trials.rows(points, box, None, part)]
+        return [dict(row) for row in compare_runs.rows(points, box, None, part)]
 
     def runs(key: str, epsilon: float) -> list[dict[str, Any]]:
         return rows(TrialPart(key, epsilon, n_clusters, 5, 0, n_runs, len(points)))

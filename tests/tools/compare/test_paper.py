@@ -13,15 +13,15 @@ from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.data.choices import Choices
 from dpviz.plots import svg
 from dpviz.stories.label import Contents, label_of
-from dpviz.tools.compare import document, story
+from dpviz.tools.compare import document, paper
+from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.page import report
-from dpviz.tools.compare.story import paper, ranking
-from dpviz.tools.compare.story.answer import Least, Recommendation
-from dpviz.tools.compare.story.paper_promises import Promise
+from dpviz.tools.compare.paper import Promise
+from dpviz.tools.compare.search import Least, Recommendation
 from tests.tools.compare.decision import table_after
 from tests.tools.compare.test_document import words_of
-from tests.tools.compare.test_story import row
+from tests.tools.compare.test_frontier import row
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 AT = 0.3
@@ -67,16 +67,16 @@ def known(epsilon=AT, rows=ROWS):
 
 
 def found(rows=ROWS, epsilon=AT, *, recommended=True):
-    made = [story.series_of(key, NAMES[key], i, each, "add_remove") for i, (key, each) in enumerate(rows.items())]
+    made = [compare.series_of(key, NAMES[key], i, each, "add_remove") for i, (key, each) in enumerate(rows.items())]
     best = Recommendation(
         Least("a", NAMES["a"], epsilon, 0.1, 1.1, 10), Least("b", NAMES["b"], 1.0, 0.3, 1.2, 10), 1.2, 0.9, 0.95, 5
     )
-    frontier = story.frontier(made, "add_remove", at=epsilon)
-    return paper.Found(
+    frontier = compare.frontier(made, "add_remove", at=epsilon)
+    return paper.Findings(
         n=EXACT["n"],
         n_left_out=EXACT["left"],
-        n_moved=EXACT["moved"],
-        ranked=ranking.ranking(made, epsilon, 10),
+        n_clipped=EXACT["moved"],
+        ranked=compare.ranking(made, epsilon, 10),
         best=best if recommended else None,
         answer=best.sentence if recommended else "Not shown for any proved method.",
         rows=rows,
@@ -202,7 +202,7 @@ def test_features_that_were_made_of_others_are_said_beside_the_columns_they_were
 
     def said(form, public=True):
         dataset = SimpleNamespace(bounds_from_data=not public)
-        return report._remade(SimpleNamespace(source=SimpleNamespace(form=form, dataset=dataset)))
+        return report.columns_of(SimpleNamespace(source=SimpleNamespace(form=form, dataset=dataset)))
 
     words = "A random projection with the public seed 0 made 1 feature of these 2, each scaled by its bounds."
     assert said(form) == ((("age", "0 to 120 years"), ("note", "-0.5 to 2")), words)

@@ -9,9 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from dpviz.core import Box, CentersRelease
 from dpviz.data import Dataset
-from dpviz.tools.compare import story
-from dpviz.tools.compare.references import referenced
-from dpviz.tools.compare.story.ranking import ranking
+from dpviz.tools.compare.frontier import ranking, series_of
+from dpviz.tools.compare.runs import referenced
 from dpviz.tools.sweep import trials
 from dpviz.tools.sweep.trials import GivenRecords, Trial, TrialSource, improved, merged
 
@@ -54,7 +53,7 @@ def test_the_named_winner_has_the_least_median_cost_at_equal_k_whatever_it_relea
         {**rows["a"][0], "status": "No center."}
     ]
     rows = referenced(rows)
-    shown = [story.series_of(key, key, i, rows[key], "add_remove") for i, key in enumerate(rows)]
+    shown = [series_of(key, key, i, rows[key], "add_remove") for i, key in enumerate(rows)]
     ranked = ranking(shown, 1.0, n_runs)
     assert exact[ranked[0].key] == pytest.approx(min(exact.values()), rel=1e-9)
     assert [each.key for each in ranked[:3]] == sorted(exact, key=lambda key: (exact[key], key))

@@ -1,27 +1,111 @@
-"""The Compare page's runs: asked for piece by piece, kept in this session, and stopped by one click."""
+"""The Compare page's question and runs: requested piece by piece, cached in the session, and stopped by one click."""
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from dpviz.core import Confidential
+from dpviz.core import Confidential, FoundClusters, Knob
+from dpviz.stories.center_facts import not_established
+from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
-from dpviz.tools.compare import trials as compare_tasks
-from dpviz.tools.compare.references import referenced
+from dpviz.tools.compare.frontier import allowed
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
 from dpviz.tools.compare.search import CostSearch, Searched
-from dpviz.tools.compare.story import Row, Rows, answer
-from dpviz.tools.compare.trials import TrialPart
-from dpviz.ui import asking, state
+from dpviz.ui import asking, controls, hiding, state
 from dpviz.ui.data.picker import Source
+from dpviz.ui.epsilon import epsilon_slider, nearest
+from dpviz.ui.frame import START_SEED, PageFrame
 from dpviz.ui.server.background import Answers, Job
 
+MOST_SEED = 10**6
+GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
+AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is that of this ε.", 0.05, 20.0, 0.05, 20.0, log=True)
+SWITCHES = {
+    key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
+    for key, entry in ENTRIES.items()
+}
+CLUSTERS = Knob(
+    "n_clusters", "int", 5, "Clusters k", "For k-means without privacy, and methods that ask.", 1, 64, 1, 10_000
+)
+GRID = Knob(
+    "compare_grid",
+    "choice",
+    "few",
+    "Values of ε",
+    "More values take longer.",
+    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20")),
+)
+RUNS = Knob(
+    "compare_runs",
+    "choice",
+    "30",
+    "Runs at each ε",
+    "“Solve for ε” begins with them and makes more where it decides.",
+    choices=(("10", "10"), ("30", "30"), ("100", "100")),
+)
+AXIS = Knob(
+    "compare_neighbors",
+    "choice",
+    "add_remove",
+    "Solid lines are proved for",
+    "Guarantees for other neighbors are not the same promise at the same ε.",
+    choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
+)
+SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
+KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT)
 PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
-LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
 TALLIED = "frontier"  # the place that says how many runs there have been, once on the page
-_KEPT, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
+_PILLS = "dpviz:compare-methods"
+_CACHE, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
+
+
+def ask(frame: PageFrame) -> CompareQuestion:
+    """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
+
+    def switch(key: str) -> None:
+        chosen = state.sent(_PILLS, key) or []
+        for name, knob in SWITCHES.items():
+            state.remember(knob, name in chosen)
+
+    with frame.first:
+        key = state.tie(_PILLS, [key for key in ENTRIES if state.value(SWITCHES[key])])
+        st.pills(
+            "Methods",
+            list(ENTRIES),
+            format_func=lambda key: ENTRIES[key].name,
+            selection_mode="multi",
+            key=key,
+            on_change=switch,
+            args=(key,),
+        )
+        n_clusters = int(controls.control(frame.source.suited(CLUSTERS)))
+    with frame.more:
+        epsilons = GRIDS[str(controls.control(GRID))]
+        n_runs = int(controls.control(RUNS))
+        adjacency = str(controls.control(AXIS))
+        with st.expander("Seeds"):
+            start, seed = int(controls.control(START_SEED)), int(controls.control(SEED))
+    entries = tuple(key for key in ENTRIES if state.value(SWITCHES[key]))
+    return CompareQuestion(entries, n_clusters, epsilons, n_runs, adjacency, start, seed)
+
+
+def read_at(question: CompareQuestion) -> float:
+    """Return the ε at which methods are read: of those that are run, the nearest to the slider's."""
+    return question.epsilons[nearest(question.epsilons, float(state.value(AT)))]
+
+
+def draw_read_at(question: CompareQuestion, *, bounds_public: bool) -> float:
+    """Draw the slider of the ε at which methods are read, one of those that are run, and what it allows where."""
+    values, at = question.epsilons, read_at(question)
+    if hiding.hides(AT.name):
+        return at
+    notes = [(allowed if bounds_public else not_established)(value) for value in values]
+    key = state.widget_key(AT.name)
+    chosen = epsilon_slider(key=key, value=at, label=AT.label, values=values, note=notes, help=AT.help)
+    return float(state.remember(AT, chosen))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,18 +116,12 @@ class Gathered(Confidential):
     complete: bool
 
 
-def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
-    """Return (first, how many) of each piece of `n_runs` runs."""
-    size = max(LEAST, -(-n_runs // PIECES))
-    return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a line of progress says where parts are no measure: more of them follow from those that are there."""
+    """A line of progress where parts are no measure: more of them follow from those that are there."""
 
-    name: Hashable  # what a click on Stop is about, whichever parts there are by then
-    said: str
+    name: Hashable  # of the runs that Stop stops, whichever parts there are by then
+    words: str
     share: float  # of the bar, in [0, 1]
     stopped: str
 
@@ -51,36 +129,32 @@ class Line:
 def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, line: Line | None = None) -> Gathered:
     """Start what is missing, draw how far it is with a button to stop it, and return what is there.
 
-    `place` tells two such lines of a page apart; `line` is said in place of how many of `what` there are. Rows of real
+    `place` tells two such lines of a page apart; `line` stands in place of how many of `what` there are. Rows of real
     records stay in this session.
     """
     name: Hashable = (source.key, tuple(parts) if line is None else line.name)
-    kept = _kept(source, place)
-    stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
-    missing = [part for part in parts if part not in kept]
+    cache = _cache(source, place)
+    is_stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
+    missing = [part for part in parts if part not in cache]
     answers = Answers(())
-    if stopped:
+    if is_stopped:
         asking.drop(source, f"wait-{place}")
     else:
-        jobs = [_job(part) for part in missing]
-        known_before = len(parts) - len(missing)
-        said = None if line is None else (line.said, line.share)
         answers = asking.ask(
             source,
-            jobs,
+            [_job(part) for part in missing],
             what=what,
             key=f"wait-{place}",
-            known=known_before,
+            known=len(parts) - len(missing),
             secret=False,
             public=False,
-            said=said,
+            said=None if line is None else (line.words, line.share),
             tallied=place == TALLIED,
         )
-    found = dict(zip(missing, answers.found, strict=False))
-    known: dict[TrialPart, Any] = {part: kept.get(part, found.get(part)) for part in parts}
-    now: dict[TrialPart, Any] = {part: made for part, made in known.items() if made is not None}
-    st.session_state[f"{_KEPT}:{place}"] = {source.key: now}  # other records' rows are forgotten
-    if stopped and len(now) < len(parts):
+    results = {**cache, **_finished(missing, answers)}
+    now = {part: results[part] for part in parts if part in results}
+    st.session_state[f"{_CACHE}:{place}"] = {source.key: now}  # other records' rows are forgotten
+    if is_stopped and len(now) < len(parts):
         counted = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
         st.info(counted if line is None else line.stopped)
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
@@ -90,63 +164,67 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, 
         words = "Runs that have not begun never begin; what is there stays."
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
     rows: dict[str, list[Row]] = {}
-    for part, made in now.items():
-        rows.setdefault(part.entry, []).extend(made)
+    for part, runs in now.items():
+        rows.setdefault(part.entry, []).extend(runs)
     return Gathered(referenced(rows), len(now) == len(parts))
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
-    """Make the runs that a search asks for, round after round; draws and keeps what `gathered` does."""
+    """Make the runs that a search needs, round after round; draws and caches what `gathered` does."""
     until = time.monotonic() + PATIENCE
-    kept = dict(_kept(source, place))
-    found = compare_search.searched(search, start, kept)
-    while missing := [part for part in found.parts if part not in kept]:
+    cache = dict(_cache(source, place))
+    result = compare_search.searched(search, start, cache)
+    while missing := [part for part in result.parts if part not in cache]:
         if st.session_state.get(f"{_STOPPED}:{place}") == (source.key, search):
             break
         known = asking.known(source, [_job(part) for part in missing], f"wait-{place}", until=until)
-        kept |= {part: made for part, made in zip(missing, known.found, strict=True) if made is not None}
-        # The next round's asking forgets this one's answers, where they belong to this session alone.
-        st.session_state[f"{_KEPT}:{place}"] = {source.key: kept}
+        cache |= _finished(missing, known)
+        # The next round's request forgets this one's answers, where they belong to this session alone.
+        st.session_state[f"{_CACHE}:{place}"] = {source.key: cache}
         if not known.complete or known.problem:
             break
-        found = compare_search.searched(search, start, kept)
-    where = answer.where(found)
-    stopped = f"Stopped in {where}. What is said here follows from the runs that are there."
-    gathered(source, found.parts, place, "Search", Line(search, f"Search, {where}", found.share, stopped))
-    return found
+        result = compare_search.searched(search, start, cache)
+    stopped = f"Stopped in {result.where}. What is said here follows from the runs that are there."
+    line = Line(search, f"Search, {result.where}", result.share, stopped)
+    gathered(source, result.parts, place, "Search", line)
+    return result
 
 
-def looked(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[compare_tasks.RepeatedRun | None, ...]:
-    """Return one run of each part made again, None while it is on its way; draws how far they are, and a problem."""
+def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[RepeatedRun | None, ...]:
+    """Return one run of each part again, None while it is on its way; draws how far they are, and a problem."""
     jobs = [Job(compare_tasks.look, (part,), classified=True, n_runs=0) for part in parts]  # the same noise again
-    answers = _beside(source, jobs, "Runs to look at", place)
+    answers = _ask_beside(source, jobs, "Runs to look at", place)
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found
 
 
-def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> compare_tasks.Exact | None:
+def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> FoundClusters | None:
     """Return k-means without privacy on the records of the first of `parts`; None without one or on its way."""
     if not parts:
         return None
     job = Job(compare_tasks.without_privacy, (parts[0],), classified=True, n_runs=0)
-    answers = _beside(source, [job], "Centers without privacy", place)
-    found: compare_tasks.Exact | None = answers.found[0]
-    return found
+    clusters: FoundClusters | None = _ask_beside(source, [job], "Centers without privacy", place).found[0]
+    return clusters
 
 
 def _job(part: TrialPart) -> Job:
     return Job(compare_tasks.rows, (part,), classified=True, n_runs=part.n_runs)
 
 
-def _beside(source: Source, jobs: Sequence[Job], what: str, place: str) -> Answers:
+def _finished(parts: Sequence[TrialPart], answers: Answers) -> dict[TrialPart, Sequence[Row]]:
+    """Return the rows that are there, of the parts that were requested."""
+    return {part: rows for part, rows in zip(parts, answers.found, strict=False) if rows is not None}
+
+
+def _ask_beside(source: Source, jobs: Sequence[Job], what: str, place: str) -> Answers:
     return asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
 
 
-def _kept(source: Source, place: str) -> dict[TrialPart, Any]:
-    """Return the rows of these records that the session has, by what they were asked for."""
-    kept: dict[TrialPart, Any] = st.session_state.get(f"{_KEPT}:{place}", {}).get(source.key, {})
-    return kept
+def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:
+    """Return the rows of these records that the session has, by their part."""
+    cache: Mapping[TrialPart, Any] = st.session_state.get(f"{_CACHE}:{place}", {}).get(source.key, {})
+    return cache
 
 
 def _stop(place: str, name: Hashable) -> None:

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.plots import Audience, Axis, Kind, scene_hash
-from dpviz.tools.compare import story
-from dpviz.tools.compare.entries import ENTRIES
-from dpviz.tools.compare.no_data import NO_DATA, no_data_ratio
-from dpviz.tools.compare.story import ranking as compare_ranking
-from dpviz.tools.compare.story.grid import Panel, small_multiples
+from dpviz.tools.compare import frontier as compare
+from dpviz.tools.compare.frontier import NO_DATA, no_data_ratio
+from dpviz.tools.compare.pictures import Panel, small_multiples
+from dpviz.tools.compare.runs import ENTRIES
 
 
 def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", per_distance=False, **more):
@@ -26,7 +25,7 @@ def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", pe
 
 
 def series(key="a", hue=3, adjacency="add_remove", rows=(), **options):
-    return story.series_of(key, f"Method {key}", hue, rows, adjacency, **options)
+    return compare.series_of(key, f"Method {key}", hue, rows, adjacency, **options)
 
 
 def layer(scene, name, kind):
@@ -42,7 +41,7 @@ def test_lines_are_medians_and_bands_hold_the_middle_ninety_percent(data):
     runs = {epsilon: rng.uniform(0.9, 9.0, data.draw(st.integers(1, 12))) for epsilon in epsilons}
     rows = [row(ratio, epsilon=at, proved=0.9 * at) for at, ratios in runs.items() for ratio in ratios]
     rng.shuffle(rows)
-    scene = story.frontier([series(rows=rows)], "add_remove")
+    scene = compare.frontier([series(rows=rows)], "add_remove")
     line = layer(scene, "Method a", Kind.LINES).arrays["xy"][0, 0]
     band = layer(scene, "Method a", Kind.BANDS).arrays["edges"][0, 0]
     np.testing.assert_allclose(line[:, 0], np.log10(0.9 * np.array(epsilons)))  # what is proved, not what was asked
@@ -56,25 +55,25 @@ def test_lines_are_medians_and_bands_hold_the_middle_ninety_percent(data):
 @pytest.mark.parametrize(
     ("runs", "adjacency", "bounds_public", "wanted"),
     [
-        ({}, "add_remove", True, story.EpsilonMeaning.SAME),
-        ({"delta": 1e-5}, "add_remove", True, story.EpsilonMeaning.SAME),
-        ({}, "replace", True, story.EpsilonMeaning.OTHER),
-        ({"adjacency": "replace"}, "replace", True, story.EpsilonMeaning.SAME),
-        ({"adjacency": "replace", "per_distance": True}, "replace", True, story.EpsilonMeaning.DISTANCE),
-        ({"proved": None}, "add_remove", True, story.EpsilonMeaning.CLAIMED),
-        ({}, "add_remove", False, story.EpsilonMeaning.CLAIMED),
+        ({}, "add_remove", True, compare.EpsilonMeaning.SAME),
+        ({"delta": 1e-5}, "add_remove", True, compare.EpsilonMeaning.SAME),
+        ({}, "replace", True, compare.EpsilonMeaning.OTHER),
+        ({"adjacency": "replace"}, "replace", True, compare.EpsilonMeaning.SAME),
+        ({"adjacency": "replace", "per_distance": True}, "replace", True, compare.EpsilonMeaning.DISTANCE),
+        ({"proved": None}, "add_remove", True, compare.EpsilonMeaning.CLAIMED),
+        ({}, "add_remove", False, compare.EpsilonMeaning.CLAIMED),
     ],
 )
 def test_only_what_is_proved_for_the_same_neighbors_is_solid(runs, adjacency, bounds_public, wanted):
     one = series(adjacency=adjacency, rows=[row(1.2, **runs)], bounds_public=bounds_public)
     assert one.standing is wanted
-    scene = story.frontier([one], adjacency)
+    scene = compare.frontier([one], adjacency)
     line = layer(scene, one.legend, Kind.LINES)
-    assert line.dash == (wanted is not story.EpsilonMeaning.SAME)
+    assert line.dash == (wanted is not compare.EpsilonMeaning.SAME)
     assert wanted.words in line.name
-    assert (line.name == "Method a") == (wanted is story.EpsilonMeaning.SAME)
+    assert (line.name == "Method a") == (wanted is compare.EpsilonMeaning.SAME)
     assert layer(scene, one.legend, Kind.MARKS).symbol == wanted.symbol
-    assert len({each.symbol for each in story.EpsilonMeaning}) == len(story.EpsilonMeaning)
+    assert len({each.symbol for each in compare.EpsilonMeaning}) == len(compare.EpsilonMeaning)
 
 
 def test_the_legend_names_the_looks_that_are_there_and_no_others():
@@ -83,14 +82,14 @@ def test_the_legend_names_the_looks_that_are_there_and_no_others():
     away = series("d", rows=[row(1.2, adjacency="replace", per_distance=True)])
     words = {"crosses": claimed, "squares": other, "Method d: its ε counts per distance": away}
     for shown in ([], [claimed], [other], [away], [claimed, other, away]):
-        said = " ".join(compare_ranking.looks([series("a", rows=[row(1.2)]), *shown], "add_remove"))
+        said = " ".join(compare.looks([series("a", rows=[row(1.2)]), *shown], "add_remove"))
         assert "Solid, discs" in said
         assert {word: word in said for word in words} == {word: one in shown for word, one in words.items()}
 
 
 def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
-    scene = story.frontier([series(rows=[row(1.2), row(1.5, epsilon=3.0, proved=3.0)])], "add_remove", ("a", 3.0))
-    floor = layer(scene, story.WITHOUT, Kind.LINES)
+    scene = compare.frontier([series(rows=[row(1.2), row(1.5, epsilon=3.0, proved=3.0)])], "add_remove", ("a", 3.0))
+    floor = layer(scene, compare.WITHOUT, Kind.LINES)
     assert (floor.arrays["xy"][..., 1] == 0.0).all()
     assert floor.dash
     assert {each.audience for each in scene.layers} == {Audience.CURATOR}
@@ -104,16 +103,16 @@ def test_no_data_is_a_level_where_it_is_near_and_words_in_any_case():
     near, far = 2.0, 1e3
     shown = [series(rows=[row(1.2), row(1.9, epsilon=3.0, proved=3.0)])]
     for ratio, drawn in ((near, True), (far, False), (None, False)):
-        scene = story.frontier(shown, "add_remove", without_data=ratio)
+        scene = compare.frontier(shown, "add_remove", without_data=ratio)
         levels = [each for each in scene.layers if each.name == NO_DATA]
         assert bool(levels) == drawn
         assert all((each.arrays["xy"][..., 1] == np.log10(near)).all() for each in levels)
         assert {each.audience for each in scene.layers} == {Audience.CURATOR}
-        said = " ".join(compare_ranking.looks(shown, "add_remove", ratio))
+        said = " ".join(compare.looks(shown, "add_remove", ratio))
         assert ("no data" in said) == (ratio is not None)
-    ranked = compare_ranking.ranking(shown, 3.0, 1)
+    ranked = compare.ranking(shown, 3.0, 1)
     for ratio, learned in ((1.9, False), (1.91, True), (None, True)):
-        sentence = compare_ranking.sentence(ranked, 3.0, 5, ratio)
+        sentence = compare.sentence(ranked, 3.0, 5, ratio)
         assert ("without any record" in sentence.curator) == (not learned)
         assert "record cost" not in sentence.public
 
@@ -122,9 +121,9 @@ def test_what_no_data_costs_is_read_from_the_runs():
     told = row(1.2, inertia=12.0, no_data_inertia=55.0, floor_inertia=10.0)
     assert no_data_ratio({"a": [row(None, status="No center."), told]}) == 5.5
     assert no_data_ratio({"a": [row(1.2)]}) is None
-    (fact,) = (fact for fact in story.facts(told) if fact.label == "Without any data")
+    (fact,) = (fact for fact in compare.facts(told) if fact.label == "Without any data")
     assert fact.value == "5.5 × without privacy"
-    (worse,) = (fact for fact in story.facts({**told, "inertia": 55.0}) if fact.label == "Without any data")
+    (worse,) = (fact for fact in compare.facts({**told, "inertia": 55.0}) if fact.label == "Without any data")
     assert worse.value == "5.5 × without privacy: no worse"
     assert not fact.public
 
@@ -134,33 +133,33 @@ def test_runs_that_failed_are_left_out_and_said():
     one = series(rows=rows)
     assert one.epsilons == (1.0,)
     assert series(rows=rows[1:]) is None
-    low, high = story.table("Method a", rows)
+    low, high = compare.table("Method a", rows)
     assert low["Guarantee"] == "No center."
     assert (low["Runs"], high["Runs"]) == (0, 1)
-    assert story.median_row(rows[1:]) is None
+    assert compare.median_row(rows[1:]) is None
 
 
 @given(st.lists(st.floats(0.5, 50.0), min_size=1, max_size=12))
 @settings(max_examples=40, deadline=None)
 def test_the_run_behind_a_mark_took_place_and_is_the_median(ratios):
-    found = story.median_row([row(ratio) for ratio in ratios])["inertia_ratio"]
+    found = compare.median_row([row(ratio) for ratio in ratios])["inertia_ratio"]
     assert found == np.quantile(ratios, 0.5, method="lower")
     failed = [row(None, status="No center.") for _ in range(len(ratios) // 2)]
-    found = story.median_row([*failed, *(row(ratio) for ratio in ratios)])["inertia_ratio"]
+    found = compare.median_row([*failed, *(row(ratio) for ratio in ratios)])["inertia_ratio"]
     assert found == np.quantile([*ratios, *[1e9] * len(failed)], 0.5, method="lower"), (
         "a failed run costs more than any"
     )
 
 
 def test_words_name_what_is_not_proved():
-    assert story.guarantee_words(row(1.0, proved=0.5)) == "proved: ε = 0.5, one record added or removed"
-    assert story.guarantee_words(row(1.0, proved=None)).startswith("claimed, not proved: ε = 1")
-    assert story.guarantee_words(row(1.0), bounds_public=False).startswith("claimed, not proved")
+    assert compare.guarantee_words(row(1.0, proved=0.5)) == "proved: ε = 0.5, one record added or removed"
+    assert compare.guarantee_words(row(1.0, proved=None)).startswith("claimed, not proved: ε = 1")
+    assert compare.guarantee_words(row(1.0), bounds_public=False).startswith("claimed, not proved")
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0, 20.0])
 def test_the_odds_beside_compares_slider_are_said_of_proved_lines_alone(epsilon):
-    said = story.allowed(epsilon)
+    said = compare.allowed(epsilon)
     assert said.startswith("Where just this ε is proved: an attacker")  # no sentence of every method on the picture
     assert said.endswith("Dashed or with δ: more, or no limit.")
 
@@ -170,7 +169,7 @@ def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap(
         return series(key, rows=[row(ratio, **options) for ratio in ratios])
 
     def said(shown):
-        return compare_ranking.sentence(compare_ranking.ranking(shown, 1.0, 2), 1.0, 5).curator
+        return compare.sentence(compare.ranking(shown, 1.0, 2), 1.0, 5).curator
 
     best, near = made("a", (1.1, 1.2, 1.3)), made("b", (1.25, 1.4, 1.5))
     far, claimed = made("c", (3.0, 3.1)), made("d", (1.0, 1.0), proved=None)
@@ -186,10 +185,10 @@ def test_the_sentence_compares_proved_methods_alone_and_says_when_bands_overlap(
 def test_who_finds_another_number_of_centers_is_named_apart_from_the_ranking():
     rows = {"a": [row(1.0, k_found=7), row(1.0, k_found=10)], "b": [row(1.0, k_found=3)], "c": [row(1.0)]}
     shown = [series(key, rows=runs) for key, runs in rows.items()]
-    said = compare_ranking.own_numbers(shown, rows, 1.0)
+    said = compare.own_numbers(shown, rows, 1.0)
     wanted = "Method a: finds 7 to 10 centers by itself; more than 5 are merged to 5. "
     assert said == f"{wanted}Method b: finds 3 centers by itself."
-    assert compare_ranking.own_numbers(shown[2:], rows, 1.0) == ""
+    assert compare.own_numbers(shown[2:], rows, 1.0) == ""
 
 
 def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
@@ -199,17 +198,17 @@ def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
     assert series("f", rows=[row(13.0, per_distance=True)], bounds_public=False).per_distance, (
         "also where nothing holds"
     )
-    scene = story.apart(far, "add_remove")
-    assert scene.caption == story.APART
-    assert scene.x.label != story.frontier([near], "add_remove").x.label
-    assert scene.y.view[1] > story.frontier([near], "add_remove").y.view[1]
+    scene = compare.apart(far, "add_remove")
+    assert scene.caption == compare.APART
+    assert scene.x.label != compare.frontier([near], "add_remove").x.label
+    assert scene.y.view[1] > compare.frontier([near], "add_remove").y.view[1]
 
 
 def test_what_is_never_ranked_is_not_waited_for():
     apart = "nD-Laplace: an axis of its own, no rank, because its ε counts per distance."
-    said = compare_ranking.progress(0, 5, ["nD-Laplace"]).curator
+    said = compare.progress(0, 5, ["nD-Laplace"]).curator
     assert said == f"0 of 5 methods done. The ranking waits for all of them. {apart}"
-    assert "0 of" not in compare_ranking.progress(0, 0, ["nD-Laplace"]).curator
+    assert "0 of" not in compare.progress(0, 0, ["nD-Laplace"]).curator
     assert {key for key, entry in ENTRIES.items() if entry.per_distance} == {"nd_laplace"}
 
 
@@ -225,9 +224,9 @@ def test_nothing_of_exact_costs_is_left_for_the_public(ratios, at):
         chosen = (several[0].key, at)
         many = small_multiples([Panel(f"Set {i}", (one,)) for i, one in enumerate(several)], "add_remove")
         made = [
-            story.frontier(several, "add_remove"),
-            story.frontier(several, "add_remove", chosen, within=several, at=at, without_data=3.0),
-            story.apart(several[0], "add_remove"),
+            compare.frontier(several, "add_remove"),
+            compare.frontier(several, "add_remove", chosen, within=several, at=at, without_data=3.0),
+            compare.apart(several[0], "add_remove"),
             *(each for each in many if each is not None),
         ]
         return [each.public() for each in made]

@@ -1,7 +1,10 @@
-"""Reading a comparison: misreadings, formulas with its runs' numbers, papers. All of it is the curator's."""
+"""What there is to read about a comparison: misreadings, formulas with its runs' numbers, papers, and its calls.
+
+All of it is the curator's.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +14,8 @@ from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls
 from dpviz.stories.recipe.records import Data
-from dpviz.tools.compare.story import EpsilonMeaning, Row, Series, median_row
+from dpviz.tools.compare.frontier import EpsilonMeaning, Series, median_at
+from dpviz.tools.compare.runs import CompareQuestion, Rows
 
 MISREADINGS = (
     Misreading(
@@ -71,29 +75,27 @@ WORDS = {
 }
 
 
-def formulas(
-    shown: Sequence[Series], rows: Mapping[str, Sequence[Row]], epsilon: float
-) -> tuple[tuple[str, tuple[Formula, ...]], ...]:
+def formulas(series: Sequence[Series], rows: Rows, epsilon: float) -> tuple[tuple[str, tuple[Formula, ...]], ...]:
     """Return each method's formulas at `epsilon`, by its name in the legend, and those of all."""
-    searched = sum(not one.per_distance for one in shown)
+    searched = max(1, sum(not one.per_distance for one in series))
     every = Formula(
         "Chance that one method's interval in “Solve for ε” misses, at most",
         r"\alpha = \frac{1 - 0.95}{M}",
-        rf"\alpha = \frac{{1 - 0.95}}{{{max(1, searched)}}}",
-        0.05 / max(1, searched),
+        rf"\alpha = \frac{{1 - 0.95}}{{{searched}}}",
+        0.05 / searched,
         source="Bonferroni; each by Ville's inequality",
     )
     at = f", ε = {number(epsilon)}"
-    return (("All methods", (every,)), *((f"{one.legend}{at}", _of(one, rows[one.key], epsilon)) for one in shown))
+    return (("All methods", (every,)), *((f"{one.legend}{at}", _of_method(one, rows, epsilon)) for one in series))
 
 
-def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]:
-    row = median_row([each for each in rows if each["epsilon"] == epsilon])
+def _of_method(one: Series, rows: Rows, epsilon: float) -> tuple[Formula, ...]:
+    row = median_at(rows, one.key, epsilon)
     if row is None or epsilon not in one.epsilons:
         return ()
     ratios = one.nonprivate_ratios[:, one.epsilons.index(epsilon)]
     low, high = (float(value) for value in np.nanpercentile(ratios, BAND))
-    found = [
+    parts = [
         Formula(
             "Cost of the run nearest to the median",
             rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{WITHOUT}}}}}",
@@ -102,7 +104,7 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
         ),
     ]
     if low > 0:
-        found.append(
+        parts.append(
             Formula(
                 "Width of the band, the middle 90 % of runs",
                 r"w = \frac{q_{95}}{q_{5}}",
@@ -111,47 +113,28 @@ def _of(one: Series, rows: Sequence[Row], epsilon: float) -> tuple[Formula, ...]
             )
         )
     if one.standing is EpsilonMeaning.SAME and math.isfinite(row["proved_epsilon"]):
-        found.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
-    return tuple(found)
+        parts.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
+    return tuple(parts)
 
 
-def code(
-    data: Data,
-    keys: Sequence[str],
-    epsilons: Sequence[float],
-    *,
-    n_clusters: int,
-    start_seed: int,
-    seed: int,
-    n_runs: int,
-    adjacency: str,
-    at: float,
-    chosen: tuple[str, float] | None,
-) -> Calls:
-    """Return the calls behind a frontier of the methods `keys`, with a ring around the `chosen` run: method and ε."""
-    options = f"at={at!r}, without_data=no_data_ratio(made)"
-    part = f"TrialPart(key, epsilon, {n_clusters!r}, {start_seed!r}, {seed!r}, {n_runs!r}, len(records[0]))"
+def code(data: Data, question: CompareQuestion, at: float, chosen: tuple[str, float] | None) -> Calls:
+    """Return the calls behind a frontier that is read `at` an ε, with a ring around the `chosen` run: method and ε."""
     return Calls(
         data,
         (
-            "from dpviz.tools.compare import story as compare",
-            "from dpviz.tools.compare.entries import ENTRIES",
-            "from dpviz.tools.compare.no_data import no_data_ratio",
-            "from dpviz.tools.compare.references import referenced",
-            "from dpviz.tools.compare.trials import TrialPart, rows",
+            "from dpviz.tools.compare.frontier import all_series, frontier, no_data_ratio",
+            "from dpviz.tools.compare.runs import CompareQuestion, referenced, rows",
         ),
         (
-            "records = (dataset.points, dataset.box, dataset.labels)",
-            "made = {}",
-            f"for key in {tuple(keys)!r}:",
-            f"    parts = [{part} for epsilon in {tuple(epsilons)!r}]",
-            "    made[key] = [row for part in parts for row in rows(*records, part)]",
-            "made = referenced(made)",
-            "lines, public = [], not dataset.bounds_from_data",
-            "for key, found in made.items():",
-            "    hue, name = list(ENTRIES).index(key), ENTRIES[key].name",
-            f"    one = compare.series_of(key, name, hue, found, {adjacency!r}, bounds_public=public)",
-            "    lines += [] if one is None or one.per_distance else [one]",
-            f"scenes = [compare.frontier(lines, {adjacency!r}, {chosen!r}, {options})]",
+            f"question = {question!r}",
+            "runs = {key: [] for key in question.entries}",
+            "for part in question.parts(dataset.n):",
+            "    runs[part.entry] += rows(dataset.points, dataset.box, dataset.labels, part)",
+            "runs = referenced(runs)",
+            "options = {'bounds_public': not dataset.bounds_from_data}",
+            "series = all_series(question.entries, runs, question.adjacency, **options)",
+            "series = [one for one in series if not one.per_distance]",
+            f"options = {{'at': {at!r}, 'without_data': no_data_ratio(runs)}}",
+            f"scenes = [frontier(series, question.adjacency, {chosen!r}, **options)]",
         ),
     )

@@ -1,0 +1,459 @@
+"""Methods beside each other: cost against ε over many runs, what kind of guarantee each stands on, and their ranking.
+
+All of it is computed on the true records: the curator's. A solid line is a proved guarantee for the neighbors that the
+axis is about; everything else is dashed, has another mark, and says why in the legend.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import Confidential, FloatArray, attacker_odds
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories import center_facts
+from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, number
+from dpviz.tools.compare.runs import ENTRIES, Row, Rows
+from dpviz.tools.sweep.trials import OK
+
+LEAK = (
+    "Curator view: computed on the true records. Choosing ε from exact results leaks information that no guarantee "
+    "here covers."
+)
+HIDDEN = "Costs are exact, and each run would be a separate release. Only the curator sees them."
+APART = (
+    "Its ε counts per distance: each person's place is hidden among near ones before anyone sees it, so no ε here "
+    "equals one above."
+)
+NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
+LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
+WITHOUT = "Without privacy: k-means++"
+NO_DATA = "No data: public centers"
+LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
+NEAR = 0.5  # decades above all lines and bands up to which no data has a level: a higher one would squeeze them
+TERMS = (
+    (
+        "Cost",
+        "Sum of squared distances from each record to its nearest center, as a multiple of the cost without privacy.",
+    ),
+    (
+        "Equal k",
+        "Every cost is that of at most k centers. A method that releases more has them merged to k by their noisy "
+        "counts, which spends nothing; fewer stay as they are.",
+    ),
+    (
+        "Without privacy",
+        "The best of five runs of k-means++ without privacy, with k centers on the same records. Where a private run "
+        "costs less, k-means goes on from its centers, and that is the cost without privacy.",
+    ),
+    (
+        "No data",
+        "Centers that anybody can choose who has seen no record: the box's middle, or k centers packed evenly into the "
+        "box, whichever cost less. A method that costs as much has learned nothing from the records.",
+    ),
+    ("Band", "The middle 90 % of runs. They differ in their noise alone."),
+    ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
+    ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
+    ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
+    ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
+)
+
+
+class EpsilonMeaning(Enum):
+    """What a line's ε means beside the axis: words of the legend and the mark's symbol."""
+
+    SAME = ("", "circle")
+    OTHER = ("other neighbors", "square")
+    DISTANCE = ("ε per distance", "diamond")
+    CLAIMED = ("not proved", "cross")
+
+    @property
+    def words(self) -> str:
+        """What the legend adds to the name."""
+        return self.value[0]
+
+    @property
+    def symbol(self) -> str:
+        """The mark of each ε."""
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series(Confidential):
+    """One method along ε."""
+
+    key: str  # what a click reports
+    name: str
+    hue: int
+    standing: EpsilonMeaning
+    epsilons: tuple[float, ...]  # (p,) of the runs, ascending
+    x: FloatArray  # (p,) proved, else claimed
+    nonprivate_ratios: FloatArray  # (R, p) costs over those without privacy; NaN where a run failed
+    n_failed: tuple[int, ...] = ()  # (p,) runs at each ε that released nothing; () is none
+    per_distance: bool = False  # whether its ε counts per distance, claimed or proved
+
+    def nonprivate_at(self, epsilon: float) -> FloatArray:
+        """Return the costs of all runs at `epsilon`, ascending; a run that released nothing costs more than any."""
+        at = self.epsilons.index(epsilon)
+        ratios = self.nonprivate_ratios[:, at]
+        failed = self.n_failed[at] if self.n_failed else 0
+        return np.sort(np.concatenate([ratios[np.isfinite(ratios)], np.full(failed, np.inf)]))
+
+    @property
+    def legend(self) -> str:
+        """Its name, and what its ε is if it is another one."""
+        return f"{self.name} ({self.standing.words})" if self.standing.words else self.name
+
+    @property
+    def curve(self) -> Curve:
+        """Its median and band in decades."""
+        logs = np.log10(np.clip(self.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO))
+        low, middle, high = percentiles(logs)
+        dashed = self.standing is not EpsilonMeaning.SAME
+        return Curve(self.legend, self.hue, np.log10(self.x), low, middle, high, f"{self.key}{LINE}", dashed=dashed)
+
+
+def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> EpsilonMeaning:
+    """Say what a run's ε means on an axis about `adjacency`; bounds from the records leave nothing proved."""
+    if row["proved_epsilon"] is None or not bounds_public:
+        return EpsilonMeaning.CLAIMED
+    if row["proved_per_distance"]:
+        return EpsilonMeaning.DISTANCE
+    return EpsilonMeaning.SAME if row["proved_adjacency"] == adjacency else EpsilonMeaning.OTHER
+
+
+def _measured(rows: Sequence[Row]) -> list[Row]:
+    """Return the runs that took place and have a cost beside that without privacy."""
+    return [row for row in rows if row["status"] == OK and row["inertia_ratio"] is not None]
+
+
+def series_of(
+    key: str, name: str, hue: int, rows: Sequence[Row], adjacency: str, *, bounds_public: bool = True
+) -> Series | None:
+    """Gather the runs of one method; None where none of them could be made."""
+    measured = _measured(rows)
+    if not measured:
+        return None
+    kind = standing(measured[0], adjacency, bounds_public=bounds_public)
+    epsilons = tuple(sorted({float(row["epsilon"]) for row in measured}))
+    column = "published_epsilon" if kind is EpsilonMeaning.CLAIMED else "proved_epsilon"
+    columns = [[row for row in measured if row["epsilon"] == epsilon] for epsilon in epsilons]
+    ratios = np.full((max(map(len, columns)), len(epsilons)), np.nan)
+    for i, runs in enumerate(columns):
+        ratios[: len(runs), i] = [row["inertia_ratio"] for row in runs]
+    x = np.array([float(np.median([row[column] for row in runs])) for runs in columns])
+    failed = tuple(
+        sum(row["epsilon"] == at for row in rows) - len(runs) for at, runs in zip(epsilons, columns, strict=True)
+    )
+    return Series(key, name, hue, kind, epsilons, x, ratios, failed, per_distance(measured))
+
+
+def all_series(entries: Sequence[str], rows: Rows, adjacency: str, *, bounds_public: bool) -> tuple[Series, ...]:
+    """Return the lines of those entries that have runs, each in its entry's color."""
+    keys = list(ENTRIES)
+    lines = (
+        series_of(key, ENTRIES[key].name, keys.index(key), rows[key], adjacency, bounds_public=bounds_public)
+        for key in entries
+        if key in rows
+    )
+    return tuple(line for line in lines if line is not None)
+
+
+def per_distance(rows: Sequence[Row]) -> bool:
+    """Say whether these runs are of a method whose ε counts per distance: it is never ranked with others."""
+    return any(row["status"] == OK and row["published_per_distance"] for row in rows)
+
+
+def frontier(
+    series: Sequence[Series],
+    adjacency: str,
+    chosen: tuple[str, float] | None = None,
+    *,
+    within: Sequence[Series] = (),
+    at: float | None = None,
+    without_data: float | None = None,
+) -> Scene:
+    """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them. A rule
+    stands `at` the ε at which methods are read, a level at `without_data`, × without privacy, where that is near.
+
+    A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
+    """
+    curves = [one.curve for one in series]
+    inside = [*curves, *(one.curve for one in within)]
+    logs = np.concatenate([curve.x for curve in inside]) if inside else np.array([-1.0, 1.0])
+    ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
+    heights = [value for curve in inside for value in (*curve.low, *curve.high) if math.isfinite(value)]
+    low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
+    level = math.log10(without_data) if without_data else math.inf
+    levels = {WITHOUT: 0.0, NO_DATA: level} if level <= high + NEAR else {WITHOUT: 0.0}
+    high = max(high, *levels.values())
+    pad = 0.04 * (high - low)
+    bands, lines = layers_of(curves, Audience.CURATOR)
+    # Gray, as their heights are exact; the first is dashed.
+    level_lines = [
+        _layer(name, Kind.LINES, Role.EXACT, [[[x, height] for x in ends]], size=1.5, dash=name == WITHOUT)
+        for name, height in levels.items()
+    ]
+    rule = [] if at is None else [[[math.log10(at), low - pad], [math.log10(at), high + pad]]]
+    rules = [_layer("Read here", Kind.LINES, Role.REFERENCE, rule, size=1.5)] if rule else []
+    marks: list[Layer] = []
+    ring: list[Layer] = []
+    for one, curve in zip(series, curves, strict=True):
+        marks.append(
+            Layer(
+                one.legend,
+                Kind.MARKS,
+                Role.CLUSTER,
+                Audience.CURATOR,
+                {
+                    "xy": np.stack([curve.x, curve.middle], axis=1)[None],
+                    "group": np.zeros((1, len(one.epsilons)), dtype=np.uint8),
+                },
+                always(1),
+                legend=False,
+                isolate=False,
+                pick=one.key,
+                symbol=one.standing.symbol,
+                size=10.0,
+                hue=one.hue,
+                names=tuple(f"{one.legend} at ε = {number(epsilon)}" for epsilon in one.epsilons),
+            )
+        )
+        if chosen is not None and one.key == chosen[0] and chosen[1] in one.epsilons and not ring:
+            i = one.epsilons.index(chosen[1])
+            place = [[curve.x[i], curve.middle[i]]]
+            ring = [_layer("Chosen", Kind.MARKS, Role.REFERENCE, place, symbol="ring", size=19.0)]
+    names = ", ".join(one.legend for one in series)
+    return Scene(
+        title="Cost against ε",
+        alt=f"Line chart of the clustering cost as a multiple of the cost without privacy against ε, for {names}.",
+        caption="Lines are medians, bands the middle 90 % of runs, 1 is the cost without privacy. "
+        f"Solid: proved for {NEIGHBORS[adjacency]}.",
+        hint="Click a mark to look at the run nearest to its median, or a name.",
+        x=Axis("ε", view=ends, log=True),
+        y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
+        axes_public=False,  # the axes end at exact costs
+        layers=(*bands, *level_lines, *lines, *rules, *marks, *ring),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _layer(name: str, kind: Kind, role: Role, xy: Sequence[object], **style: Any) -> Layer:
+    return Layer(name, kind, role, Audience.CURATOR, {"xy": np.array([xy])}, always(1), isolate=False, **style)
+
+
+def apart(one: Series, adjacency: str) -> Scene:
+    """Return cost against ε for a method whose ε counts per distance: a picture with axes of its own."""
+    scene = frontier([one], adjacency)
+    return replace(
+        scene,
+        title=f"{one.name}, on its own",
+        x=replace(scene.x, label="ε over a feature's whole range"),
+        caption=APART,
+        hint="",
+    )
+
+
+def allowed(epsilon: float) -> str:
+    """Say what `epsilon` allows an attacker, and of which lines that is true."""
+    return f"{attacker(attacker_odds(epsilon), 'Where just this ε is proved')} Dashed or with δ: more, or no limit."
+
+
+def median_row(rows: Sequence[Row]) -> Row | None:
+    """Return the run whose cost is nearest to the median, the cheaper one of two; None where none took place.
+
+    A run that released nothing costs more than any, as in every median here.
+    """
+    measured = _measured(rows)
+    if not measured:
+        return None
+    costs = sorted(float(row["inertia_ratio"]) for row in measured)
+    at = costs[min((len(measured) + sum(row["status"] != OK for row in rows) - 1) // 2, len(measured) - 1)]
+    return next(row for row in measured if float(row["inertia_ratio"]) == at)
+
+
+def median_at(rows: Rows, key: str, epsilon: float) -> Row | None:
+    """Return the `median_row` of one method at one ε."""
+    return median_row([row for row in rows.get(key, ()) if row["epsilon"] == epsilon])
+
+
+def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
+    """Say a run's guarantee in one line; what is not proved is named so."""
+    proved = row["proved_epsilon"] is not None and bounds_public
+    part = "proved" if proved else "published"
+    epsilon, delta = float(row[f"{part}_epsilon"]), float(row[f"{part}_delta"])
+    words = f"ε = {ceiled(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
+    words += f", δ = {chance_limit(delta)}" if delta > 0 else ""
+    return f"{'proved' if proved else 'claimed, not proved'}: {words}, {NEIGHBORS[row[f'{part}_adjacency']]}"
+
+
+def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, object]]:
+    """Return one line for each ε of a method: what it costs, finds, takes and promises."""
+    lines = []
+    for epsilon in sorted({float(row["epsilon"]) for row in rows}):
+        runs = [row for row in rows if row["epsilon"] == epsilon]
+        finished = [row for row in runs if row["status"] == OK]
+        line: dict[str, object] = {"Method": name, "ε": number(epsilon), "Runs": len(finished)}
+        typical = median_row(runs)
+        if typical is None:
+            lines.append(line | {"Guarantee": str(runs[0]["status"])})
+            continue
+        ratios = [float(row["inertia_ratio"]) for row in _measured(runs)]
+        low, middle, high = (float(value) for value in np.percentile(ratios, [BAND[0], 50.0, BAND[1]]))
+        agreements = [float(row["ari"]) for row in finished if row["ari"] is not None]
+        line |= {
+            "Cost, × without privacy": number(middle),
+            "Middle 90 % of runs": f"{number(low)} to {number(high)}",
+            "k found": _span(sorted(int(row["k_found"]) for row in finished)),
+            "Agreement (ARI)": number(float(np.median(agreements))) if agreements else "",
+            "Milliseconds": number(1e3 * float(np.median([row["processor_seconds"] for row in finished]))),
+            "Guarantee": guarantee_words(typical, bounds_public=bounds_public),
+        }
+        lines.append(line)
+    return lines
+
+
+def _span(counts: Sequence[int]) -> str:
+    """Write ascending numbers as one, or as their ends."""
+    return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+
+
+def no_data_ratio(rows: Rows) -> float | None:
+    """Return what no data costs on the records of all these runs, × without privacy; None where no run says so."""
+    costs = (row for runs in rows.values() for row in runs if row["status"] == OK and "no_data_inertia" in row)
+    row = next(costs, None)
+    return row["no_data_inertia"] / row["floor_inertia"] if row is not None and row["floor_inertia"] > 0 else None
+
+
+def no_data_line(rows: Rows) -> list[dict[str, object]]:
+    """Return the line of no data in the table of all numbers, none where no run says what it costs."""
+    ratio = no_data_ratio(rows)
+    line: dict[str, object] = {"Method": NO_DATA, "Guarantee": "no record is read: ε = 0"}
+    return [] if ratio is None else [line | {"Cost, × without privacy": number(ratio)}]
+
+
+def facts(row: Row) -> tuple[Fact, ...]:
+    """Return the numbers of one run; all but its seeds are exact."""
+    ratio = number(float(row["inertia_ratio"]))
+    numbers = [Fact("Cost", f"{ratio} × without privacy", "Sum of squared distances.", False)]
+    if "no_data_inertia" in row:
+        cost, without_data, best = (float(row[name]) for name in ("inertia", "no_data_inertia", "floor_inertia"))
+        numbers.append(center_facts.no_data_fact(cost, without_data, best, "without privacy"))
+    if row["ari"] is not None:
+        numbers.append(Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index.", False))
+    merged = f"The cost is that of {row['k']} at most: more are merged."
+    return (
+        *numbers,
+        Fact("Centers found", str(row["k_found"]), merged, True),
+        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What one method costs at one ε, over its runs, × without privacy."""
+
+    key: str
+    name: str
+    median: float
+    low: float  # ends of the band
+    high: float
+
+
+def ranking(series: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranked, ...]:
+    """Return the methods that may be held against each other at `epsilon`, the lowest median cost first.
+
+    That is: proved for the neighbors chosen, and with all of `n_runs` runs there. Every cost is that of at most k
+    centers. Of equal ones the name decides.
+    """
+    ranked = []
+    for one in series:
+        if one.standing is EpsilonMeaning.SAME and not one.per_distance and epsilon in one.epsilons:
+            costs = one.nonprivate_at(epsilon)
+            if len(costs) >= n_runs:
+                ranked.append(Ranked(one.key, one.name, float(np.median(costs)), *band(costs)))
+    return tuple(sorted(ranked, key=lambda each: (each.median, each.name)))
+
+
+def band(costs: FloatArray) -> tuple[float, float]:
+    """Return the ends of the middle 90 % of costs, of which some may be infinite.
+
+    Whole order statistics: between a cost and an infinite one there is nothing to interpolate.
+    """
+    return float(np.percentile(costs, BAND[0], method="lower")), float(np.percentile(costs, BAND[1], method="higher"))
+
+
+def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int, without_data: float | None = None) -> Sentence:
+    """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near.
+
+    Where that is no less than `without_data`, × without privacy, it says that no method is worth it.
+    """
+    if not ranked:
+        return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
+    best, *others = ranked
+    words = f"At ε = {number(epsilon)} and k = {n_clusters}, {best.name} has the lowest median cost, "
+    words += f"{beside(best.median)} without privacy"
+    if without_data is not None and best.median >= without_data:
+        return Sentence(f"{words}; centers chosen without any record cost no more.", HIDDEN)
+    near = [each.name for each in others if each.low <= best.high]
+    return Sentence(f"{words}; its band overlaps {_listed(near)}." if near else f"{words}.", HIDDEN)
+
+
+def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
+    """Say which methods found another number of centers than k by themselves, and how they are compared all the same.
+
+    "" where none did.
+    """
+    sentences = []
+    for one in series:
+        runs = [row for row in rows.get(one.key, ()) if row["status"] == OK and row["epsilon"] == epsilon]
+        counts, k = sorted({int(row["k_found"]) for row in runs}), runs[0]["k"] if runs else 0
+        if counts and counts != [k]:
+            more = f"; more than {k} are merged to {k}" if counts[-1] > k else ""
+            sentences.append(f"{one.name}: finds {_span(counts)} centers by itself{more}.")
+    return " ".join(sentences)
+
+
+def progress(n_done: int, n_ranked: int, apart: Sequence[str]) -> Sentence:
+    """Say how many of the methods that are ranked have all of their runs: before that none is called the best.
+
+    `apart` are those whose ε counts per distance, which are ranked with none of the others.
+    """
+    sentences = [f"{n_done} of {n_ranked} methods done. The ranking waits for all of them."] if n_ranked else []
+    if apart:
+        sentences.append(f"{_listed(apart)}: an axis of its own, no rank, because its ε counts per distance.")
+    return Sentence(" ".join(sentences), HIDDEN)
+
+
+def looks(series: Sequence[Series], adjacency: str, without_data: float | None = None) -> tuple[str, ...]:
+    """Return what the look of these lines means, a sentence for each kind that is there, and the two levels."""
+    kinds = {one.standing for one in series if not one.per_distance}
+    sentences = [f"Solid, discs: proved for {NEIGHBORS[adjacency]}. These share one axis."]
+    if EpsilonMeaning.CLAIMED in kinds:
+        sentences.append("Dashed, crosses: the claim is not proved. Its ε is only what is claimed.")
+    if EpsilonMeaning.OTHER in kinds:
+        sentences.append("Dashed, squares: proved for other neighbors.")
+    sentences += [
+        f"{one.name}: its ε counts per distance, so it has a picture of its own, further down."
+        for one in series
+        if one.per_distance
+    ]
+    if without_data is None:
+        sentences.append("Gray dashes at 1: without privacy.")
+    else:
+        at = number(without_data)
+        sentences.append(f"Gray dashes: without privacy at 1, no data at {at}. A method up there has learned nothing.")
+    return (*sentences, "Every cost is that of at most k centers.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names as a list in words, the third and further ones as a number."""
+    if len(names) > 2:
+        return f"{names[0]} and {len(names) - 1} more"
+    return " and ".join(names)

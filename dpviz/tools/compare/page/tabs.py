@@ -1,0 +1,322 @@
+"""Tabs under Compare's picture: a second parameter, the smallest ε and fewest people for a cost, and a private k."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.accounting import spent_epsilon
+from dpviz.baselines.k_curve import KCurve, private_curve
+from dpviz.core import Adjacency, Knob, Varied
+from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
+from dpviz.methods import ALGORITHMS
+from dpviz.stories.panel import ceiled, number
+from dpviz.tools.compare import search as compare_search
+from dpviz.tools.compare.frontier import EpsilonMeaning, all_series, per_distance, standing
+from dpviz.tools.compare.page.runs import CLUSTERS, gathered, searched
+from dpviz.tools.compare.pictures import (
+    MECHANISM,
+    Panel,
+    curve_scene,
+    ledger,
+    median_costs,
+    small_multiples,
+    winners,
+)
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows, TrialPart, pieces
+from dpviz.tools.compare.search import FEWEST, CostSearch, Recommendation, Searched
+from dpviz.tools.sweep.trials import OK, Scalar
+from dpviz.ui import controls, state
+from dpviz.ui.data import groups
+from dpviz.ui.data.picker import Source
+from dpviz.ui.export.listed import listed
+from dpviz.ui.frame import PageFrame
+from dpviz.ui.live import live
+from dpviz.ui.runs import TEACHING, count_release
+
+GRID_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+GRID_RUNS = 10  # at each ε and value: enough for a median, and soon there
+GRID_AT = 1.0  # the ε of the table
+HALVINGS = 6  # of the number of people
+ACROSS = 3  # pictures beside each other
+GRID_HEIGHT, CURVE_HEIGHT = 250, 300  # CSS pixels
+PARAMETERS: Mapping[str, Varied] = MappingProxyType(
+    {
+        each.key: each
+        for each in (
+            Varied("clusters", "Clusters k", "k", (2, 3, 5, 8, 13, 20)),
+            Varied("people", "People n", "n"),
+            *(varied for algorithm in ALGORITHMS.values() for varied in algorithm.varied),
+        )
+    }
+)
+
+
+def _title(parameter: Varied) -> str:
+    return f"{ENTRIES[parameter.entry].name}: {parameter.name}" if parameter.entry else parameter.name
+
+
+BY = Knob(
+    "compare_by",
+    "choice",
+    "clusters",
+    "A picture for each value of",
+    "Everything else stays as it is.",
+    choices=tuple((key, _title(parameter)) for key, parameter in PARAMETERS.items()),
+)
+LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
+SHARE = Knob(
+    "aim_share",
+    "choice",
+    "0.9",
+    "In at least",
+    "You release one run. Half of the runs: the median.",
+    choices=(("0.5", "Half of the runs"), ("0.9", "9 of 10 runs")),
+)
+PEOPLE_AT = Knob(
+    "people_epsilon",
+    "choice",
+    "1.0",
+    "At ε",
+    "Of every method.",
+    choices=(("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1"), ("3.0", "3"), ("10.0", "10")),
+)
+PRICE = Knob(
+    "k_epsilon",
+    "choice",
+    "0.1",
+    "ε of one curve",
+    "It adds up with what a release spends.",
+    choices=(("0.05", "0.05"), ("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1")),
+)
+KNOBS = (BY, LIMIT, SHARE, PEOPLE_AT, PRICE, groups.KNOWN)
+CONFIDENCE = 0.95  # of all intervals together
+LOOK = "Choosing ε by them leaks information that no guarantee here covers: choose it on public data like yours."
+SAMPLES = (
+    "On random samples of these records, without replacement: nobody can say here what more people than these would "
+    "change."
+)
+_CURVES = "dpviz:compare-k-looks"
+
+
+def grid(frame: PageFrame, question: CompareQuestion, entries: Sequence[str]) -> None:
+    """Draw the choice of the second parameter, and a small frontier of `entries` for each of its values."""
+    parameter = PARAMETERS[str(controls.control(BY))]
+    n, public = frame.source.dataset.n, not frame.source.dataset.bounds_from_data
+    if parameter.entry:
+        entries = (parameter.entry,)
+    values = values_of(parameter, n, question.n_clusters)
+    runs = gathered(frame.source, parts_of(parameter, entries, values, n, question), "grid", "Parts of the runs")
+    panels = []
+    for value in values:
+        rows = {key: [row for row in each if row[parameter.column] == value] for key, each in runs.rows.items()}
+        words = f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+        series = all_series(entries, rows, question.adjacency, bounds_public=public)
+        panels.append(Panel(f"{_title(parameter)} = {words}", series))
+    scenes = small_multiples(panels, question.adjacency)
+    for i, scene in enumerate(scenes):
+        if i % ACROSS == 0:
+            columns = st.columns(ACROSS, gap="small")
+        with columns[i % ACROSS]:
+            if scene is None:
+                st.caption(f"{panels[i].words}: {'no run could be made' if runs.complete else 'on its way'}.")
+            else:
+                live(scene, key=f"grid-{i}", height=GRID_HEIGHT)
+    for key, each in runs.rows.items():  # what could not be run, and why
+        for status in sorted({str(row["status"]) for row in each if row["status"] != OK}):
+            st.caption(f"{ENTRIES[key].name}: {state.plain(status)}")
+    if not any(scenes):
+        return
+    st.caption(
+        f"The same axes in all; colors and marks as above. Medians and bands of {GRID_RUNS} runs. "
+        + ("Random samples of these records. " if parameter.column == "n" else "")
+        + ("K-means without privacy has as many clusters. " if parameter.column == "k" else "")
+        + (winners(panels, GRID_AT, GRID_RUNS) if runs.complete else "")
+    )
+    listed(pd.DataFrame(median_costs(panels, GRID_AT)), hide_index=True)
+    st.caption(f"Median cost at ε = {GRID_AT:g}, × without privacy.")
+
+
+def values_of(parameter: Varied, n: int, n_clusters: int) -> tuple[Scalar, ...]:
+    """Return the values that these records allow; of people n, n/2, n/4, ... with FEWEST and one for each cluster."""
+    if parameter.column == "n":
+        sizes = (size for size in dict.fromkeys(n >> i for i in range(HALVINGS)) if size >= max(FEWEST, n_clusters))
+        return tuple(sizes) or (n,)
+    if parameter.column == "k":
+        return tuple(value for value in parameter.options if int(value) <= n)
+    return parameter.options
+
+
+def parts_of(
+    parameter: Varied, entries: Sequence[str], values: Sequence[Scalar], n: int, question: CompareQuestion
+) -> list[TrialPart]:
+    """Return the runs, first a few of every picture, so that all of them are there soon."""
+    parts = []
+    for first, count in pieces(GRID_RUNS):
+        for value in values:
+            k = int(value) if parameter.column == "k" else question.n_clusters
+            size = int(value) if parameter.column == "n" else n
+            fields = ((parameter.field, value),) if parameter.entry else ()
+            seeds = question.start_seed, question.seed + first
+            parts += [
+                TrialPart(entry, epsilon, k, *seeds, count, size, size < n, fields)
+                for entry in entries
+                for epsilon in GRID_EPSILONS
+            ]
+    return parts
+
+
+def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool, people: bool = False) -> None:
+    """Say in one line the smallest ε that keeps the cost, or the fewest people, and by which method.
+
+    The search for ε begins with the picture's own runs; people are samples of these records.
+    """
+    columns = st.columns([2, 1], vertical_alignment="bottom")
+    with columns[0]:
+        controls.control(LIMIT)
+    with columns[1]:
+        controls.control(SHARE)
+    at = float(controls.control(PEOPLE_AT)) if people else None
+    if not complete:
+        st.caption("The search begins when all runs of the picture are there.")
+        return
+    search = _search(frame, question, rows, at)
+    result = searched(frame.source, search, {} if people else rows, "people" if people else "solve")
+    best, words = _answer(frame, question, search, result, rows)
+    st.markdown(f"**{state.plain(words)}**" if result.over else state.plain(words))
+    if best is not None and best.second:
+        st.markdown(state.plain(best.second))
+    with st.expander("How this was found"):
+        legends = _legends(frame, question, search, rows)
+        listed(pd.DataFrame(compare_search.lines(search, result, legends)), hide_index=True)
+        st.caption(f"{compare_search.reasoning(search)} {SAMPLES if people else LOOK}")
+
+
+def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str]:
+    """Return what to take and its sentence, which also says so where nothing was shown to do, or the search goes on.
+
+    The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
+    """
+    search = _search(frame, question, rows, None)
+    result = searched(frame.source, search, rows, "solve")
+    best, words = _answer(frame, question, search, result, rows)
+    return best, words if result.over else f"The search for ε is not over ({result.where}). {words}"
+
+
+def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float | None) -> CostSearch:
+    """Return a search among the methods whose ε is about one record: what counts per distance has no place there.
+
+    For ε where `at` is None, else for people at that ε.
+    """
+    entries = tuple(key for key in question.entries if not per_distance(rows.get(key, ())))
+    n, infinite = frame.source.dataset.n, float("inf")
+    floors = [row["floor_inertia"] for runs in rows.values() for row in runs if row["status"] == OK]
+    return CostSearch(
+        entries,
+        compare_search.EPSILONS if at is None else compare_search.sizes(n, question.n_clusters),
+        float(state.value(LIMIT)),
+        float(state.value(SHARE)),
+        CONFIDENCE,
+        question.n_clusters,
+        question.start_seed,
+        question.seed,
+        n,
+        at,
+        min(floors, default=infinite) if at is None else infinite,
+    )
+
+
+def _answer(
+    frame: PageFrame, question: CompareQuestion, search: CostSearch, result: Searched, rows: Rows
+) -> tuple[Recommendation | None, str]:
+    """Return what to take, and the answer in one line: so far, where the search is not over."""
+    if not result.over:
+        return None, compare_search.so_far(search, result, _legends(frame, question, search, rows))
+    names = {key: ENTRIES[key].name for key in search.entries}
+    proved = [key for key in search.entries if _standing(frame, question, rows, key) is EpsilonMeaning.SAME]
+    best = compare_search.recommendation(search, result, names, proved)
+    if best is None:
+        return None, compare_search.no_recommendation(search, result, names, proved)
+    return best, best.sentence
+
+
+def _legends(frame: PageFrame, question: CompareQuestion, search: CostSearch, rows: Rows) -> dict[str, str]:
+    legends = {}
+    for key in search.entries:
+        kind, name = _standing(frame, question, rows, key), ENTRIES[key].name
+        legends[key] = f"{name} ({kind.words})" if kind is not None and kind.words else name
+    return legends
+
+
+def _standing(frame: PageFrame, question: CompareQuestion, rows: Rows, key: str) -> EpsilonMeaning | None:
+    row = next((row for row in rows.get(key, ()) if row["status"] == OK), None)
+    public = not frame.source.dataset.bounds_from_data
+    return None if row is None else standing(row, question.adjacency, bounds_public=public)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Curve:
+    """One private curve of cost against k."""
+
+    key: Hashable  # of the source
+    adjacency: str
+    curve: KCurve
+
+
+def ask_k(source: Source, k: int) -> None:
+    """Draw where k comes from and, where nobody has chosen it, the two ways to do so."""
+    words, is_chosen = groups.origin(source, CLUSTERS, k)
+    if is_chosen:
+        st.caption(words)
+        return
+    st.warning(f"{words} Say that you know it without the records, or read it off a private curve below (“Find k”).")
+    st.button(f"I know that k is {k}", on_click=state.remember, args=(groups.KNOWN, k))
+
+
+def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
+    """Draw the private curve of cost against k, what it spent, and the button that takes its k."""
+    source = frame.source
+    st.caption(MECHANISM)
+    price = float(controls.control(PRICE))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = "Secret noise from the operating system." if source.own else "Noise from the page's seed."
+        label = f"Draw a private curve, for ε = {number(price)}"
+        st.button(label, help=words, on_click=_draw_curve, args=(frame, question, price))
+        curves = _curves(source)
+        here = [each for each in curves if each.key == source.key]
+        # All that the curves have spent, each for the neighbors that it was drawn for.
+        spent = sum(spent_epsilon(each.curve.events, Adjacency[each.adjacency.upper()]) for each in curves)
+        if here:
+            k = here[-1].curve.release.suggested
+            arguments = source, CLUSTERS, k, spent
+            if st.button(f"Use k = {k}", type="primary", on_click=groups.take, args=arguments):
+                state.run_again()  # the knob and all that stands beside it are outside of this fragment
+    if not here:
+        return
+    live(curve_scene(here[-1].curve.release, question.n_clusters), key="k-curve", height=CURVE_HEIGHT, fits=True)
+    for adjacency in sorted({each.adjacency for each in curves}):
+        same = [each.curve for each in curves if each.adjacency == adjacency]
+        listed(pd.DataFrame(ledger(same, Adjacency[adjacency.upper()])), hide_index=True)
+    st.caption(
+        f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(at)} that is "
+        f"{ceiled(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
+        f"{'' if source.own else TEACHING}"
+    )
+
+
+def _draw_curve(frame: PageFrame, question: CompareQuestion, price: float) -> None:
+    """Draw one more curve: one more release."""
+    source, curves, data = frame.source, _curves(frame.source), frame.source.dataset
+    rng = SecretGenerator() if source.own else public_rng(question.seed + len(curves))
+    curve = private_curve(data.points, data.box, price, question.adjacency, rng=rng)
+    curves.append(_Curve(source.key, question.adjacency, curve))
+    if source.own:
+        count_release(source)
+
+
+def _curves(source: Source) -> list[_Curve]:
+    """Return the curves of these people, whatever columns and bounds they had then."""
+    curves: dict[Hashable, list[_Curve]] = st.session_state.setdefault(_CURVES, {})
+    return curves.setdefault(source.people, [])

@@ -1,0 +1,420 @@
+"""The decision paper: one page that an official signs, and an appendix; and the version that anybody may read.
+
+`PublicFacts` follow from the question, the public box and the methods' proofs alone. `Findings` are computed on the
+true records, and are the curator's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpviz.core import Confidential, attacker_odds
+from dpviz.stories.label import Label, Statement
+from dpviz.stories.panel import at_most, attacker, beside, number
+from dpviz.tools.compare.document import (
+    Block,
+    Document,
+    Heading,
+    Items,
+    Note,
+    Pairs,
+    Picture,
+    Pictures,
+    Signature,
+    TableBlock,
+    Text,
+)
+from dpviz.tools.compare.frontier import (
+    NEIGHBORS,
+    NO_DATA,
+    EpsilonMeaning,
+    Ranked,
+    band,
+    guarantee_words,
+    median_at,
+    median_row,
+    no_data_ratio,
+    per_distance,
+)
+from dpviz.tools.compare.runs import Row, Rows
+from dpviz.tools.compare.search import Recommendation
+from dpviz.tools.sweep.trials import OK
+
+SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
+OPEN = "Public version: nothing in it was computed from records."
+LARGEST = (
+    "Where δ follows the noisy number of records, it is the largest that the method takes: how many there are is not "
+    "public. A run on many records has a smaller δ, which its own page shows."
+)
+WAITING = (
+    "This public version recommends no method and no ε: a recommendation, the costs and the ranking would follow from "
+    "the records. The curator's paper has them."
+)
+NOTHING = "No method is recommended."
+NONE_PROVED = "Nothing is proved here for these neighbors and bounds."
+SIGNATURE = ("Decided by (name and office)", "Date", "Signature")
+REFRAIN = (
+    "The runs behind this paper have noise from seeds and protect nobody. The release needs secret noise, and may cost "
+    "more.",
+    "With other records, another k or another box, the order of the methods may change.",
+)
+CHOSEN = "ε was chosen by exact results; no guarantee here covers that look at the records."
+UNPROTECTED = (
+    "What is true of many people stays visible: that is what the released centers say.",
+    "A person's second record, and every further release of these records, adds its ε to this one.",
+    "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
+)
+READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
+MOST_COLUMNS = 8  # that are named on the first page
+COST = (
+    "Sum of squared distances from each record to its nearest center, as a multiple of the cost of k-means without "
+    "privacy on the same records; every method with k centers at most."
+)
+NO_LIMIT = "no limit"
+BY_WHOM = "Arguments that name no source are dpviz's own: its tests check them, reviewers from outside have not."
+OWN_DELTA = (
+    "A δ in parentheses follows the noisy count of one run here: no proof; other runs, also on the method's page, have "
+    "another."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What one method promises at the ε that the paper is about."""
+
+    key: str
+    name: str
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFacts:
+    """The question, the data's public side, and the promises at one ε. Nothing in it is exact."""
+
+    title: str  # of the data
+    bounds: tuple[tuple[str, str], ...]  # (feature, its public bounds); "" where they came from the records
+    bounds_note: str
+    n_clusters: int
+    adjacency: str
+    epsilon: float
+    promises: tuple[Promise, ...]
+    bounds_public: bool
+    versions: tuple[tuple[str, str], ...]
+    link: str  # the query that brings the page back
+    day: str
+    origin: str = ""  # where k comes from, and whether anybody chose it
+    columns: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where the features are computed from columns
+    derived: str = ""  # which features those are
+
+    @property
+    def question(self) -> str:
+        """What is to be decided."""
+        return (
+            f"With which method and which ε should {self.n_clusters} cluster centers of these records be released, and "
+            f"what does that cost? Two data sets are neighbors when they differ by {NEIGHBORS[self.adjacency]}."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings(Confidential):
+    """What the runs show. Curator only."""
+
+    n: int
+    n_left_out: int  # rows of the file
+    n_clipped: int  # records, onto the box's wall
+    ranked: tuple[Ranked, ...]  # at the paper's ε
+    best: Recommendation | None
+    answer: str  # its sentence, or why there is none
+    rows: Rows  # of every method, at the paper's ε and at all others
+    pictures: tuple[Picture, ...]  # at the paper's ε, and without privacy
+    frontier: Picture
+    centers: tuple[tuple[str, ...], ...]  # of the picture
+    center_columns: tuple[str, ...]  # what their numbers are, with units
+    pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
+    names: Mapping[str, str]  # of the methods
+    settings: tuple[tuple[str, str], ...]
+
+    @property
+    def first(self) -> str:
+        """The method that the paper is about, "" for none."""
+        return first_of(self.best, self.ranked)
+
+    @property
+    def second(self) -> str:
+        """The runner-up, "" for none."""
+        if self.best is not None and self.best.runner_up is not None:
+            return self.best.runner_up.key
+        return next((each.key for each in self.ranked if each.key != self.first), "")
+
+
+def first_of(best: Recommendation | None, ranked: Sequence[Ranked]) -> str:
+    """Return the method that a paper is about: the recommended one, else the cheapest that is proved, else ""."""
+    if best is not None:
+        return best.best.key
+    return ranked[0].key if ranked else ""
+
+
+def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
+    """Return the curator's paper."""
+    epsilon, first, best = number(facts.epsilon), findings.first, findings.best
+    about = [each for each in facts.promises if each.key == first]
+    others = [each for each in facts.promises if each.key != first]
+    runs = pinned(findings.pinned, findings.names, bounds_public=facts.bounds_public)
+    keys = [key for key in (first, findings.second) if key]
+    rows = f"{findings.n:,} used; {findings.n_left_out:,} left out (missing cells, or the share of rows); "
+    blocks: list[Block] = [
+        Note(SECRET),
+        Heading("The question"),
+        Text(facts.question),
+        Heading("The data"),
+        Pairs((("Rows", f"{rows}{findings.n_clipped:,} moved onto the bounds"), *_data(facts))),
+        Heading("Recommendation"),
+        *_recommendation(facts, findings),
+        Pictures(findings.pictures),
+        Heading("ε against cost"),
+        *(
+            (costs(findings.rows, findings.names, keys, facts.epsilon), Text(READING, small=True))
+            if keys
+            else (Text(NONE_PROVED),)
+        ),
+        Heading("What is proved, and by whom"),
+        Pairs(tuple((each.name, promise_words(each.label)) for each in about)),
+        Text(" ".join((BY_WHOM, *(each.text for each in own_delta(about)))), small=True),
+        *protection(about, (*UNPROTECTED, *REFRAIN, *((CHOSEN,) if best is not None else ()))),
+        *((Heading("Pinned runs"), runs) if runs.rows else ()),
+        Signature(SIGNATURE),
+    ]
+    appendix: list[Block] = [
+        Heading("Appendix: all methods along ε"),
+        Pictures((findings.frontier,)),
+        Heading("All numbers"),
+        numbers(findings.rows, findings.names, facts.n_clusters),
+    ]
+    if others:  # what the first page is not about
+        appendix += [
+            Heading(f"What the other methods promise at ε = {epsilon}"),
+            Pairs(tuple((each.name, promise_words(each.label)) for each in others)),
+            *own_delta(others),
+        ]
+    appendix += [Heading("Methods, parameters and seeds"), Pairs((("Cost", COST), *findings.settings))]
+    if first and findings.centers:
+        centers = TableBlock(("Center", *findings.center_columns), findings.centers)
+        appendix += [Heading(f"Centers of the picture, {findings.names[first]}"), centers]
+    title = f"Decision: private clustering of {facts.title}"
+    return Document(title, _subtitle(facts), tuple(blocks), (*appendix, *_again(facts)))
+
+
+def public_paper(facts: PublicFacts) -> Document:
+    """Return what anybody may read: the question, the public side of the data, and what each method promises."""
+    rows = tuple((each.name, *odds(each.label)) for each in facts.promises)
+    blocks: list[Block] = [
+        Note(OPEN),
+        Heading("The question"),
+        Text(facts.question),
+        Text(WAITING),
+        Heading("The data"),
+        Pairs(_data(facts)),
+        Heading(f"What each method promises at ε = {number(facts.epsilon)}"),
+        TableBlock(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), rows),
+        *((Text(LARGEST, small=True),) if any("δ" in promise for _, promise, _ in rows) else ()),
+        Heading("What is proved, and by whom"),
+        Pairs(tuple((each.name, promise_words(each.label)) for each in facts.promises)),
+        Text(BY_WHOM, small=True),
+        *protection(facts.promises, UNPROTECTED),
+        Signature(SIGNATURE),
+        *_again(facts),
+    ]
+    return Document(f"Private clustering of {facts.title}: what is promised", _subtitle(facts), tuple(blocks))
+
+
+def _subtitle(facts: PublicFacts) -> str:
+    return f"{facts.day}, made by dpviz. ε = {number(facts.epsilon)} throughout, k = {facts.n_clusters}."
+
+
+def _data(facts: PublicFacts) -> tuple[tuple[str, str], ...]:
+    columns = facts.columns or facts.bounds
+    more = f" and {len(columns) - MOST_COLUMNS} more" if len(columns) > MOST_COLUMNS else ""
+    if facts.bounds_public:
+        listed = "; ".join(f"{name} {words}" for name, words in columns[:MOST_COLUMNS])
+        words = f"{len(columns)}, public bounds: {listed}{more}. "
+    else:
+        words = f"{len(columns)}: {', '.join(name for name, _ in columns[:MOST_COLUMNS])}{more}. "
+    return (
+        ("Columns", f"{words}{facts.bounds_note} {facts.derived}".strip()),
+        *((("Centers", facts.origin),) if facts.origin else ()),
+    )
+
+
+def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
+    epsilon, key, best = number(facts.epsilon), findings.first, findings.best
+    ranked = {each.key: each for each in findings.ranked}
+    if not key:
+        return [Text(NOTHING, strong=True), Text(f"{findings.answer} {NONE_PROVED}")]
+    first, name = ranked.get(key), findings.names[key]
+    strong = f"Release with {name} at ε = {epsilon}." if best is not None else NOTHING
+    sentences = [findings.answer]
+    if first is not None:
+        lead = "Its" if best is not None else f"At ε = {epsilon}, {name} costs least: its"
+        ends = f"middle 90 % of runs: {_times(first.low)} to {_times(first.high)} ×"
+        sentences.append(f"{lead} median cost is {beside(first.median)} without privacy ({ends}).")
+        without_data = no_data_ratio(findings.rows)
+        if without_data is not None and first.median >= without_data:
+            sentences.append(
+                f"Centers chosen without any record cost no more: {_times(without_data)} × without privacy."
+            )
+    label = next(each.label for each in facts.promises if each.key == key)
+    if label.proved is not None:
+        sentences.append(attacker(percent(findings.rows, key, facts.epsilon)))
+    second = ranked.get(findings.second)
+    runner = "There is no runner-up that is proved"
+    if findings.second:
+        runner = f"Runner-up: {findings.names[findings.second]}"
+    if second is not None:
+        runner += f". At ε = {epsilon} its median cost is {beside(second.median)} without privacy"
+        if first is not None and second.low <= first.high:
+            runner += "; the two bands overlap"
+    more = f" {best.needed}" if best is not None and best.needed else ""
+    return [Text(strong, strong=True), Text(" ".join(sentences)), Text(f"{runner}.{more}")]
+
+
+def _again(facts: PublicFacts) -> tuple[Block, ...]:
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions)
+    return Heading("How to make it again"), Text(versions), Text(f"compare?{facts.link}", small=True)
+
+
+def odds(label: Label) -> tuple[str, str]:
+    """Return the promise that holds, or that nothing does, and its odds."""
+    if label.proved is None:
+        return f"claimed, not proved: {label.stated.numbers}" if label.stated.odds else "nothing is claimed", NO_LIMIT
+    apart = ""
+    if label.distances:  # the words of a label have a number in front, or are one of something
+        words = label.distances[0][0]
+        apart = f", between two places {words if words[:1].isdigit() else f'one {words}'} apart"
+    return f"{label.proved.numbers}, {label.proved.neighbors}", f"{label.proved.odds}{apart}"
+
+
+def own_delta(promises: Sequence[Promise]) -> tuple[Text, ...]:
+    """Say why a δ here is another one than elsewhere, where it is."""
+    follows = any(each.label.proved is not None and "noisy count" in each.label.proved.numbers for each in promises)
+    return (Text(OWN_DELTA, small=True),) if follows else ()
+
+
+def promise_words(label: Label) -> str:
+    """Say what is proved and by which argument, and what the method's authors state of which procedure."""
+    proved, stated, differs = label.proved, label.stated, label.differs
+    theirs = "Of their own procedure, its authors state" if differs else "Its authors state"
+    otherwise = f" This run differs from theirs: {differs}." if differs else ""
+    if not stated.odds:
+        return f"Proved: {'nothing.' if proved is None else _claim(proved, 'argument')} Nothing is claimed for it."
+    if proved is None:
+        return f"Proved: nothing. {theirs} {_claim(stated, 'source')} Not established.{otherwise}"
+    words = f"Proved{' for this run' if differs else ''}: {_claim(proved, 'argument')}"
+    if proved == replace(stated, title=proved.title):
+        return f"{words}{otherwise or ' Nothing beyond that is claimed for it.'}"
+    alike = (proved.numbers, proved.neighbors) == (stated.numbers, stated.neighbors)
+    what = f"the same; source: {stated.reference.rstrip('.')}." if alike else _claim(stated, "source")
+    return f"{words} {theirs} {what}{otherwise}"
+
+
+def _claim(claim: Statement, what: str) -> str:
+    """Write a claim and its `what`: the argument behind it, or who states it."""
+    comma = "," if "," in claim.numbers else ""
+    return f"{claim.numbers}{comma} for {claim.neighbors}; {what}: {claim.reference.rstrip('.')}."
+
+
+def protection(promises: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
+    """Say what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
+    names: dict[str, list[str]] = {}
+    for each in promises:
+        protects = each.label.contents.protects
+        words = _inside(protects) if each.label.proved is not None else "nothing is established."
+        names.setdefault(words, []).append(each.name)
+    items = [f"{'; '.join(whose)}: {words}" for words, whose in names.items()]
+    secret = dict.fromkeys(_inside(words) for each in promises for words in each.label.contents.secret)
+    items += [f"Not to be released: {'; '.join(secret)}."] if secret else []
+    protected = (Heading("What it protects"), Items(tuple(items))) if items else ()
+    return (*protected, Heading("What it does not protect"), Items(unprotected))
+
+
+def _inside(words: str) -> str:
+    """Write words that begin a sentence elsewhere as part of another one."""
+    return words[:1].lower() + words[1:]
+
+
+def costs(rows: Rows, names: Mapping[str, str], keys: Sequence[str], epsilon: float) -> TableBlock:
+    """Return ε against cost and odds of the methods `keys`, all proved; the row at `epsilon` is marked."""
+    epsilons = sorted({float(row["epsilon"]) for key in keys for row in rows.get(key, ())})
+    lines = []
+    for at in epsilons:
+        cells = [number(at)]
+        for key in keys:
+            runs = [row for row in rows.get(key, ()) if row["epsilon"] == at]
+            row = median_row(runs)
+            proved = row is not None and row["proved_epsilon"] is not None
+            right = at_most(percent(rows, key, at)).removeprefix("at most ").split(":")[0] if proved else NO_LIMIT
+            cells += [_spread(runs), right] if runs else ["", ""]
+        lines.append(tuple(cells))
+    head = ["ε"]
+    for key in keys:
+        head += [f"{names[key]}: cost", "attacker right at most"]
+    return TableBlock(tuple(head), tuple(lines), epsilons.index(epsilon) if epsilon in epsilons else None)
+
+
+def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_public: bool) -> TableBlock:
+    """Return single runs, each with its method: what it costs, finds and promises."""
+    head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
+    rows = tuple(
+        (
+            f"{names[key]}, ε = {number(float(row['epsilon']))}",
+            _times(float(row["inertia_ratio"])),
+            str(row["k_found"]),
+            guarantee_words(row, bounds_public=bounds_public),
+            str(row["noise_seed"]),
+        )
+        for key, row in runs
+    )
+    return TableBlock(head, rows)
+
+
+def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock:
+    """Return the cost of every method at every ε, and how many centers it found where these are not k.
+
+    A method whose ε counts per distance is named so.
+    """
+    epsilons = sorted({float(row["epsilon"]) for every in rows.values() for row in every})
+    head = ("Method", *(f"ε = {number(at)}" for at in epsilons))
+    lines = []
+    for key, every in rows.items():
+        cells = [f"{names[key]} ({EpsilonMeaning.DISTANCE.words})" if per_distance(every) else names[key]]
+        for at in epsilons:
+            runs = [row for row in every if row["epsilon"] == at]
+            counts = sorted({int(row["k_found"]) for row in runs if row["status"] == OK})
+            cells.append(_spread(runs) if runs else "")
+            if counts not in ([], [n_clusters]):
+                span = f"{counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''}"
+                cells[-1] += f"; {span} {'center' if span == '1' else 'centers'} found"
+        lines.append(tuple(cells))
+    without_data = no_data_ratio(rows)
+    if without_data is not None:
+        lines.append((NO_DATA, *(_times(without_data) for _ in epsilons)))
+    return TableBlock(head, tuple(lines))
+
+
+def _times(ratio: float) -> str:
+    """Write a cost as a multiple of another: with two decimals where these matter."""
+    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
+
+
+def _spread(runs: Sequence[Row]) -> str:
+    """Write the median cost and the middle 90 % of runs; one that released nothing costs more than any."""
+    ratios = np.array([row["inertia_ratio"] if row["status"] == OK else np.inf for row in runs], dtype=np.float64)
+    low, high = band(ratios)
+    return f"{_times(float(np.median(ratios)))} ({_times(low)} to {_times(high)})"
+
+
+def percent(rows: Rows, key: str, epsilon: float) -> float:
+    """Return what the proved guarantee lets an attacker reach, of 100."""
+    row = median_at(rows, key, epsilon)
+    assert row is not None  # called where there is a run
+    return attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"]))

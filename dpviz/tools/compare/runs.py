@@ -1,0 +1,190 @@
+"""What is compared and with which runs: every entry of every method and baseline, and one cost without privacy.
+
+All rows are the curator's. No Streamlit here: the background process, which makes the runs, would have to load it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import Box, Confidential, Entry, FoundClusters, Guarantee, Labels, Points
+from dpviz.data import Dataset
+from dpviz.data.synthetic import stand_ins
+from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.tools.sweep.grids import grid_of
+from dpviz.tools.sweep.trials import OK, Fields, Scalar, Trial, nonprivate_clusters, nonprivate_floor, run_trials
+
+HERE = "here"  # the grid's name for the records on screen
+LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
+
+Row = Mapping[str, Any]  # one run, by the sweep's column names
+Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One method in one mode; `page` is "" for a method that has none."""
+
+    entry: Entry
+    method: str  # of `ALGORITHMS`
+    page: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name on screen."""
+        return self.entry.name
+
+    @property
+    def per_distance(self) -> bool:
+        """Whether its ε counts per distance, so that it stands on an axis of its own and is not ranked."""
+        return ALGORITHMS[self.method].audit.by_record
+
+    def declared(self) -> dict[str, Scalar]:
+        """Return the entry of a grid."""
+        return {"name": self.method, **dict(self.entry.fields)}
+
+
+# Methods first, then baselines; of these, those that the page opens with. A baseline has the page of its family.
+ENTRIES: Mapping[str, Compared] = MappingProxyType(
+    {
+        entry.key: Compared(
+            entry,
+            each.name,
+            each.name
+            if each.name in CATALOGUE
+            else next((name for name, method in CATALOGUE.items() if each.name in method.family), ""),
+        )
+        for each in (
+            *CATALOGUE.values(),
+            *sorted(BASELINES.values(), key=lambda each: not any(entry.on for entry in each.entries)),
+        )
+        for entry in each.entries
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPart:
+    """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples."""
+
+    entry: str
+    epsilon: float
+    n_clusters: int
+    start_seed: int
+    first: int
+    n_runs: int
+    n: int  # records: all of them, or the size of a sample
+    parts: bool = False
+    fields: Fields = ()  # of the method's Params, instead of the entry's own
+
+
+@dataclass(frozen=True, slots=True)
+class CompareQuestion:
+    """What is compared on the data set on screen."""
+
+    entries: tuple[str, ...]
+    n_clusters: int
+    epsilons: tuple[float, ...]
+    n_runs: int
+    adjacency: str
+    start_seed: int
+    seed: int
+
+    def parts(self, n: int, epsilons: Sequence[float] | None = None) -> list[TrialPart]:
+        """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
+        return [
+            TrialPart(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
+            for first, size in pieces(self.n_runs)
+            for entry in self.entries
+            for epsilon in (self.epsilons if epsilons is None else epsilons)
+        ]
+
+
+def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
+    """Return (first, size) of each piece of `n_runs` runs."""
+    size = max(LEAST, -(-n_runs // PIECES))
+    return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatedRun(Confidential):
+    """One run again: its promise, its centers (data units), and the nearest of them for each record. Curator only."""
+
+    guarantee: Guarantee
+    clusters: FoundClusters
+
+
+def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
+    """Make the runs, one row each. Raises GridError for parameters that the method refuses."""
+    return [dict(row) for row in run_trials(trials(points, box, classes, part))]
+
+
+def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> RepeatedRun:
+    """Repeat the first run of `part` and return what it released. Raises ValueError as the method does."""
+    trial = trials(points, box, classes, part)[0]
+    rng = np.random.default_rng(trial.noise_key)
+    algorithm = ALGORITHMS[trial.method]
+    result = algorithm.fit(points, box, trial.params(), rng=rng)
+    clusters = nonprivate_clusters(algorithm, result.release, points, box, trial.n_clusters)
+    return RepeatedRun(result.guarantee, clusters)
+
+
+def without_privacy(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> FoundClusters:
+    """Return k-means without privacy on the records that `part` is about: the one behind its runs' cost."""
+    trial = trials(points, box, classes, part)[0]
+    return nonprivate_floor(trial.source, trial.n_clusters)[1]
+
+
+def promise_of(box: Box, part: TrialPart) -> Guarantee:
+    """Return what a run of `part` promises, whatever the records: from one on stand-ins that fill the box evenly.
+
+    Where δ follows the noisy number of records, these are so few that it is the largest that the method takes. Raises
+    ValueError for parameters that the method refuses.
+    """
+    points = stand_ins(box, part.n_clusters)
+    return look(points, box, None, replace(part, n=len(points))).guarantee
+
+
+def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:
+    """Return the runs of a part by their coordinates: these alone decide what each run's noise is."""
+    names = tuple(f"x{i}" for i in range(points.shape[1]))
+    seeds = list(range(part.first, part.first + part.n_runs))
+    grid = {
+        "epsilon": part.epsilon,
+        "seeds": {
+            "data": seeds if part.parts else [0],
+            "start": [part.start_seed],
+            "noise": [0] if part.parts else seeds,
+        },
+        "data": [{"name": HERE, "n": part.n, "k": part.n_clusters}],
+        "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
+    }
+    return grid_of(grid, datasets={HERE: Dataset(points, classes, box, names, HERE)}).trials
+
+
+def referenced(rows: Rows) -> dict[str, list[Row]]:
+    """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
+
+    A private run below k-means++ improves that cost (`dpviz.tools.sweep.trials`), for every method alike.
+    """
+    least: dict[tuple[object, ...], float] = {}
+    for row in (row for runs in rows.values() for row in runs if row["status"] == OK):
+        least[_same(row)] = min(least.get(_same(row), math.inf), float(row["floor_inertia"]))
+
+    def against_least(row: Row) -> Row:
+        floor = least.get(_same(row), math.inf)
+        if row["status"] != OK or row["floor_inertia"] <= floor:
+            return row
+        return {**row, "floor_inertia": floor, "inertia_ratio": row["inertia"] / floor if floor > 0 else None}
+
+    return {key: [against_least(row) for row in runs] for key, runs in rows.items()}
+
+
+def _same(row: Row) -> tuple[object, ...]:
+    """Return what runs on the same records with the same k have in common."""
+    return row["data"], row["n"], row["data_seed"], row["k"]
