@@ -53,6 +53,22 @@ class Outcomes:
         rows = {path: values[start::step] for path, values in self.arrays.items()}
         return Outcomes(len(range(start, self.n_runs, step)), rows)
 
+    def values(self, path: str) -> Values:
+        """Return one path; a path that no run has is an empty array in each."""
+        return self.arrays.get(path, (np.empty(0),) * self.n_runs)
+
+    def table(self, path: str, rows: int, columns: int) -> FloatArray:
+        """Return one path as floats (n_runs, rows, columns): entries beyond are dropped, missing ones are NaN."""
+        values, table = self.values(path), np.full((self.n_runs, rows, columns), np.nan)
+        if isinstance(values, np.ndarray):
+            entries = flattened(values)[:, :rows, :columns]
+            table[:, : entries.shape[1], : entries.shape[2]] = entries
+            return table
+        for page, value in zip(table, values, strict=True):
+            entries = flattened(value[None])[0, :rows, :columns]
+            page[: entries.shape[0], : entries.shape[1]] = entries
+        return table
+
 
 def gather(
     run: Run | Batch,
@@ -81,10 +97,13 @@ def gather(
     size = max(1, -(-n_runs // CHUNKS))
     chunks = [generators[i : i + size] for i in range(0, n_runs, size)]
     work = partial(_run_chunk, run, points, statistics)
-    workers = Parallel(n_jobs=jobs, return_as="generator")
     runs: list[Published] = []
     # In order, as they are done; the end of the loop closes the generator, which cancels the rest.
-    for part in map(work, chunks) if jobs == 1 else workers(map(delayed(work), chunks)):
+    for part in (
+        map(work, chunks)
+        if jobs == 1
+        else Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(chunk) for chunk in chunks)
+    ):
         runs += part
         _tell(progress, len(runs), n_runs)
     return stacked(runs)
@@ -93,12 +112,8 @@ def gather(
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
     """Put the runs of several parts one after the other."""
     paths = dict.fromkeys(path for part in parts for path in part.arrays)
-    n_runs = sum(part.n_runs for part in parts)
-    empty = np.empty(0)
-    arrays = {
-        path: _stack([row for part in parts for row in part.arrays.get(path, (empty,) * part.n_runs)]) for path in paths
-    }
-    return Outcomes(n_runs, arrays)
+    arrays = {path: _stack([row for part in parts for row in part.values(path)]) for path in paths}
+    return Outcomes(sum(part.n_runs for part in parts), arrays)
 
 
 def stacked(runs: Sequence[Published]) -> Outcomes:
@@ -160,19 +175,6 @@ def _walk(value: object, path: str) -> Iterator[tuple[str, NDArray[np.generic]]]
 
 def _stack(rows: Sequence[NDArray[np.generic]]) -> Values:
     return np.stack(rows) if len({row.shape for row in rows}) == 1 else tuple(rows)
-
-
-def canvas(values: Values, rows: int, columns: int) -> FloatArray:
-    """Return one path as floats (n_runs, rows, columns): entries beyond are dropped, missing ones are NaN."""
-    table = np.full((len(values), rows, columns), np.nan)
-    if isinstance(values, np.ndarray):
-        entries = flattened(values)[:, :rows, :columns]
-        table[:, : entries.shape[1], : entries.shape[2]] = entries
-        return table
-    for page, value in zip(table, values, strict=True):
-        entries = flattened(value[None])[0, :rows, :columns]
-        page[: entries.shape[0], : entries.shape[1]] = entries
-    return table
 
 
 def flattened(values: NDArray[DType]) -> NDArray[DType]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dpviz.audit.outcomes import Outcomes, Values, canvas, flattened
+from dpviz.audit.outcomes import Outcomes, Values, flattened
 from dpviz.core import Box, FloatArray
 
 MOST_ROWS, MOST_COLUMNS = 16, 16  # of an array, whose entries are statistics one by one; ours
@@ -57,14 +57,50 @@ class Learned:
         def chosen(of: Mapping[str, T]) -> list[tuple[str, T]]:
             return [(name, value) for name, value in of.items() if names is None or name in names]
 
-        plain = _columns(outcomes, self.shapes, self.family)
+        plain = self.plain(outcomes)
         columns = {name: project(plain) for name, project in chosen(self.projections)}
         for name, rows in chosen(self.directions):
-            columns[name] = nearness(_directions(outcomes, self.shapes, self.family), rows)
+            columns[name] = nearness(self.ratios(outcomes), rows)
         for name, (path, value) in chosen(self.members):
-            columns[name] = holds(outcomes, path, value)
+            columns[name] = np.array([float((np.asarray(row) == value).any()) for row in outcomes.values(path)])
         columns |= chosen(plain)
         return {name: np.where(np.isnan(values), -np.inf, values) for name, values in columns.items()}
+
+    def plain(self, outcomes: Outcomes) -> Columns:
+        """Return entries, sums, ends and sizes, directions of centers, and differences of like entries."""
+        statistics: Columns = {}
+        tables = {path: outcomes.table(path, *shape) for path, shape in self.shapes.items()}
+        for path, table in tables.items():
+            rows, columns = table.shape[1:]
+            for i in range(rows):
+                for j in range(columns):
+                    statistics[_name(path, i, j, rows, columns)] = table[:, i, j]
+            if rows * columns > 1:
+                statistics |= _summaries(path, outcomes.values(path))
+        if self.has_ratios:
+            for i, row in enumerate(np.moveaxis(self.ratios(outcomes), 1, 0)[:MOST_LIKE]):
+                statistics |= {f"direction of center {i}, axis {j}": row[:, j] for j in range(row.shape[1])}
+        for path, table in tables.items() if self.family.differences else ():
+            rows, columns = table.shape[1:]
+            for i, k in combinations(range(min(rows, MOST_LIKE)), 2):
+                for j in range(columns):
+                    one, other = (_name(path, row, j, rows, columns) for row in (i, k))
+                    with np.errstate(invalid="ignore"):  # infinity less infinity
+                        statistics[f"{one} less {other}"] = table[:, i, j] - table[:, k, j]
+        return statistics
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether coordinates of centers have ratios."""
+        return self.family.ratios and self.shapes.get(CENTERS, (0, 0))[1] > 1
+
+    def ratios(self, outcomes: Outcomes) -> FloatArray:
+        """Return unit vectors (n_runs, k, d) from the box's low corner to each center, box units: all ratios."""
+        box, centers = self.family.box, outcomes.table(CENTERS, *self.shapes[CENTERS])
+        if box is not None and box.d == centers.shape[2]:
+            centers = (centers - box.low) / box.widths
+        with np.errstate(invalid="ignore", divide="ignore"):  # a center on the corner has no direction
+            return np.asarray(centers / np.linalg.norm(centers, axis=2, keepdims=True))
 
 
 def learn(first: Outcomes, other: Outcomes, family: Family) -> Learned:
@@ -85,38 +121,11 @@ def learn(first: Outcomes, other: Outcomes, family: Family) -> Learned:
         if not name.startswith(("sum of", "least of", "largest of", "size of")) and " less " not in name
     }
     directions: dict[str, FloatArray] = {}
-    if _has_ratios(shapes, family):
-        rows_of = (_directions(outcomes, shapes, family) for outcomes in (first, other))
-        directions = lone_rows(*(rows.reshape(-1, rows.shape[2]) for rows in rows_of))
+    if plain.has_ratios:
+        worlds = (plain.ratios(outcomes) for outcomes in (first, other))
+        directions = lone_rows(*(rows.reshape(-1, rows.shape[2]) for rows in worlds))
     learned = projections(entries) if family.learned else {}
     return Learned(shapes, family, learned, directions, members(first.arrays, other.arrays))
-
-
-def _columns(outcomes: Outcomes, shapes: Mapping[str, tuple[int, int]], family: Family) -> Columns:
-    """Return entries, sums, ends and sizes, differences of like entries, and directions of centers."""
-    statistics: Columns = {}
-    missing = np.empty(0)
-    for path, (rows, columns) in shapes.items():
-        values = outcomes.arrays.get(path, (missing,) * outcomes.n_runs)
-        table = canvas(values, rows, columns)
-        for i in range(rows):
-            for j in range(columns):
-                statistics[_name(path, i, j, rows, columns)] = table[:, i, j]
-        if rows * columns > 1:
-            statistics |= _summaries(path, values)
-    if _has_ratios(shapes, family):
-        directions = _directions(outcomes, shapes, family)
-        for i, row in enumerate(np.moveaxis(directions, 1, 0)[:MOST_LIKE]):
-            statistics |= {f"direction of center {i}, axis {j}": row[:, j] for j in range(row.shape[1])}
-    if family.differences:
-        for path, (rows, columns) in shapes.items():
-            table = canvas(outcomes.arrays.get(path, (missing,) * outcomes.n_runs), rows, columns)
-            for i, k in combinations(range(min(rows, MOST_LIKE)), 2):
-                for j in range(columns):
-                    one, other = (_name(path, row, j, rows, columns) for row in (i, k))
-                    with np.errstate(invalid="ignore"):  # infinity less infinity
-                        statistics[f"{one} less {other}"] = table[:, i, j] - table[:, k, j]
-    return statistics
 
 
 def _summaries(path: str, values: Values) -> Columns:
@@ -138,20 +147,6 @@ def _name(path: str, i: int, j: int, rows: int, columns: int) -> str:
     if rows == columns == 1:
         return path
     return f"{path} [{i}]" if columns == 1 else f"{path} [{i}, {j}]"
-
-
-def _has_ratios(shapes: Mapping[str, tuple[int, int]], family: Family) -> bool:
-    return family.ratios and shapes.get(CENTERS, (0, 0))[1] > 1
-
-
-def _directions(outcomes: Outcomes, shapes: Mapping[str, tuple[int, int]], family: Family) -> FloatArray:
-    """Return unit vectors (n_runs, k, d) from the box's low corner to each center, box units: all ratios at once."""
-    rows, columns = shapes[CENTERS]
-    centers = canvas(outcomes.arrays.get(CENTERS, (np.empty(0),) * outcomes.n_runs), rows, columns)
-    if family.box is not None and family.box.d == columns:
-        centers = (centers - family.box.low) / family.box.widths
-    with np.errstate(invalid="ignore", divide="ignore"):  # a center on the corner has no direction
-        return np.asarray(centers / np.linalg.norm(centers, axis=2, keepdims=True))
 
 
 def lone_rows(first: FloatArray, other: FloatArray) -> dict[str, FloatArray]:
@@ -203,12 +198,6 @@ def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[st
             if shift[value] > 0:
                 differing[f"{value} is in {path}"] = (path, value)
     return differing
-
-
-def holds(outcomes: Outcomes, path: str, value: int) -> FloatArray:
-    """Return 1 for each run whose path holds the number, else 0."""
-    rows = outcomes.arrays.get(path, (np.empty(0),) * outcomes.n_runs)
-    return np.array([float((np.asarray(row) == value).any()) for row in rows])
 
 
 def _is_whole(values: Values) -> bool:

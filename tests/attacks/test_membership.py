@@ -1,23 +1,31 @@
-"""Membership games: rates stay under the bound of a replacement, and a mechanism with half its noise is found out."""
+"""Membership games: rates stay under the bound of a replacement, and a mechanism with half its noise is found out.
+
+The label-only attack against the exact distance to a tree's boundary, and its rates against their bound.
+"""
 
 import math
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from dpviz.attacks import (
+    ClassifierRelease,
+    boundary_distances,
     center_fit_scores,
     empirical_roc,
     exceeds,
+    label_only_scores,
     laplace_total_variation,
     membership_game,
     nearer_scores,
     replacement_budget,
     row_fit_scores,
+    tree_release,
     two_point_success,
     yeom_guesses,
 )
-from dpviz.core import CentersRelease, PointsRelease
+from dpviz.core import Box, CentersRelease, PointsRelease
 from dpviz.mechanisms import nd_laplace
 from dpviz.solvers import lloyd
 
@@ -157,3 +165,139 @@ def test_fits_are_distances_to_the_nearest_place():
 def test_bad_input_is_refused_with_words(call, message):
     with pytest.raises(ValueError, match=message):
         call(np.random.default_rng(0))
+
+
+SINGLE = 1e-6  # trees compare in single precision
+
+
+def leaf_boxes(tree, d):
+    """Corners of the leaves' cells and their labels, from the tree's own inside: what no label-only attack sees."""
+    inner = tree.tree_
+    low, high = np.full((inner.node_count, d), -np.inf), np.full((inner.node_count, d), np.inf)
+    for node in np.flatnonzero(inner.children_left >= 0):
+        left, right = inner.children_left[node], inner.children_right[node]
+        low[[left, right]], high[[left, right]] = low[node], high[node]
+        high[left, inner.feature[node]] = inner.threshold[node]
+        low[right, inner.feature[node]] = inner.threshold[node]
+    leaves = np.flatnonzero(inner.children_left < 0)
+    return low[leaves], high[leaves], tree.classes_[inner.value[leaves, 0].argmax(axis=1)]
+
+
+def exact_distances(tree, records):
+    low, high, labels = leaf_boxes(tree, records.shape[1])
+    gaps = np.linalg.norm(np.clip(records[:, None], low, high) - records[:, None], axis=2)
+    gaps[labels == tree.predict(records)[:, None]] = np.inf
+    return gaps.min(axis=1)
+
+
+def trained(d, seed, n=200):
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, d))
+    tree = DecisionTreeClassifier(random_state=0).fit(points, (points.sum(axis=1) > d / 2) + (points[:, 0] > 0.8))
+    return points, tree, ClassifierRelease(lambda asked: tree.predict(asked).astype(np.intp))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_the_distance_is_the_trees_own_for_nearly_all_and_never_less(d):
+    points, tree, release = trained(d, seed=d)
+    found = boundary_distances(release, points, Box.cube(0, 1, d), rng=np.random.default_rng(0))
+    exact = exact_distances(tree, points)
+    assert (found > exact - SINGLE).all()
+    assert np.mean(found < exact + 1e-5) > 0.97  # a cell too small for any random place to fall into is missed
+
+
+def test_halving_alone_is_farther():
+    """Without the walk along the coordinates, HopSkipJump's first step overestimates: the walk is what is exact."""
+    points, tree, release = trained(2, seed=2)
+    exact = exact_distances(tree, points)
+    places = np.random.default_rng(0).random((2000, 2))
+    far = np.linalg.norm(points[:, None] - places, axis=2)
+    far[tree.predict(points)[:, None] == tree.predict(places)] = np.inf
+    assert np.mean(far.min(axis=1) < exact + 1e-5) < 0.1
+    found = boundary_distances(release, points, Box.cube(0, 1, 2), rng=np.random.default_rng(0))
+    assert (found <= far.min(axis=1) + SINGLE).all()
+
+
+def test_a_plane_that_is_not_axis_parallel_is_bounded_from_above():
+    release = ClassifierRelease(lambda asked: (asked.sum(axis=1) > 1).astype(np.intp))
+    records = np.random.default_rng(0).random((50, 2))
+    found = boundary_distances(release, records, Box.cube(0, 1, 2), rng=np.random.default_rng(1))
+    exact = np.abs(records.sum(axis=1) - 1) / math.sqrt(2)
+    assert (found >= exact - 1e-9).all()
+    assert (found <= math.sqrt(2) * exact + 1e-6).all()  # an axis-parallel way is never longer than that
+
+
+def test_one_label_everywhere_has_no_boundary():
+    release = ClassifierRelease(lambda asked: np.zeros(len(asked), dtype=np.intp))
+    box, rng = Box.cube(0, 1, 2), np.random.default_rng(0)
+    assert (boundary_distances(release, np.zeros((3, 2)), box, rng=rng) == np.inf).all()
+    assert boundary_distances(release, np.zeros((0, 2)), box, rng=rng).shape == (0,)
+
+
+def test_known_labels_give_wrong_answers_a_negative_score():
+    points, tree, release = trained(2, seed=0)
+    labels = tree.predict(points).astype(np.intp)
+    labels[:5] += 1
+    box = Box.cube(0, 1, 2)
+    plain = label_only_scores(release, points, box, rng=np.random.default_rng(0))
+    signed = label_only_scores(release, points, box, labels=labels, rng=np.random.default_rng(0))
+    assert np.array_equal(signed[:5], -plain[:5])
+    assert np.array_equal(signed[5:], plain[5:])
+
+
+BOX = Box.cube(0.0, 1.0, 2)
+CROWD = np.random.default_rng(8).normal([0.25, 0.25], 0.05, (10, 2))
+
+
+def cluster_tree(epsilon):
+    """Noise, Lloyd's algorithm on the noisy rows, a tree of the cluster labels; epsilon None: the non-private tree."""
+
+    def run(records, rng):
+        rows = records if epsilon is None else nd_laplace(records, epsilon=epsilon, rng=rng)
+        clustering = lloyd(rows, np.array([[0.0, 0.0], [1.0, 1.0]]))
+        return tree_release(PointsRelease(rows), clustering.nonprivate_labels, rng=rng)
+
+    return run
+
+
+def test_the_tree_gives_a_lone_record_away_unless_it_is_private():
+    """A lone record moves the boundary; what the noise leaves of that stays under the bound."""
+    points = np.concatenate([[[0.9, 0.9]], CROWD])
+    others = points.copy()
+    others[0] = [0.6, 0.7]
+
+    def roc_of(epsilon, n_runs):
+        def score(release, records):
+            return label_only_scores(release, records, BOX, rng=np.random.default_rng(0))
+
+        game = membership_game(
+            cluster_tree(epsilon), points, others, score, targets=[0], n_runs=n_runs, rng=np.random.default_rng(1)
+        )
+        return empirical_roc(game.inside, game.outside)
+
+    clear, private = roc_of(None, 20), roc_of(4.0, 300)
+    # Inside, the boundary is half-way to the crowd from x; outside, half-way from x', which is nearer to the crowd.
+    assert max(clear.auc, 1 - clear.auc) == 1.0
+    assert abs(private.auc - 0.5) < abs(clear.auc - 0.5)
+    assert not exceeds(private, replacement_budget(4.0, points, others), confidence=1 - 1e-6)
+
+
+def test_a_released_tree_answers_as_scikit_learns_does():
+    rng = np.random.default_rng(0)
+    points, asked = rng.random((300, 3)), rng.random((2000, 3))
+    labels = np.array([4, 7, 9])[rng.integers(3, size=300)]
+    release = tree_release(PointsRelease(points), labels, rng=np.random.default_rng(1))
+    seed = int(np.random.default_rng(1).integers(2**31))
+    tree = DecisionTreeClassifier(random_state=seed).fit(points, labels)
+    assert np.array_equal(release.predict(asked), tree.predict(asked))
+    assert np.array_equal(release.predict(points), labels)
+
+
+def test_labels_must_be_one_for_each_row():
+    with pytest.raises(ValueError, match="one each"):
+        tree_release(PointsRelease(np.zeros((3, 2))), [0, 1], rng=np.random.default_rng(0))
+    points, _, release = trained(2, seed=0)
+    with pytest.raises(ValueError, match="one each"):
+        label_only_scores(release, points, BOX, labels=[1], rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="columns"):
+        boundary_distances(release, points, Box.cube(0, 1, 3), rng=np.random.default_rng(0))

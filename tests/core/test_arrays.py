@@ -1,7 +1,10 @@
+"""What is remembered about an array: known again by being the same, gone with it, and never stale."""
+
 import numpy as np
 import pytest
 
-from dpviz.core import as_points, fingerprint, frozen
+from dpviz.core import Box, as_points, fingerprint, frozen, unit_records
+from dpviz.core.arrays import array_cache
 
 
 def test_points_are_contiguous_floats():
@@ -50,3 +53,62 @@ def test_a_fingerprint_stands_for_shape_type_and_bits():
     assert fingerprint(array) == fingerprint(array.copy()) == fingerprint(np.asfortranarray(array))
     others = [array.T, array.ravel(), array.astype(np.float32), array + 1e-15, np.arange(6), array[:1]]
     assert len({fingerprint(other) for other in [array, *others]}) == 1 + len(others)
+
+
+@pytest.fixture
+def counted():
+    """Return a remembered sum and the list of what it was really asked."""
+    asked = []
+
+    @array_cache(2)
+    def total(array, power=1):
+        asked.append((array.tolist(), power))
+        return float((array**power).sum())
+
+    return total, asked
+
+
+def test_the_same_array_is_answered_once(counted):
+    total, asked = counted
+    array = frozen(np.array([1.0, 2.0]))
+    assert [total(array), total(array), total(array, 2), total(array, 2)] == [3.0, 3.0, 5.0, 5.0]
+    assert asked == [([1.0, 2.0], 1), ([1.0, 2.0], 2)]
+
+
+@pytest.mark.parametrize("made", ["writable", "view"])
+def test_an_array_that_can_change_is_answered_anew(counted, made):
+    total, _ = counted
+    owner = np.array([1.0, 2.0])
+    array = owner if made == "writable" else frozen(owner[:])
+    assert total(array) == 3.0
+    owner[0] = 5.0
+    assert total(array) == 7.0
+
+
+def test_an_answer_goes_with_its_array(counted):
+    total, asked = counted
+    for i in range(20):  # a new array is likely to be put where an old one was
+        array = frozen(np.full(3, float(i)))
+        assert total(array) == 3.0 * i
+        del array
+    assert len(asked) == 20
+
+
+def test_only_the_latest_are_kept(counted):
+    total, asked = counted
+    arrays = [frozen(np.array([float(i)])) for i in range(3)]
+    for array in (*arrays, arrays[2], arrays[1], arrays[0]):
+        assert total(array) == array[0]
+    assert [values for values, _ in asked] == [[0.0], [1.0], [2.0], [0.0]]
+
+
+def test_records_in_box_units_are_remembered_by_their_box():
+    points = frozen(np.array([[0.0, 5.0], [2.0, -7.0]]))
+    small, large = Box.cube(0.0, 1.0, 2), Box.cube(-10.0, 10.0, 2)
+    for box in (small, large, small):
+        unit = unit_records(points, box)
+        np.testing.assert_array_equal(unit, box.to_unit(box.clip(points)))
+        assert not unit.flags.writeable
+    assert unit_records(points, Box.cube(0.0, 1.0, 2)) is unit
+    with pytest.raises(ValueError, match="3 columns"):
+        unit_records(np.zeros((2, 3)), small)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.experiments import Column, Report, ResultTable, TablesError, read_tables, write_tables
+from dpviz.experiments.tables import Column, Report, ResultTable, TablesError, read_tables, write_tables
 
 CELLS = st.none() | st.text() | st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
 

@@ -1,10 +1,17 @@
-"""The table of moves against the whole posterior, whose masses come from the law that attackers use."""
+"""The table of moves against the whole posterior, whose masses come from the law that attackers use.
+
+Medians by Newton's steps against Weiszfeld's iteration run to its end, which is slow and cannot go wrong.
+"""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from dpviz.core import Box
-from dpviz.mechanisms import default_grid, release_law, remap_cells, remap_table
+from dpviz.mechanisms import default_grid, release_law, remap, remap_cells, remap_table
+from dpviz.mechanisms.remap import SMOOTH, weighted_medians
 
 STEPS = (np.array([0.0, 0.4, 1.0, 3.5]), np.array([-1.0, 0.0, 2.0]), np.array([5.0, 5.1]))  # uneven on purpose
 
@@ -71,3 +78,78 @@ def test_tables_are_kept_apart_and_cannot_be_written():
     assert not np.array_equal(one, other)
     with pytest.raises(ValueError, match="read-only"):
         one[0] = 0.0
+
+
+def weiszfeld(weights, places, rounds=20_000):
+    """The smoothed iteration, until a step is as short as rounding."""
+    extent = np.ptp(places, axis=0).max()
+    current = weights @ places / weights.sum(axis=1, keepdims=True)
+    for _ in range(rounds):
+        pull = weights / np.sqrt(cdist(current, places, "sqeuclidean") + (SMOOTH * extent) ** 2)
+        following = pull @ places / pull.sum(axis=1, keepdims=True)
+        moved, current = np.abs(following - current).max(), following
+        if moved <= 1e-14 * extent:
+            break
+    return current
+
+
+def sums(weights, places, middles):
+    return (weights * cdist(middles, places)).sum(axis=1)
+
+
+@given(st.integers(0, 10_000), st.integers(3, 30), st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_no_place_nearby_has_a_smaller_sum(seed, m, d):
+    rng = np.random.default_rng(seed)
+    places = np.unique(rng.integers(0, 5, (m, d)).astype(float), axis=0)
+    weights = rng.random((6, len(places))) ** rng.integers(1, 12)
+    start = weights @ places / weights.sum(axis=1, keepdims=True)
+    found = weighted_medians(weights, places, start)
+    least = sums(weights, places, found)
+    slack = 2 * SMOOTH * np.ptp(places, axis=0).max() * weights.sum(axis=1)
+    for size in (1e-3, 0.1, 1.0):
+        near = found + size * rng.standard_normal(found.shape)
+        assert (sums(weights, places, near) >= least - slack).all()
+    at_places = np.min([sums(weights, places, np.broadcast_to(place, found.shape)) for place in places], axis=0)
+    assert (at_places >= least - slack).all()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0, 40.0])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_the_table_is_weiszfelds(d, epsilon, uniform):
+    grid = default_grid(Box.cube(-1.0, 1.0, d))
+    inside = (np.abs(grid) < (0.35 if d == 2 else 0.6)).all(axis=1)  # a smaller grid, the same everywhere
+    grid = grid[inside] * [1.0, *[0.7] * (d - 1)]
+    rng = np.random.default_rng(d)
+    prior = np.ones(len(grid)) if uniform else rng.random(len(grid)) ** 3
+    law = release_law(grid, epsilon=epsilon, domain="remap", cells=remap_cells(grid, grid))
+    rows = rng.integers(len(grid), size=40)
+    weights = prior * np.exp([law.log_likelihood(place) for place in grid[rows]])
+    expected = weiszfeld(weights, grid)
+    found = remap_table(grid, epsilon=epsilon, prior=None if uniform else prior, rule="median")[rows]
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.ptp(grid, axis=0).max(), rtol=0)
+    means = remap_table(grid, epsilon=epsilon, prior=None if uniform else prior)[rows]
+    assert np.abs(means - expected).max() > 1e-5  # the mean would fail
+
+
+@pytest.mark.parametrize("n", [640, 1024])  # 20 lines of 32 places, and all of the square
+@pytest.mark.parametrize("prior", ["uniform", "diagonal", "none"])
+def test_a_folded_grid_gives_what_the_whole_one_does(monkeypatch, n, prior):
+    grid = default_grid(Box(np.array([-3.0, 2.0]), np.array([-2.0, 3.0])))[:n]
+    east, north = (grid - grid.mean(axis=0)).T
+    # Its own image along no axis, but on the diagonal; and without any image.
+    weights = {"uniform": np.ones(n), "diagonal": np.exp(-np.maximum(east, north)), "none": 2.0 + east}[prior]
+    folded = [rule(grid, weights / n, 5.0) for rule in (remap.posterior_medians, remap.posterior_means)]
+    monkeypatch.setattr(remap, "MIRROR", -1.0)
+    whole = [rule(grid, weights / n, 5.0) for rule in (remap.posterior_medians, remap.posterior_means)]
+    np.testing.assert_allclose(folded, whole, atol=1e-9)
+
+
+def test_places_and_lines_that_hold_everything():
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 5.0]])
+    weights = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 3.0, 1.0, 0.0], [0.2, 0.5, 0.2, 0.1]])
+    found = weighted_medians(weights, places, np.full((3, 2), 1.5))
+    np.testing.assert_allclose(found, [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], atol=2e-5)
+    line = weighted_medians(weights[:, :3], places[:3, :1], np.zeros((3, 1)))
+    assert line.ravel().tolist() == [0.0, 1.0, 1.0]

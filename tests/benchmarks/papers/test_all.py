@@ -13,8 +13,7 @@ from benchmarks.papers import PAPERS, __main__
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.page import write_page
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments import read_tables
-from dpviz.experiments.tables import Column, ResultTable
+from dpviz.experiments.tables import Column, ResultTable, read_tables
 from tests.tools.compare.test_document import EVIL, Tags
 
 SYSTEMS = ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]

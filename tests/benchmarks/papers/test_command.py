@@ -11,7 +11,7 @@ import pytest
 from benchmarks.papers import PAPERS, convergent_kmeans
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.table_sets import PAPER_SETS
-from dpviz.experiments import read_tables
+from dpviz.experiments.tables import read_tables
 from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[3]

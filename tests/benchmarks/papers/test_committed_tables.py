@@ -12,7 +12,7 @@ from benchmarks.papers.convergent_kmeans.gaps import COMPARED
 from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, runs, start_seed
 from benchmarks.papers.table_sets import PAPER_SETS, SUFFIXES, read_set
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments import read_tables
+from dpviz.experiments.tables import read_tables
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 
 ROOT = Path(__file__).resolve().parents[3]

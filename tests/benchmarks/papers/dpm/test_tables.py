@@ -19,7 +19,7 @@ from benchmarks.papers.dpm.runs import KMEANS, METHODS, PRIVATE, Quality, Refere
 from benchmarks.papers.dpm.sets import PAPER_SETS, DpmSet, SetDraw, blobs
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Box, frozen
-from dpviz.experiments import read_tables
+from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ASSETS / "reproduction" / "dpm.json"

@@ -17,7 +17,7 @@ from benchmarks.papers.morse.sets import MAGIC, MISSING, MORSE_SETS, PULSAR, dra
 from benchmarks.papers.statistics import run_seeds
 from benchmarks.papers.table_sets import SUFFIXES
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments import read_tables
+from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ASSETS / "reproduction" / "morse.json"

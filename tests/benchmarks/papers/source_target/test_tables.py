@@ -20,7 +20,7 @@ from benchmarks.papers.source_target.pair_runs import (
 )
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.data.source_target import synthetic
-from dpviz.experiments import read_tables
+from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = ASSETS / "reproduction" / "source_target.json"
