@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpviz.mechanisms import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT, OsBits, SecretGenerator, selection
+from dpviz.mechanisms import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT, OsBits, SecretGenerator, basic
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.audit.cases import cases
 
@@ -14,10 +14,10 @@ CASES = {key: case for key, case in cases().items() if case.method in ALGORITHMS
 def drawn(case, monkeypatch):
     """Return how often a secret run draws exactly and how often it chooses in floating point, and its caveats."""
     exact, chosen = [], []
-    rounded, weights = SecretGenerator._rounded, selection._weights
+    rounded, weights = SecretGenerator._rounded, basic._weights
     with monkeypatch.context() as patched:
         patched.setattr(SecretGenerator, "_rounded", lambda *given: (exact.append(1), rounded(*given))[1])
-        patched.setattr(selection, "_weights", lambda *given: (chosen.append(1), weights(*given))[1])
+        patched.setattr(basic, "_weights", lambda *given: (chosen.append(1), weights(*given))[1])
         result = case.result(case.pair.points, SecretGenerator(OsBits(np.random.default_rng(0).bytes)))
     return len(exact), len(chosen), result.guarantee
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments import read_tables
 from dpviz.experiments.__main__ import main
+from dpviz.experiments.tables import read_tables
 from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit import runs
 from dpviz.tools.audit import table as audit
