@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.core import Box, arrays
+from dpviz.core import Box
+from dpviz.core import arrays as core_arrays
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import gaps as _dpm_gaps
@@ -31,7 +32,7 @@ class Cut(Chunks):
 @pytest.fixture
 def small(monkeypatch):
     """Make blocks, parts of sums and parts on disk so small that a few records need many of each."""
-    monkeypatch.setattr(arrays, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(core_arrays, "BLOCK_ROWS", 32)
     monkeypatch.setattr(_dpm_records, "SUMMED", 16)
     monkeypatch.setattr(_dpm_gaps, "SORTED", 7)
 
