@@ -1,4 +1,4 @@
-"""A scene as a Plotly figure, in data units: for notebooks, and for pages that need no server."""
+"""A scene as a Plotly figure, in data units, and pages of such figures that need no server or network."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -6,8 +6,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go  # type: ignore[import-untyped]  # Plotly ships no types
-import plotly.io as pio  # type: ignore[import-untyped]
+import plotly.io as pio  # type: ignore[import-untyped]  # Plotly ships no types
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
@@ -30,6 +29,7 @@ HEIGHT = 620  # pixels
 MOST_STEP_VALUES = 500_000  # numbers in all steps together; a picture with more has one step
 CORNERS = 49  # of a polygon that stands for a circle
 BAND = 0.2  # opacity
+_GAP = np.full((1, 2), np.nan)  # between two paths of one trace
 PLOTLY_SYMBOLS = {
     "circle": "circle",
     "ring": "circle-open",
@@ -46,24 +46,6 @@ PLOTLY_SYMBOLS = {
 Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 
 
-def figure(
-    scene: Scene,
-    *,
-    frame: int | None = None,
-    hidden: Collection[str] | None = None,
-    steps: bool = False,
-    notes: Sequence[str] = (),
-    theme: Theme = LIGHT,
-) -> Any:
-    """Return a plotly `Figure` of a scene at one stop of its scrubber; `steps` adds a slider over all, where they fit.
-
-    `frame` None is the scene's first stop; layers in `hidden` (None: those that begin so) wait in the legend. `notes`
-    go under the picture. Text is escaped: names never become markup. Raises ValueError for a frame that does not exist.
-    """
-    # Validation takes 14 ms for each trace; the tests do it instead.
-    return go.Figure(**_described(scene, frame, hidden, notes, theme, steps=steps), _validate=False)
-
-
 def page(
     scenes: Sequence[Scene],
     *,
@@ -77,8 +59,8 @@ def page(
     options["config"] = {"displaylogo": False, "responsive": True}
     parts = []
     for i, scene in enumerate(scenes):
-        described = _described(scene, frame, hidden, notes, theme, steps=True)
-        parts.append(pio.to_html(described, include_plotlyjs=i == 0, div_id=f"picture-{i + 1}", **options))
+        spec = figure(scene, frame=frame, hidden=hidden, notes=notes, theme=theme)
+        parts.append(pio.to_html(spec, include_plotlyjs=i == 0, div_id=f"picture-{i + 1}", **options))
     description = escape(" ".join([*(scene.alt for scene in scenes), *notes]))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -88,16 +70,20 @@ def page(
     )
 
 
-def _described(
+def figure(
     scene: Scene,
-    frame: int | None,
-    hidden: Collection[str] | None,
-    notes: Sequence[str],
-    theme: Theme,
     *,
-    steps: bool,
+    frame: int | None = None,
+    hidden: Collection[str] | None = None,
+    notes: Sequence[str] = (),
+    theme: Theme = LIGHT,
 ) -> Spec:
-    """Return a figure's data, layout and frames."""
+    """Return the data, layout and frames of a scene's figure, for `plotly.graph_objects.Figure(**...)`.
+
+    It shows `frame` (None: the scene's first), with a slider over all where they fit. Layers in `hidden` (None: those
+    that begin so) wait in the legend. `notes` are lines under the picture. Text is escaped: names never become markup.
+    Raises ValueError for a frame that does not exist.
+    """
     at = scene.checked_frame(frame)
     off = scene.hidden_names if hidden is None else hidden
     data: list[Spec] = []
@@ -116,7 +102,7 @@ def _described(
         int((layer.rows >= 0).sum()) * sum(int(array.size // max(1, array.shape[0])) for array in layer.arrays.values())
         for _, layer in moving
     )
-    if steps and scene.scrubber and len(scene.frames) > 1 and n_values <= MOST_STEP_VALUES:
+    if scene.scrubber and len(scene.frames) > 1 and n_values <= MOST_STEP_VALUES:
         for i in range(len(scene.frames)):
             moved = [(first, _traces(scene, layer, i, theme)) for first, layer in moving]
             frames.append(
@@ -264,12 +250,11 @@ def _points(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
             symbols = [each.removesuffix("-open") for each in symbols]
         marker["symbol"] = np.array(symbols)[groups]
     kind = "scattergl" if n > SHAPED_POINTS else "scatter"
-    places = _data(scene, visible.array("xy"))
-    return {"type": kind, "mode": "markers", "marker": marker, **_xy(places), "hoverinfo": "x+y"}
+    return {"type": kind, "mode": "markers", "marker": marker, **_xy(scene, visible.array("xy")), "hoverinfo": "x+y"}
 
 
 def _marks(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
-    places, layer = _data(scene, visible.array("xy")), visible.layer
+    layer, places = visible.layer, visible.array("xy")
     symbol = PLOTLY_SYMBOLS[layer.symbol]
     if layer.role is Role.EXACT and layer.symbol not in ("lock", "ring", "cross", "plus"):
         symbol = f"{symbol}-open"
@@ -279,7 +264,7 @@ def _marks(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
     marker = {"color": colors, "size": mark_size(layer), "symbol": symbol, "line": line}
     names = (plain(visible.name(i, scene.group_names)) for i in range(len(places)))
     words = ["<br>".join(filter(None, [plain(layer.name), name])) for name in names]
-    return {"mode": "markers", "marker": marker, **_xy(places), "hovertext": words}
+    return {"mode": "markers", "marker": marker, **_xy(scene, places), "hovertext": words}
 
 
 def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]:
@@ -294,42 +279,45 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
     dash, faint = "dash" if is_dashed(layer) else "solid", 0.8 if layer.role is Role.REFERENCE else 1.0
     for i, color in enumerate(colors):
         mine = owner == i
-        line: Spec = {"mode": "lines", "line": {"color": clear(color, faint), "width": width, "dash": dash}}
+        line = {"color": clear(color, faint), "width": width, "dash": dash}
+        style: Spec = {"mode": "lines", "line": line}
         fill = {"fill": "toself", "fillcolor": clear(color, layer.fill)} if layer.fill else {}
         match layer.kind:
             case Kind.CIRCLES:
                 angles = np.linspace(0.0, 2.0 * np.pi, CORNERS)
                 around = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
                 radius = np.abs(array("radius"))[mine][:, None, None]
-                yield {**line, **fill, **_broken(scene, array("center")[mine][:, None] + radius * around)}
+                paths = array("center")[mine][:, None] + radius * around
+                style |= fill
             case Kind.ARROWS:
-                sizes = np.tile([0.0, 5.0 + 2.0 * width, 0.0], int(mine.sum()))
-                tips = {"symbol": "arrow", "angleref": "previous", "color": color, "size": sizes}
-                ends = np.stack([array("tail"), array("head")], axis=1)[mine]
-                yield {**line, "mode": "lines+markers", "marker": tips, **_broken(scene, ends)}
+                paths = np.stack([array("tail"), array("head")], axis=1)[mine]
+                sizes = np.tile([0.0, 5.0 + 2.0 * width, 0.0], len(paths))
+                marker = {"symbol": "arrow", "angleref": "previous", "color": color, "size": sizes}
+                style |= {"mode": "lines+markers", "marker": marker}
             case Kind.SEGMENTS:
-                yield {**line, **_broken(scene, array("ends").reshape(-1, 2, 2)[mine])}
+                paths = array("ends").reshape(-1, 2, 2)[mine]
             case Kind.TRAILS:
-                yield {**line, "opacity": 0.75, **_broken(scene, visible.paths[mine])}
+                paths = visible.paths[mine]
+                style["opacity"] = 0.75
             case Kind.LINES:
-                yield {**line, **_broken(scene, array("xy")[mine])}
+                paths = array("xy")[mine]
             case Kind.BARS:
-                line["line"]["width"] = min(width, 1.25)
-                corners = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
-                yield {**line, **fill, **_broken(scene, corners)}
+                paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
+                line["width"] = min(width, 1.25)
+                style |= fill
             case Kind.BANDS:  # each unbroken run of vertices is one polygon
-                gap = np.full((1, 2), np.nan)
-                outlines = [gap]
-                for edges in array("edges")[mine]:
-                    for run in finite_runs(edges):
-                        ring = np.vstack([edges[run][:, [0, 1]], edges[run][::-1][:, [0, 2]]])
-                        outlines += [_data(scene, ring), gap]
+                rings = [edges[run] for edges in array("edges")[mine] for run in finite_runs(edges)]
+                outlines = [np.vstack([ring[:, [0, 1]], ring[::-1][:, [0, 2]], _GAP]) for ring in rings]
                 area = {"fill": "toself", "fillcolor": clear(color, layer.fill or BAND), "line": {"width": 0}}
-                yield {"mode": "lines", **area, **_xy(np.concatenate(outlines))}
-            case Kind.CURSOR:
+                yield {"mode": "lines", **area, **_xy(scene, np.vstack([_GAP, *outlines]))}
+                continue
+            case _:  # the cursor
                 at = float(array("x"))
-                rule = np.array([[at, end] for end in scene.y.view]) if math.isfinite(at) else np.full((2, 2), np.nan)
-                yield {**line, **_xy(_data(scene, rule))}
+                rule = [[at, end] for end in scene.y.view] if math.isfinite(at) else [*_GAP, *_GAP]
+                yield {**style, **_xy(scene, np.array(rule))}
+                continue
+        gaps = np.full((len(paths), 1, 2), np.nan)  # one after each path
+        yield {**style, **_xy(scene, np.concatenate([paths, gaps], axis=1))}
 
 
 def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]:
@@ -363,15 +351,6 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
         yield {**spec, "hoverinfo": "skip", **limits}
 
 
-def _data(scene: Scene, places: FloatArray) -> FloatArray:
+def _xy(scene: Scene, places: FloatArray) -> Spec:
     """Return the data values of places (..., 2)."""
-    return np.stack([scene.x.data(places[..., 0]), scene.y.data(places[..., 1])], axis=-1)
-
-
-def _xy(places: FloatArray) -> Spec:
-    return {"x": places[..., 0].ravel(), "y": places[..., 1].ravel()}
-
-
-def _broken(scene: Scene, paths: FloatArray) -> Spec:
-    """Return paths (m, p, 2) as one in data values, with a gap after each."""
-    return _xy(np.concatenate([_data(scene, paths), np.full((len(paths), 1, 2), np.nan)], axis=1))
+    return {"x": scene.x.data(places[..., 0]).ravel(), "y": scene.y.data(places[..., 1]).ravel()}

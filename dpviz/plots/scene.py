@@ -62,6 +62,22 @@ class Role(Enum):
     REFERENCE = "reference"  # text color, faint: axes, Lloyd's line
 
 
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """A layer's role and audience: what its color means, and to whom."""
+
+    role: Role
+    audience: Audience
+
+
+RELEASED = Ink(Role.RELEASED, Audience.RELEASED)
+PUBLIC = Ink(Role.PUBLIC, Audience.PUBLIC)
+SECRET = Ink(Role.EXACT, Audience.CURATOR)
+LAW = Ink(Role.NOISE, Audience.NOISE)
+SECRET_NOISE = Ink(Role.NOISE, Audience.CURATOR)
+UNRELEASED = Ink(Role.REFERENCE, Audience.CURATOR)  # no exact value, but no part of the release either
+
+
 class Kind(Enum):
     """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
 
@@ -175,6 +191,43 @@ class Layer(Confidential):
         n_rows = max(array.shape[0] for array in self.arrays.values())
         if self.rows.ndim != 1 or self.rows.max(initial=-1) >= n_rows or self.rows.min(initial=-1) < -1:
             raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kind: Kind,
+        ink: Ink,
+        arrays: NDArray[Any] | Mapping[str, NDArray[Any]],
+        rows: NDArray[np.int16] | None = None,
+        *,
+        isolate: bool = False,
+        **style: Any,
+    ) -> "Layer":
+        """Return a layer from an ink and the array that its kind needs; several arrays come by name.
+
+        `rows` None is row 0 of a picture with one frame. Marks fade with other clusters only where `isolate` is set.
+
+            Layer.of("Density", Kind.LINES, RELEASED, curve[None, None], size=2.0)
+
+        stands for
+
+            Layer("Density", Kind.LINES, Role.RELEASED, Audience.RELEASED, {"xy": curve[None, None]}, always(1),
+                  size=2.0, isolate=False)
+        """
+        if isinstance(arrays, np.ndarray):
+            ((array, _),) = _ARRAYS[kind]
+            arrays = {array: arrays}
+        rows = always(1) if rows is None else rows
+        return cls(name, kind, ink.role, ink.audience, arrays, rows, isolate=isolate, **style)
+
+    @classmethod
+    def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: NDArray[np.int16] | None = None) -> "Layer":
+        """Return a vertical rule at `at`, or at one place for each row (R,), which is not in the legend.
+
+        Layer.cursor("Now", UNRELEASED, np.log10(epsilon))
+        """
+        return cls.of(name, Kind.CURSOR, ink, np.atleast_1d(np.asarray(at)), rows, isolate=True, legend=False)
 
     @property
     def n_marks(self) -> int:

@@ -2,14 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Step
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.plots.scene import LAW as LAW
+from dpviz.plots.scene import PUBLIC as PUBLIC
+from dpviz.plots.scene import RELEASED as RELEASED
+from dpviz.plots.scene import SECRET as SECRET
+from dpviz.plots.scene import SECRET_NOISE as SECRET_NOISE
+from dpviz.plots.scene import UNRELEASED as UNRELEASED
+from dpviz.plots.scene import Ink
 from dpviz.stories.view import Projection
+
+Seen: TypeAlias = Ink
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +56,6 @@ class Clock:
         """Where each frame stands between iterations 0 and T, (n_frames,)."""
         steps = np.arange(1, len(self.phases) * self.n_steps + 1) / len(self.phases)
         return np.concatenate([[0.0], steps, [float(self.n_steps)]])
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a mark's color says, and to whom."""
-
-    role: Role
-    audience: Audience
-
-
-RELEASED = Seen(Role.RELEASED, Audience.RELEASED)
-PUBLIC = Seen(Role.PUBLIC, Audience.PUBLIC)
-SECRET = Seen(Role.EXACT, Audience.CURATOR)
-LAW = Seen(Role.NOISE, Audience.NOISE)
-SECRET_NOISE = Seen(Role.NOISE, Audience.CURATOR)
-UNRELEASED = Seen(Role.REFERENCE, Audience.CURATOR)  # no exact value, but no part of the release either
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -141,10 +141,11 @@ def test_hostile_words_stay_words():
 
 
 @pytest.mark.parametrize("frame", [None, 0, 1, 4])
-def test_a_figure_passes_plotlys_own_check_and_has_every_layer(frame):
+def test_a_figure_passes_plotlys_own_check_and_has_every_layer(frame, monkeypatch):
     drawn = scene(*every_kind().layers, grouped(Kind.MARKS, name="g"), grouped(Kind.GRID, name="h"), layer(shown=False))
-    for steps in (False, True):
-        made = figure(drawn, frame=frame, steps=steps, notes=["note"])
+    for steps in (True, False):
+        monkeypatch.setattr("dpviz.plots.figure.MOST_STEP_VALUES", 500_000 if steps else -1)
+        made = go.Figure(**figure(drawn, frame=frame, notes=["note"]))
         go.Figure(json.loads(made.to_json()))
         listed = {trace.name for trace in made.data if trace.showlegend}
         assert listed >= {one.name for one in drawn.layers if one.audience is not Audience.CURATOR}
@@ -160,10 +161,10 @@ def test_a_figure_is_in_data_units_and_its_units_are_equal():
         Layer("c", Kind.CIRCLES, Role.PUBLIC, Audience.PUBLIC, {"center": center, "radius": radius}, always(FRAMES)),
         **axes,
     )
-    (trace,) = figure(drawn).data
+    (trace,) = go.Figure(**figure(drawn)).data
     assert (np.nanmin(trace.x), np.nanmax(trace.x)) == pytest.approx((18.0, 22.0))
     assert (np.nanmin(trace.y), np.nanmax(trace.y)) == pytest.approx((2.0, 3.0), rel=1e-3)
-    assert figure(drawn).layout.yaxis.scaleratio == pytest.approx(4.0)
+    assert go.Figure(**figure(drawn)).layout.yaxis.scaleratio == pytest.approx(4.0)
 
 
 def test_what_is_switched_off_is_not_drawn():
@@ -171,7 +172,7 @@ def test_what_is_switched_off_is_not_drawn():
     assert {row["layer"] for row in rows_of(drawn)} == {"kept", "gone"}
     assert {row["layer"] for row in rows_of(drawn, hidden={"gone"})} == {"kept", "asleep"}
     assert "gone" not in svg([drawn], hidden={"gone"})
-    off = {trace.name: trace.visible for trace in figure(drawn, hidden={"gone"}).data}
+    off = {trace.name: trace.visible for trace in go.Figure(**figure(drawn, hidden={"gone"})).data}
     assert off == {"kept": True, "gone": "legendonly", "asleep": True}
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, pack, read_header, rows_at, scene_hash
-from dpviz.plots.scene import ALIGNMENT, PACK_VERSION
+from dpviz.plots.scene import ALIGNMENT, LAW, PACK_VERSION, PUBLIC, SECRET
 
 R, M, FRAMES = 3, 4, 5
 SHAPES = {  # what each mark must be given, written again from the module's table of kinds
@@ -268,3 +268,18 @@ def test_the_public_reads_its_own_caption_and_sees_no_curators_layer(axes_public
     assert len(public.layers) == (len(Audience) - 1 if axes_public else 0)
     assert (public.x.label, public.y.label) == ((made.x.label, made.y.label) if axes_public else ("", ""))
     assert scene_hash(public.public()) == scene_hash(public)
+
+
+def test_a_layer_from_an_ink_is_the_one_from_all_of_its_fields():
+    own = arrays(Kind.CIRCLES)
+    whole = Layer("a", Kind.CIRCLES, Role.NOISE, Audience.NOISE, own, always(1), isolate=False, fill=0.5)
+    curve = Layer("b", Kind.LINES, Role.EXACT, Audience.CURATOR, arrays(Kind.LINES), rows_at(3, {1: 2}), isolate=True)
+    rule = Layer("c", Kind.CURSOR, Role.PUBLIC, Audience.PUBLIC, {"x": np.array([0.5])}, always(1), legend=False)
+    short = (
+        Layer.of("a", Kind.CIRCLES, LAW, own, fill=0.5),
+        Layer.of("b", Kind.LINES, SECRET, curve.arrays["xy"], curve.rows, isolate=True),
+        Layer.cursor("c", PUBLIC, 0.5),
+    )
+    assert [scene_hash(scene(each)) for each in short] == [scene_hash(scene(each)) for each in (whole, curve, rule)]
+    with pytest.raises(ValueError, match="radius"):
+        Layer.of("a", Kind.CIRCLES, LAW, {"center": own["center"]})
