@@ -19,14 +19,16 @@ A private start spends SEED_SHARE of epsilon. A part eps_m buys noisy marginals:
 Laplace noise of scale d/eps_m. They, and the noisy number of records, make a grid, and the rest eps_c buys its counts:
 one record moves one by 1, scale 1/eps_c. With too few records for marginals the grid is public. The seeds are found on
 the noisy counts and a public packing, and how far a noisy mean may move one follows from the noise's scale: all
-post-processing. What is left goes to the one iteration.
+post-processing. The rest goes to the one iteration.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import SupportsIndex
 
 import numpy as np
 
+from dpviz.accounting import LaplaceEvent, Purpose, cell_event
 from dpviz.core import (
     Adjacency,
     Box,
@@ -34,21 +36,23 @@ from dpviz.core import (
     CentersRelease,
     Claim,
     Counts,
+    Event,
     FloatArray,
     Guarantee,
     Points,
     Result,
     check_arguments,
+    check_params,
     frozen,
+    knob,
+    quoted,
 )
 from dpviz.data import Chunks, trusting
-from dpviz.mechanisms import SUMS_CAVEAT
+from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
-from dpviz.methods.convergent_kmeans.algorithm.params import Params
-from dpviz.methods.convergent_kmeans.algorithm.plan import zones_problem
-from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep, finish, lengths, zone_step
-from dpviz.solvers import Partition, sample_in_zone
-from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass, lloyd_problem
+from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem, ZoneStep, finish, lengths, zone_step
+from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, sample_in_zone, starts_private, su_iterations
+from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS, LloydProblem, cell_pass, lloyd_problem
 
 TITLE = "Convergent k-means"
 PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence"
@@ -74,11 +78,85 @@ REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
     SUMS_CAVEAT,
 )
+SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]
 
 
 Step = ZoneStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public."""
+
+    n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
+    mode: str = knob(
+        "repaired",
+        "Mode",
+        "Repaired: the zones stand on noisy means and the guarantee is proved. Published: as in the paper.",
+        choices=(("repaired", "Repaired"), ("published", "As published")),
+    )
+    orientation: str = knob(
+        "past",
+        "Orientation",
+        "Where the zone points: along the last move (past), or towards Lloyd's next mean (future).",
+        choices=(("past", "Past"), ("future", "Future")),
+    )
+    epsilon: float = knob(
+        1.0,
+        "Privacy budget ε",
+        "How much one record may change what is released; repaired mode spends no more. Smaller is more private.",
+        low=0.05,
+        high=20.0,
+        minimum=1e-9,
+        log=True,
+    )
+    epsilon_per_iteration: float = knob(
+        0.5,
+        "ε per step",
+        "Published mode spends this in every step. In repaired mode it is only the temperature inside a zone.",
+        low=0.01,
+        high=100.0,
+        minimum=0.0,
+        log=True,
+    )
+    epsilon_counts: float = knob(
+        0.5, "ε₀ of the final counts", "Published mode's last step.", low=0.01, high=100.0, minimum=1e-9, log=True
+    )
+    start: str = knob(
+        "packing",
+        "Start",
+        "Sphere packing looks at no record. The paper starts from k records, which switches every guarantee off. "
+        "Private seeds spend a third of ε on noisy histograms, in repaired mode.",
+        choices=(
+            ("packing", "Sphere packing (public)"),
+            ("private", "Private seeds (a third of ε)"),
+            ("records", "k records (as in the paper)"),
+        ),
+    )
+    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
+    max_iterations: int = knob(
+        30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
+    )
+    n_iterations: int | None = None  # repaired mode's T; None: Su et al.'s rule from a noisy number of records
+    tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
+    start_seed: int | None = None  # public seed of the start; None: `rng` is used
+
+    def __post_init__(self) -> None:
+        """Validate the fields."""
+        check_params(self)
+        for name, value, least in (("n_iterations", self.n_iterations, 1), ("start_seed", self.start_seed, 0)):
+            whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise ValueError(f"{name} was {quoted(value)}, but it must be a whole number >= {least}, or None.")
+        if not self.tolerance >= 0:
+            raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
+        if self.mode == "repaired" and self.orientation == "future":
+            raise ValueError(
+                "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "
+                "repaired mode does not pay for. Use orientation='past', or mode='published'."
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -129,19 +207,26 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     records = lloyd_problem(points, box)
     centers = _start(records, params, rng=start_rng)
-    problem, seeds = zones_problem(records, params, centers, rng=plan_rng)
+    problem, seeds = _zones_problem(records, params, centers, rng=plan_rng)
     centers = centers if seeds is None else seeds.centers
     clusters = cell_pass(records, centers, opening=True)
     shape, past = centers.shape, problem.orientation == "past"
-    drawn = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
-    for iteration, chance in enumerate(drawn, start=1):
+    draws = chances(problem.n_iterations, shape, problem.temperature, past=past, rng=loop_rng)
+    for iteration, chance in enumerate(draws, start=1):
         step = zone_step(problem, centers, clusters, iteration, chance)
         step = replace(step, seeds=seeds) if iteration == 1 and seeds is not None else step
         if problem.repaired and iteration == problem.n_iterations:
-            yield replace(step, outcome="planned")  # never looks at the records for this
+            yield replace(step, outcome="planned")  # depends on no further pass over the records
             return
         following = cell_pass(records, step.released_centers)
-        outcome = "moving" if problem.repaired else _outcome(step, clusters, following, params)
+        outcome = "moving"
+        if not problem.repaired:
+            if following.same_members(clusters):
+                outcome = "converged"
+            elif lengths(step.released_centers - step.previous_centers).max() <= params.tolerance:
+                outcome = "still"
+            elif iteration == params.max_iterations:
+                outcome = "max_iterations"
         if outcome != "moving":
             yield finish(step, following.sums, params.epsilon_counts, outcome, rng=end_rng)
             return
@@ -169,13 +254,46 @@ def _start(records: LloydProblem, params: Params, *, rng: np.random.Generator) -
     )
 
 
-def _outcome(step: ZoneStep, clusters: Partition, following: Partition, params: Params) -> str:
-    """Say whether published mode goes on after its step from `clusters`."""
-    if following.same_members(clusters):
-        return "converged"
-    if lengths(step.released_centers - step.previous_centers).max() <= params.tolerance:
-        return "still"
-    return "max_iterations" if step.iteration == params.max_iterations else "moving"
+def _zones_problem(
+    records: LloydProblem, params: Params, packing: Centers, *, rng: np.random.Generator
+) -> tuple[ZonesProblem, CellSeeds | None]:
+    """Fix the number of iterations and their budget, and find the seeds of a private start that is near `packing`.
+
+    Repaired mode derives both numbers, of iterations and of cells, from a noisy number of records. A private start
+    spends SEED_SHARE of epsilon; it is free, and None, where its grid would have one cell.
+    """
+
+    def problem(
+        n_iterations: int, epsilon: float, events: tuple[Event, ...] = (), *, seeded: bool = False
+    ) -> ZonesProblem:
+        repaired, temperature = params.mode == "repaired", params.epsilon_per_iteration
+        plan = (n_iterations, epsilon, temperature, events, seeded)
+        return ZonesProblem(records, params.n_clusters, repaired, params.orientation, *plan)
+
+    if params.mode == "published":
+        return problem(params.max_iterations, params.epsilon_per_iteration), None
+    private = starts_private(params.start, params.initial_centers)
+    if params.n_iterations is not None and not private:
+        return problem(params.n_iterations, params.epsilon / params.n_iterations), None
+    size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
+    noisy_size = float(laplace(np.float64(records.n), scale=size.scale, rng=rng))
+    rest = (1.0 - SIZE_SHARE) * params.epsilon
+    events: list[LaplaceEvent] = [size]
+    seeds = None
+    if private:
+
+        def released(name: str, part: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
+            events.append(cell_event(name, part, Adjacency.ADD_REMOVE, purpose=Purpose.START, grids=grids))
+            return laplace(records.counted(counts), scale=events[-1].scale, rng=rng)
+
+        price, units = SEED_SHARE * rest, records.box.widths / records.box.widths.max()
+        seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, sensitivity=1, rng=rng)
+    if seeds is not None:
+        rest, n_iterations = (1.0 - SEED_SHARE) * rest, SEEDED_ITERATIONS
+    else:
+        n_iterations = min(su_iterations(rest, noisy_size, params.n_clusters, records.box.d), params.max_iterations)
+    n_iterations = params.n_iterations or n_iterations
+    return problem(n_iterations, rest / n_iterations, tuple(events), seeded=seeds is not None), seeds
 
 
 def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:
@@ -203,9 +321,9 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
 
 
 def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
-    given = params.initial_centers is not None
-    records = params.start == "records" and not given  # given centers override the start
-    start = (GIVEN_START_CAVEAT,) if given else (RECORDS_CAVEAT,) if records else ()
+    own = params.initial_centers is not None
+    records = params.start == "records" and not own  # initial centers override the start
+    start = (GIVEN_START_CAVEAT,) if own else (RECORDS_CAVEAT,) if records else ()
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
         claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 5")

@@ -42,7 +42,7 @@ class ZonesProblem:
     epsilon: float  # of each iteration: budget in repaired mode, the paper's epsilon_t in published mode
     temperature: float  # epsilon inside a zone; the same number in published mode
     plan_events: tuple[Event, ...] = ()  # what fixing `n_iterations` cost
-    seeded: bool = False  # after a private start: its centers are too good to be moved by noise alone
+    seeded: bool = False  # after a private start: its centers are too good to follow noise alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class ZoneStep(Step):
     outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
     events: tuple[Event, ...]
     seeds: CellSeeds | None = None  # the first step's, of a private start
-    # Published mode's last iteration also has the final sums over noisy counts, and what of them had to be mended.
+    # Published mode's last iteration also has the final sums over noisy counts, and which of them were mended.
     final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
     final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
     final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
@@ -82,7 +82,7 @@ class ZoneStep(Step):
 
     @property
     def nonprivate_labels(self) -> Labels:
-        """Everybody's nearest previous center (n,); (0,) where the records come in chunks."""
+        """Nearest previous center of each record (n,); (0,) where the records come in chunks."""
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @property
@@ -109,10 +109,15 @@ def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iter
     if problem.repaired:
         rngs = [chance.noise.child(part).generator() for part in range(2)]
         stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs, seeded=problem.seeded)
-    else:
-        stand = _exact_stand(exact, problem.epsilon, iteration)
+    else:  # on the exact means, as the paper does; the event is the paper's claim, not a proved fact
+        claimed = PureEvent("one cluster (claimed)", problem.epsilon, purpose=Purpose.DRAWS, step=iteration)
+        stand = _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
     far_point = 2.0 * stand.mean - centers  # Y
-    controller = _aim(problem, stand.mean, far_point, chance)
+    # The controller X with the gamma and lambda of this iteration (steps 3 and 4).
+    if chance.turns is not None:
+        controller = past_controller(stand.mean, far_point, gamma, chance.turns)
+    else:
+        controller = means(cell_pass(problem.records, stand.mean).sums, stand.mean)
     sample = placed_in_zone(stand.mean, controller, chance.draw)
     return ZoneStep(
         iteration=iteration,
@@ -139,13 +144,6 @@ def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iter
         nonprivate_cost_before=frozen(cluster_costs(sums, squares, centers)),
         nonprivate_cost_after=frozen(cluster_costs(sums, squares, sample.points)),
     )
-
-
-def _aim(problem: ZonesProblem, mean: Centers, far_point: Centers, chance: Chance) -> Centers:
-    """Place the controller X (k, d) with the gamma and lambda drawn (steps 3 and 4)."""
-    if chance.turns is not None:
-        return past_controller(mean, far_point, chance.gamma, chance.turns)
-    return means(cell_pass(problem.records, mean).sums, mean)
 
 
 def _noisy_stand(
@@ -181,12 +179,6 @@ def _noisy_stand(
     one_cluster = SequenceEvent("one cluster", (count, total))
     event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
     return _Stand(mean, frozen(noisy_counts), (event,))
-
-
-def _exact_stand(exact: Centers, epsilon: float, iteration: int) -> _Stand:
-    """Stand on the exact means, as the paper does. The event is the paper's claim, not a proved fact."""
-    claimed = PureEvent("one cluster (claimed)", epsilon, purpose=Purpose.DRAWS, step=iteration)
-    return _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
 
 
 def lengths(vectors: FloatArray) -> FloatArray:

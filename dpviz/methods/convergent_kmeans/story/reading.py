@@ -6,8 +6,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, pure_epsilon
 from dpviz.core import Adjacency
-from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
-from dpviz.methods.convergent_kmeans.algorithm.plan import SIZE_SHARE
+from dpviz.methods.convergent_kmeans.algorithm import SIZE_SHARE, Params, ZonesRelease
 from dpviz.methods.convergent_kmeans.story import ZONE_EXPONENT
 from dpviz.solvers import SEED_SHARE
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total

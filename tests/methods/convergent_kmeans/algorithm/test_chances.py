@@ -56,10 +56,10 @@ def test_a_childs_draws_are_not_its_parents():
     ],
 )
 def test_only_what_is_public_is_remembered(rng, kept):
-    lookahead._remembered.cache_clear()
+    lookahead._cached_tosses.cache_clear()
     zones.cached_angles.cache_clear()
     assert len(list(chances(3, (2, 2), 1.0, past=True, rng=rng))) == 3
-    assert lookahead._remembered.cache_info().currsize == kept
+    assert lookahead._cached_tosses.cache_info().currsize == kept
     assert zones.cached_angles.cache_info().currsize == kept
 
 
